@@ -1,0 +1,2 @@
+//! The engine under conversations that branch.
+
