@@ -1,2 +1,6 @@
 //! The engine under conversations that branch.
 
+pub mod id;
+pub mod model;
+pub mod ops;
+pub mod store;

@@ -1,0 +1,222 @@
+//! Local ids: the short names that people and models use for nodes.
+//!
+//! A local id is cut from the *random* part of the node's ULID (its characters 11 to 26), not from its beginning:
+//! the first ten characters are a clock, so all nodes of about a quarter of an hour share their first six, and
+//! every local id would grow to ten characters or more. Six characters are 30 random bits; when they are taken in
+//! the tree, the id grows by one character until it is free.
+
+use std::{fmt, ops::Deref};
+
+use serde::{Deserialize, Serialize};
+
+use super::NodeId;
+
+/// The length of a local id that met no collision.
+const SHORTEST: usize = 6;
+/// How many characters of a ULID are random, and so the longest local id.
+const LONGEST: usize = 16;
+/// The length of a ULID's clock part.
+const CLOCK: usize = 10;
+
+/// A node's short name: 6 (rarely more) lower-case Crockford base32 characters, unique in its tree, fixed for ever.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct LocalId(String);
+
+/// A text that cannot be a local id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a local id: {0:?} ({SHORTEST} to {LONGEST} characters of lower-case Crockford base32)"
+)]
+pub struct LocalIdError(pub String);
+
+impl LocalId {
+    /// The `length` first random characters of a node's ULID, in lower case. `length` is clamped to 6..=16.
+    #[must_use]
+    pub fn derive(node: NodeId, length: usize) -> Self {
+        Self(random_part(node)[..length.clamp(SHORTEST, LONGEST)].to_owned())
+    }
+
+    /// The characters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The 16 random characters of a node's ULID, in lower case.
+fn random_part(node: NodeId) -> String {
+    let mut text = node.ulid().to_string();
+    text.make_ascii_lowercase();
+    text.split_off(CLOCK)
+}
+
+impl Deref for LocalId {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LocalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl TryFrom<String> for LocalId {
+    type Error = LocalIdError;
+
+    fn try_from(text: String) -> Result<Self, LocalIdError> {
+        let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
+        if fits {
+            Ok(Self(text))
+        } else {
+            Err(LocalIdError(text))
+        }
+    }
+}
+
+impl From<LocalId> for String {
+    fn from(id: LocalId) -> Self {
+        id.0
+    }
+}
+
+fn is_base32(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'h' | b'j' | b'k' | b'm' | b'n' | b'p'..=b't' | b'v'..=b'z')
+}
+
+/// What somebody wrote where a node is meant, normalised: brackets off, lower case, look-alikes folded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// A full ULID.
+    Full(NodeId),
+    /// A local id, or a shorter or longer form of one.
+    Local(LocalPattern),
+}
+
+/// 2 to 16 base32 characters: the beginning of a node's random part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalPattern(String);
+
+impl LocalPattern {
+    /// The normalised characters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Pattern {
+    /// Reads an id in any accepted form: `a7x2kq`, `A7X2`, `[a7x2kq]`, a ULID; `o` is read as `0`, `i` and `l` as
+    /// `1`, hyphens are dropped. `None` if it cannot name a node in any tree.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let text = text
+            .strip_prefix('[')
+            .and_then(|rest| rest.strip_suffix(']'))
+            .unwrap_or(text)
+            .trim();
+        let mut folded = String::with_capacity(text.len());
+        for c in text.chars() {
+            match c.to_ascii_lowercase() {
+                'o' => folded.push('0'),
+                'i' | 'l' => folded.push('1'),
+                '-' => {}
+                c if u8::try_from(c).is_ok_and(is_base32) => folded.push(c),
+                _ => return None,
+            }
+        }
+        match folded.len() {
+            26 => folded.parse().ok().map(Self::Full),
+            2..=LONGEST => Some(Self::Local(LocalPattern(folded))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ulid::Ulid;
+
+    use super::*;
+
+    fn node(text: &str) -> NodeId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_local_id_comes_from_the_random_part() {
+        let id = node("01ARZ3NDEKTSV4RRFFQ69G5FAV");
+        assert_eq!(LocalId::derive(id, 6).as_str(), "tsv4rr");
+        assert_eq!(LocalId::derive(id, 8).as_str(), "tsv4rrff");
+        assert_eq!(LocalId::derive(id, 99).as_str(), "tsv4rrffq69g5fav");
+    }
+
+    #[test]
+    fn nodes_of_one_millisecond_do_not_share_local_ids() {
+        use crate::{
+            id::{IdSource, RandomIds},
+            model::Timestamp,
+        };
+        let ids = RandomIds::seeded(7);
+        let at = Timestamp::from_millis(1_700_000_000_000);
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..1_000 {
+            seen.insert(LocalId::derive(NodeId::new(ids.ulid(at)), 6));
+        }
+        assert!(seen.len() >= 999, "{} of 1000 are different", seen.len());
+    }
+
+    #[test]
+    fn every_accepted_form_is_read() {
+        let short = |text: &str| match Pattern::read(text) {
+            Some(Pattern::Local(local)) => local.0,
+            other => panic!("{text:?}: {other:?}"),
+        };
+        assert_eq!(short("a7x2kq"), "a7x2kq");
+        assert_eq!(short("A7X2"), "a7x2");
+        assert_eq!(short("[a7x2kq]"), "a7x2kq");
+        assert_eq!(short(" [ a7 ] "), "a7");
+        assert_eq!(short("oil0"), "0110");
+        let full = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+        assert_eq!(Pattern::read(full), Some(Pattern::Full(node(full))));
+        assert_eq!(
+            Pattern::read(&full.to_lowercase()),
+            Some(Pattern::Full(node(full)))
+        );
+        for bad in [
+            "",
+            "a",
+            "a7u2",
+            "a7 x2",
+            "hello world",
+            "é7",
+            "[a7x2",
+            "01ARZ3NDEKTSV4RRFFQ69G5FAVX",
+        ] {
+            assert_eq!(Pattern::read(bad), None, "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_ulid_is_read_back(random in any::<u128>(), ms in 0u64..(1 << 48)) {
+            let id = NodeId::new(Ulid::from_parts(ms, random));
+            prop_assert_eq!(Pattern::read(&id.to_string()), Some(Pattern::Full(id)));
+            let local = LocalId::derive(id, 6);
+            prop_assert!(LocalId::try_from(local.as_str().to_owned()).is_ok());
+            let read = Pattern::read(&local.to_uppercase());
+            prop_assert_eq!(read, Some(Pattern::Local(LocalPattern(local.as_str().to_owned()))));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".*") {
+            let _ = Pattern::read(&text);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! JSON kept verbatim: metadata and tool calls come back byte for byte as they were given.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::value::RawValue;
+
+/// A valid JSON text, kept as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Json(String);
+
+impl Json {
+    /// Checks that `text` is JSON and keeps it.
+    ///
+    /// # Errors
+    /// The JSON parser's, with line and column.
+    pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
+        let text = text.into();
+        serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
+        Ok(Self(text))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text's value.
+    ///
+    /// # Errors
+    /// Where a number of the text is beyond what [`serde_json::Value`] holds.
+    pub fn value(&self) -> Result<serde_json::Value, serde_json::Error> {
+        serde_json::from_str(&self.0)
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        <&RawValue>::deserialize(&mut serde_json::Deserializer::from_str(&self.0))
+            .map_err(serde::ser::Error::custom)?
+            .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = Box::<RawValue>::deserialize(deserializer).map_err(D::Error::custom)?;
+        Ok(Self(raw.get().to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_comes_back_byte_for_byte() {
+        let text = r#"{"b":1.0,"a":123456789012345678901234567890,"c":[]}"#;
+        let json = Json::parse(text).unwrap();
+        assert_eq!(serde_json::to_string(&json).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Json>(text).unwrap(), json);
+        assert!(Json::parse("{").is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! The session: one agent working in one tree from one place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+use crate::id::{AgentId, NodeId, SessionId, TreeId};
+
+/// A session as the store gives it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Session {
+    /// The session's ULID.
+    pub id: SessionId,
+    /// The folder that the work belongs to.
+    pub workspace: String,
+    /// Who works.
+    #[serde(rename = "agent_id")]
+    pub agent: AgentId,
+    /// In which tree.
+    #[serde(rename = "tree_id")]
+    pub tree: TreeId,
+    /// Where in it. If that node was pruned since, its nearest visible ancestor.
+    #[serde(rename = "position_id")]
+    pub position: Option<NodeId>,
+    /// Which versions are read where a place has several; the newest where none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<NodeId>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it last did something.
+    pub last_active_at: Timestamp,
+    /// When it can no longer be continued. Its content stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// How many nodes it has caused: the newest turn number.
+    pub turns: u64,
+    /// Tokens of all its nodes that were counted.
+    pub tokens: u64,
+    /// The state register, as its owner left it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Whether it can be continued.
+    pub active: bool,
+    /// Whatever the host application keeps here.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// A session to be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewSession {
+    /// The session's ULID, made by the caller.
+    pub id: SessionId,
+    /// The folder that the work belongs to.
+    pub workspace: String,
+    /// Who works.
+    pub agent: AgentId,
+    /// In which tree.
+    pub tree: TreeId,
+    /// Where in it.
+    pub position: Option<NodeId>,
+    /// When it begins.
+    pub started_at: Timestamp,
+    /// When it can no longer be continued.
+    pub expires_at: Option<Timestamp>,
+    /// Whatever the host application keeps here.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Changes to a session; a field that is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionPatch {
+    /// Where it stands now, in its own tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<NodeId>,
+    /// Which versions are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versions: Option<Vec<NodeId>>,
+    /// The state register.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Option<String>>,
+    /// Whether it can be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<bool>,
+    /// When it can no longer be continued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Option<Timestamp>>,
+    /// The whole map of metadata.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<BTreeMap<String, String>>,
+}

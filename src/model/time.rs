@@ -1,0 +1,116 @@
+//! Time: milliseconds since 1970, read from a clock that the host passes in.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+/// A moment: milliseconds since 1970-01-01T00:00:00Z, negative before it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The moment `millis` milliseconds after 1970.
+    #[must_use]
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since 1970.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Milliseconds since 1970 as a ULID can hold them: 0 before 1970, at most 48 bits.
+    #[must_use]
+    pub fn as_millis_clamped(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(0).min((1 << 48) - 1)
+    }
+
+    /// How old this moment is at `now`, in the words of the context: `just now` under 10 s (also for moments in the
+    /// future, which a clock set back makes), then `12s ago`, `3m ago`, `5h ago`, `2d ago`, `3w ago`, `4mo ago`,
+    /// `2y ago`.
+    #[must_use]
+    pub fn age(self, now: Self) -> String {
+        let seconds = now.0.saturating_sub(self.0) / 1_000;
+        let days = seconds / 86_400;
+        match seconds {
+            ..10 => "just now".to_owned(),
+            10..60 => format!("{seconds}s ago"),
+            60..3_600 => format!("{}m ago", seconds / 60),
+            3_600..86_400 => format!("{}h ago", seconds / 3_600),
+            _ if days < 14 => format!("{days}d ago"),
+            _ if days < 60 => format!("{}w ago", days / 7),
+            _ if days < 730 => format!("{}mo ago", days / 30),
+            _ => format!("{}y ago", days / 365),
+        }
+    }
+}
+
+/// Tells the time. The host passes one in; the library never looks at the wall clock by itself.
+pub trait Clock: Send + Sync {
+    /// The time now. It may go backwards: order comes from sequence numbers, never from times.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands still until it is set: for tests.
+#[derive(Debug, Default)]
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    /// A clock that shows `at`.
+    #[must_use]
+    pub fn at(at: Timestamp) -> Self {
+        Self(AtomicI64::new(at.0))
+    }
+
+    /// Makes the clock show `at`, earlier or later.
+    pub fn set(&self, at: Timestamp) {
+        self.0.store(at.0, Ordering::SeqCst);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_said_in_one_unit() {
+        let age =
+            |seconds: i64| Timestamp::from_millis(0).age(Timestamp::from_millis(seconds * 1_000));
+        let said: Vec<_> = [
+            -50,
+            0,
+            9,
+            10,
+            59,
+            60,
+            3_599,
+            3_600,
+            86_399,
+            86_400,
+            14 * 86_400,
+            60 * 86_400,
+            800 * 86_400,
+        ]
+        .into_iter()
+        .map(age)
+        .collect();
+        assert_eq!(
+            said,
+            [
+                "just now", "just now", "just now", "10s ago", "59s ago", "1m ago", "59m ago",
+                "1h ago", "23h ago", "1d ago", "2w ago", "2mo ago", "2y ago"
+            ]
+        );
+    }
+}

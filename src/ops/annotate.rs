@@ -1,0 +1,30 @@
+//! Annotate: a note on a node. The note is a node itself, so it has an author, a time and a place in the archive.
+
+use super::{Actor, Draft, OpsError, Result};
+use crate::{
+    id::NodeId,
+    model::{EdgeKind, Op, Parent},
+    store::{Mutation, Receipt},
+};
+
+impl Actor {
+    /// Writes a note on a node.
+    ///
+    /// # Errors
+    /// If the note is empty, the node is not there, or the store fails.
+    pub fn annotate(&self, node: NodeId, note: &str) -> Result<Receipt> {
+        if note.trim().is_empty() {
+            return Err(OpsError::Invalid("a note needs text".to_owned()));
+        }
+        let draft = Draft {
+            kind: Some(EdgeKind::Annotation),
+            ..Draft::text(note)
+        };
+        self.commit(
+            Op::Annotate,
+            vec![Mutation::Append(Box::new(
+                self.draft(Parent::Node(node), draft),
+            ))],
+        )
+    }
+}

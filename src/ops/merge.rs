@@ -1,0 +1,55 @@
+//! Merge: a new node that draws on two or more. It continues the first of them and is linked to all.
+
+use super::{Actor, Draft, OpsError, Result};
+use crate::{
+    id::NodeId,
+    model::{Link, LinkTarget, Op, Parent},
+    store::{Mutation, Receipt},
+};
+
+impl Actor {
+    /// Writes a node that draws on `nodes`: a continuation of the first, with links to each.
+    ///
+    /// # Errors
+    /// With fewer than two different nodes, nodes of several trees, no text, or if the store fails.
+    pub fn merge(&self, nodes: &[NodeId], content: &str) -> Result<Receipt> {
+        let mut drawn: Vec<NodeId> = Vec::new();
+        for node in nodes {
+            if !drawn.contains(node) {
+                drawn.push(*node);
+            }
+        }
+        let [first, _, ..] = drawn.as_slice() else {
+            return Err(OpsError::Invalid(
+                "a merge draws on two or more nodes".to_owned(),
+            ));
+        };
+        if content.trim().is_empty() {
+            return Err(OpsError::Invalid("a merge needs text".to_owned()));
+        }
+        let tree = self.loom.node(*first)?.tree;
+        for node in &drawn {
+            let other = self.loom.node(*node)?;
+            if other.tree != tree {
+                return Err(OpsError::Invalid(format!(
+                    "[{}] is in another tree",
+                    other.local
+                )));
+            }
+        }
+        let new = self.draft(Parent::Node(*first), Draft::text(content));
+        let source = new.id;
+        let mut mutations = vec![Mutation::Append(Box::new(new))];
+        mutations.extend(drawn.iter().map(|target| {
+            Mutation::Link(Link {
+                id: self.loom.link_id(),
+                source,
+                target: LinkTarget::Node(*target),
+                note: Some("merged".to_owned()),
+                author: self.agent,
+                created_at: self.loom.now(),
+            })
+        }));
+        self.commit(Op::Merge, mutations)
+    }
+}

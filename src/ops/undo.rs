@@ -1,0 +1,55 @@
+//! Undo and redo: an agent's own operations in a tree, the newest first; those on documents and agents belong to
+//! every tree. A new operation ends what could be redone.
+
+use super::{Actor, OpsError, Result};
+use crate::{
+    id::TreeId,
+    model::Op,
+    store::{Direction, Mutation, Receipt, UndoTarget},
+};
+
+/// What an undo or redo did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undone {
+    /// Which operation it took back, or did again.
+    pub target: UndoTarget,
+    /// What the commit did.
+    pub receipt: Receipt,
+}
+
+impl Actor {
+    /// Takes the agent's newest operation in this tree back.
+    ///
+    /// # Errors
+    /// If there is none, something else stands in its way, or the store fails.
+    pub fn undo(&self, tree: Option<TreeId>) -> Result<Undone> {
+        self.go(tree, Direction::Undo)
+    }
+
+    /// Does again what the agent's newest undo took back.
+    ///
+    /// # Errors
+    /// If there is none, something else stands in its way, or the store fails.
+    pub fn redo(&self, tree: Option<TreeId>) -> Result<Undone> {
+        self.go(tree, Direction::Redo)
+    }
+
+    fn go(&self, tree: Option<TreeId>, direction: Direction) -> Result<Undone> {
+        let (op, word) = match direction {
+            Direction::Undo => (Op::Undo, "undo"),
+            Direction::Redo => (Op::Redo, "redo"),
+        };
+        let target = self
+            .loom
+            .snapshot()?
+            .undo_target(tree, self.agent, direction)?
+            .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
+        let receipt = self.commit(
+            op,
+            vec![Mutation::Undo {
+                group: target.group,
+            }],
+        )?;
+        Ok(Undone { target, receipt })
+    }
+}

@@ -1,0 +1,162 @@
+//! The store: the only place that keeps anything, and the only one that knows how.
+//!
+//! It is two traits. A [`Store`] takes changes through one door, [`Store::submit`], and gives out [`Snapshot`]s; a
+//! snapshot answers named queries about one moment. Both are narrow and object-safe on purpose, because a second
+//! backend is to come; nothing above this floor knows which one it talks to. [`SqliteStore`] is the backend there
+//! is: one file, one writer thread, a small pool of readers.
+//!
+//! The store applies rules that hold for a row and its neighbours (immutability, one root, no cycles, counts).
+//! Rules that say what an operation *means* live in [`crate::ops`].
+
+mod error;
+mod mutation;
+mod query;
+mod sqlite;
+
+use std::{future::Future, path::Path, pin::Pin, task};
+
+use tokio::sync::oneshot;
+
+pub use error::{Result, StoreError};
+pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
+pub use query::{
+    ChildFilter, Direction, JournalFilter, Lookup, Rebuilt, Report, SessionFilter, TreeFilter,
+    UndoTarget,
+};
+pub use sqlite::{OpenOptions, SqliteStore};
+
+use crate::{
+    id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
+    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Link, Node, Session, Tree},
+};
+
+/// Keeps trees. Cheap to share behind an `Arc`; every method may be called from any thread.
+pub trait Store: Send + Sync {
+    /// Hands a change to the writer and returns at once. When the returned [`Pending`] gives its receipt, the change
+    /// is on disk. Changes that wait together are synced together; one that fails does not fail its neighbours.
+    fn submit(&self, change: Change) -> Pending;
+
+    /// A view of this moment, unaffected by later commits. Short-lived: while it is held, the write-ahead log cannot
+    /// be emptied.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>>;
+
+    /// Computes every hash and count again and checks the file's structure. `progress` is called now and then with
+    /// the number of nodes done.
+    ///
+    /// # Errors
+    /// If the file cannot be read at all; what is wrong inside it is in the report.
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report>;
+
+    /// Computes everything that is derived (counts of nodes and trees) anew.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    fn rebuild(&self) -> Result<Rebuilt>;
+
+    /// Copies the whole store to a new file while others go on writing. `progress` is called with pages done and
+    /// pages in all.
+    ///
+    /// # Errors
+    /// If `to` exists or cannot be written.
+    fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()>;
+
+    /// [`Store::submit`], waiting for the receipt on this thread.
+    ///
+    /// # Errors
+    /// Whatever kept the change from being made; then nothing was changed.
+    fn commit(&self, change: Change) -> Result<Receipt> {
+        self.submit(change).wait()
+    }
+}
+
+/// Answers about one moment. Nodes come with their counts and marks; "not there" is `None` or an empty list.
+///
+/// Every method fails only if the file cannot be read or a row does not decode ([`StoreError`]).
+#[allow(clippy::missing_errors_doc)] // said once, above
+pub trait Snapshot {
+    /// The number of the journal's last entry: it grows with every commit of every process.
+    fn last_seq(&self) -> Result<u64>;
+
+    /// A tree.
+    fn tree(&self, id: TreeId) -> Result<Option<Tree>>;
+    /// Trees, the last changed first.
+    fn trees(&self, filter: TreeFilter) -> Result<Vec<Tree>>;
+
+    /// A node.
+    fn node(&self, id: NodeId) -> Result<Option<Node>>;
+    /// The node that `text` names in a tree: any form of a local id, or a ULID of any tree.
+    fn resolve(&self, tree: TreeId, text: &str) -> Result<Lookup>;
+    /// The path that ends at `to`, the newest node last, at most `limit` nodes (0: all). Where a place on the way has
+    /// several versions, the one in `versions` is taken, else the newest visible one.
+    fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
+    /// What hangs on a node, in the order in which it was added. Versions have their continuations in common.
+    fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
+    /// Every wording of a node's place, the original first.
+    fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
+    /// A tree's nodes in the order in which they were added, after that sequence number.
+    fn nodes_after(&self, tree: TreeId, after: u64, limit: u32) -> Result<Vec<Node>>;
+    /// A tree's bookmarked nodes, in the order in which they were added.
+    fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>>;
+    /// The roots of pruned branches of a tree.
+    fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
+    /// Links from and to a node.
+    fn links(&self, node: NodeId) -> Result<Vec<Link>>;
+    /// One link, also if it was taken away (then the flag is true).
+    fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>>;
+    /// The provider's envelope of a generated node.
+    fn provenance(&self, node: NodeId) -> Result<Option<Json>>;
+    /// The node that was imported from this source.
+    fn source(&self, source: &str) -> Result<Option<NodeId>>;
+    /// The sources that a node was imported from.
+    fn sources_of(&self, node: NodeId) -> Result<Vec<String>>;
+
+    /// Agents, in the order in which they were made.
+    fn agents(&self) -> Result<Vec<Agent>>;
+    /// A session.
+    fn session(&self, id: SessionId) -> Result<Option<Session>>;
+    /// Sessions, the last active first.
+    fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
+
+    /// Documents, by name.
+    fn documents(&self) -> Result<Vec<Document>>;
+    /// A version of a document, the newest for 0.
+    fn document_version(&self, id: DocumentId, version: u64) -> Result<Option<DocumentVersion>>;
+
+    /// Journal entries, the newest first.
+    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>>;
+    /// What an agent's next undo or redo in a tree would take back; operations on documents and agents belong to
+    /// every tree.
+    fn undo_target(
+        &self,
+        tree: Option<TreeId>,
+        agent: AgentId,
+        direction: Direction,
+    ) -> Result<Option<UndoTarget>>;
+}
+
+/// A change on its way to the disk: wait for it, or await it. Dropping it does not take the change back.
+#[derive(Debug)]
+pub struct Pending(oneshot::Receiver<Result<Receipt>>);
+
+impl Pending {
+    /// Waits on this thread.
+    ///
+    /// # Errors
+    /// Whatever kept the change from being made; then nothing was changed.
+    pub fn wait(self) -> Result<Receipt> {
+        pollster::block_on(self)
+    }
+}
+
+impl Future for Pending {
+    type Output = Result<Receipt>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
+        Pin::new(&mut self.0)
+            .poll(cx)
+            .map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
+    }
+}

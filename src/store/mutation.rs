@@ -1,0 +1,272 @@
+//! The one write door: a change is an operation's name and the mutations that make it up, applied all or not at all.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
+    model::{
+        Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, SessionPatch, Timestamp,
+        TreePatch, coded,
+    },
+};
+
+/// One change to one thing. Each leaves one entry in the journal, with what takes it back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mutation {
+    /// Makes a tree, without its root.
+    CreateTree(NewTree),
+    /// Adds a node.
+    Append(Box<NewNode>),
+    /// Hides a node and what hangs on it.
+    Prune {
+        /// Which.
+        node: NodeId,
+    },
+    /// Shows exactly what pruning this node hid.
+    Restore {
+        /// Which.
+        node: NodeId,
+    },
+    /// Keeps a node out of contexts, or lets it back in.
+    SetExcluded {
+        /// Which.
+        node: NodeId,
+        /// Out or in.
+        excluded: bool,
+    },
+    /// Sets, changes or (with `None`) takes away a bookmark.
+    SetBookmark {
+        /// On which node.
+        node: NodeId,
+        /// What it says.
+        label: Option<String>,
+    },
+    /// Makes a link.
+    Link(Link),
+    /// Takes a link away, or brings it back.
+    SetLinkRemoved {
+        /// Which.
+        link: LinkId,
+        /// Away or back.
+        removed: bool,
+    },
+    /// Copies a node and what is visible below it.
+    CopyBranch {
+        /// The node to copy.
+        from: NodeId,
+        /// The copy's parent, in this or another tree.
+        to: NodeId,
+        /// The id of the copy of `from`; its descendants get fresh ones.
+        id: NodeId,
+    },
+    /// Changes a tree's words.
+    UpdateTree {
+        /// Which.
+        tree: TreeId,
+        /// What changes.
+        patch: TreePatch,
+    },
+    /// Puts a tree away, or takes it out again.
+    SetArchived {
+        /// Which.
+        tree: TreeId,
+        /// Away or out.
+        archived: bool,
+    },
+    /// Makes a document with its first version.
+    CreateDocument {
+        /// The document's ULID, made by the caller.
+        id: DocumentId,
+        /// Unique among documents.
+        name: String,
+        /// The first version's text.
+        content: String,
+    },
+    /// Writes a document's next version.
+    WriteDocument {
+        /// Which.
+        document: DocumentId,
+        /// The version that the text was made from; if it is not the newest any more, the change is a conflict.
+        base: u64,
+        /// The whole new text.
+        content: String,
+    },
+    /// Writes a next version with the text of an earlier one.
+    RevertDocument {
+        /// Which.
+        document: DocumentId,
+        /// The version whose text comes back.
+        to: u64,
+    },
+    /// Takes a document out of use, or brings it back.
+    SetDocumentRemoved {
+        /// Which.
+        document: DocumentId,
+        /// Out or back.
+        removed: bool,
+    },
+    /// Makes an agent.
+    CreateAgent(NewAgent),
+    /// Gives an agent a new profile; its id and kind stay.
+    UpdateAgent(NewAgent),
+    /// Takes an agent out of use, or brings it back.
+    SetAgentRemoved {
+        /// Which.
+        agent: AgentId,
+        /// Out or back.
+        removed: bool,
+    },
+    /// Starts a session.
+    CreateSession(NewSession),
+    /// Changes a session.
+    UpdateSession {
+        /// Which.
+        session: SessionId,
+        /// What changes.
+        patch: SessionPatch,
+    },
+    /// Removes content for good.
+    Purge(PurgeTarget),
+    /// Applies what takes back each change of a group, the last first.
+    Undo {
+        /// The group's first entry.
+        group: u64,
+    },
+}
+
+/// What a purge empties.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PurgeTarget {
+    /// One node.
+    Node(NodeId),
+    /// Every node that a session caused, and the session's state.
+    Session(SessionId),
+    /// Every node of a tree, and the tree's words.
+    Tree(TreeId),
+}
+
+coded! {
+    /// The kind of a mutation, as the journal keeps it.
+    ChangeKind {
+        /// See [`Mutation::CreateTree`].
+        CreateTree = "create_tree", 0;
+        /// See [`Mutation::Append`].
+        Append = "append", 1;
+        /// See [`Mutation::Prune`].
+        Prune = "prune", 2;
+        /// See [`Mutation::Restore`].
+        Restore = "restore", 3;
+        /// See [`Mutation::SetExcluded`].
+        SetExcluded = "set_excluded", 4;
+        /// See [`Mutation::SetBookmark`].
+        SetBookmark = "set_bookmark", 5;
+        /// See [`Mutation::Link`].
+        Link = "link", 6;
+        /// See [`Mutation::SetLinkRemoved`].
+        SetLinkRemoved = "set_link_removed", 7;
+        /// See [`Mutation::CopyBranch`].
+        CopyBranch = "copy_branch", 8;
+        /// See [`Mutation::UpdateTree`].
+        UpdateTree = "update_tree", 9;
+        /// See [`Mutation::SetArchived`].
+        SetArchived = "set_archived", 10;
+        /// See [`Mutation::CreateDocument`].
+        CreateDocument = "create_document", 11;
+        /// See [`Mutation::WriteDocument`].
+        WriteDocument = "write_document", 12;
+        /// See [`Mutation::RevertDocument`].
+        RevertDocument = "revert_document", 13;
+        /// See [`Mutation::SetDocumentRemoved`].
+        SetDocumentRemoved = "set_document_removed", 14;
+        /// See [`Mutation::CreateAgent`].
+        CreateAgent = "create_agent", 15;
+        /// See [`Mutation::UpdateAgent`].
+        UpdateAgent = "update_agent", 16;
+        /// See [`Mutation::SetAgentRemoved`].
+        SetAgentRemoved = "set_agent_removed", 17;
+        /// See [`Mutation::CreateSession`].
+        CreateSession = "create_session", 18;
+        /// See [`Mutation::UpdateSession`].
+        UpdateSession = "update_session", 19;
+        /// See [`Mutation::Purge`].
+        Purge = "purge", 20;
+    }
+}
+
+/// What is committed together: all of it or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// What the agent did.
+    pub op: Op,
+    /// Who.
+    pub agent: AgentId,
+    /// In which session; nodes that are appended get its next turn numbers.
+    pub session: Option<SessionId>,
+    /// When, by the caller's clock.
+    pub at: Timestamp,
+    /// What changes, in order; later ones see earlier ones.
+    pub mutations: Vec<Mutation>,
+}
+
+/// What a commit did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// The journal's number of the change's first entry: the group that an undo names. 0 if nothing changed.
+    pub group: u64,
+    /// The number of its last entry.
+    pub seq: u64,
+    /// The nodes that were added, in order.
+    pub nodes: Vec<Appended>,
+    /// How many nodes were hidden or shown, copied or purged.
+    pub affected: u64,
+}
+
+/// A node that a commit added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Appended {
+    /// Its ULID.
+    pub id: NodeId,
+    /// Its short id.
+    #[serde(rename = "local_id")]
+    pub local: LocalId,
+    /// Its insertion sequence.
+    pub seq: u64,
+    /// Its turn in the session that caused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+}
+
+/// The three agents that every database starts with.
+#[must_use]
+pub fn default_agents(mut id: impl FnMut() -> AgentId) -> [NewAgent; 3] {
+    use crate::model::{AgentKind, Permission};
+    let mut agent = |name: &str, kind, permissions| NewAgent {
+        id: id(),
+        name: name.to_owned(),
+        kind,
+        model: None,
+        system_prompt: None,
+        temperature: None,
+        max_tokens: None,
+        stop: Vec::new(),
+        permissions,
+    };
+    let collaborator = [
+        Permission::LoomAware,
+        Permission::LoomWrite,
+        Permission::LoomGenerate,
+        Permission::DocRead,
+        Permission::DocWrite,
+    ];
+    [
+        agent("owner", AgentKind::Human, Permissions::all()),
+        agent(
+            "collaborator",
+            AgentKind::Model,
+            collaborator.into_iter().collect(),
+        ),
+        agent("subject", AgentKind::Model, Permissions::default()),
+    ]
+}

@@ -1,0 +1,105 @@
+//! What the store can be asked.
+
+use crate::{
+    id::{AgentId, LocalId, NodeId, TreeId},
+    model::{EdgeKind, Node, Op},
+};
+
+/// Which trees to list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TreeFilter {
+    /// Also those that were put away.
+    pub archived: bool,
+    /// At most this many; 0: all.
+    pub limit: u32,
+}
+
+/// Which children to list, in the order in which they were added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChildFilter {
+    /// Only this kind.
+    pub kind: Option<EdgeKind>,
+    /// Also pruned ones.
+    pub pruned: bool,
+    /// At most this many; 0: all.
+    pub limit: u32,
+}
+
+/// Which sessions to list, the last active first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionFilter {
+    /// Only of this workspace.
+    pub workspace: Option<String>,
+    /// Only of this agent.
+    pub agent: Option<AgentId>,
+    /// Only in this tree.
+    pub tree: Option<TreeId>,
+    /// Only those that can be continued.
+    pub active: bool,
+    /// At most this many; 0: all.
+    pub limit: u32,
+}
+
+/// Which journal entries to list, the newest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JournalFilter {
+    /// Only of this tree.
+    pub tree: Option<TreeId>,
+    /// Only entries before this number; 0: from the newest.
+    pub before: u64,
+    /// At most this many; 0: all.
+    pub limit: u32,
+}
+
+/// What a written id means in a tree.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lookup {
+    /// Exactly one node.
+    One(Box<Node>),
+    /// Several: the first ten of them, oldest first.
+    Many(Vec<Node>),
+    /// None; the local ids nearest to it by edit distance, the nearest first, at most three.
+    None(Vec<LocalId>),
+}
+
+/// A group of entries that can be undone or redone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UndoTarget {
+    /// The group to apply [`super::Mutation::Undo`] to.
+    pub group: u64,
+    /// What it did. For a redo: what the undo had taken back.
+    pub op: Op,
+    /// The node it was about.
+    pub node: Option<NodeId>,
+}
+
+/// Which way through the undo history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// The newest operation that stands.
+    Undo,
+    /// The newest undo that nothing followed.
+    Redo,
+}
+
+/// What [`super::Store::verify`] found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Report {
+    /// Nodes whose hash was computed again.
+    pub nodes: u64,
+    /// Trees whose counts were counted again.
+    pub trees: u64,
+    /// Journal entries read.
+    pub entries: u64,
+    /// What is wrong, one sentence each, naming the node or tree. Empty: all is well.
+    pub problems: Vec<String>,
+}
+
+/// What [`super::Store::rebuild`] did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Rebuilt {
+    /// Nodes whose counts were wrong and were set right.
+    pub nodes: u64,
+    /// Trees whose counts were wrong and were set right.
+    pub trees: u64,
+}

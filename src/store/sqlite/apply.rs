@@ -1,0 +1,615 @@
+//! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
+//! with the mutation that would take it back.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    copy, history, purge,
+    tables::{
+        agents, bookmarks, documents, journal, links,
+        nodes::{self, Anchor},
+        provenance, sessions, sources, trees,
+    },
+    visibility,
+};
+use crate::{
+    id::{AgentId, IdSource, NodeId, SessionId, TreeId},
+    model::{ContentHash, EdgeKind, Link, LinkTarget, NewNode, Op, Parent},
+    store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
+};
+
+/// Row numbers of what never moves. Emptied whenever something is rolled back.
+#[derive(Default)]
+pub(super) struct Cache {
+    nodes: HashMap<NodeId, Anchor>,
+    agents: HashMap<AgentId, i64>,
+    trees: HashMap<TreeId, i64>,
+    sessions: HashMap<SessionId, i64>,
+}
+
+/// Nodes remembered at the most: about 1 MB.
+const REMEMBERED: usize = 8_192;
+
+impl Cache {
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// What a mutation leaves in the journal.
+pub(super) struct Trace {
+    pub(super) tree: Option<i64>,
+    pub(super) node: Option<i64>,
+    /// What takes it back; `None` for an append (pruning it does) and where nothing can.
+    pub(super) undo: Option<Mutation>,
+    pub(super) added: journal::Added,
+}
+
+impl Trace {
+    pub(super) fn new(tree: Option<i64>, node: Option<i64>, undo: Option<Mutation>) -> Self {
+        Self {
+            tree,
+            node,
+            undo,
+            added: journal::Added::default(),
+        }
+    }
+}
+
+/// One change being applied, within a savepoint.
+pub(super) struct Apply<'a> {
+    pub(super) conn: &'a Connection,
+    cache: &'a mut Cache,
+    pub(super) ids: &'a dyn IdSource,
+    pub(super) change: &'a Change,
+    agent: i64,
+    session: Option<i64>,
+    group: Option<i64>,
+    pub(super) receipt: Receipt,
+}
+
+impl<'a> Apply<'a> {
+    pub(super) fn begin(
+        conn: &'a Connection,
+        cache: &'a mut Cache,
+        ids: &'a dyn IdSource,
+        change: &'a Change,
+    ) -> Result<Self> {
+        let mut apply = Self {
+            conn,
+            cache,
+            ids,
+            change,
+            agent: 0,
+            session: None,
+            group: None,
+            receipt: Receipt::default(),
+        };
+        apply.agent = apply.agent_row(change.agent)?;
+        apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
+        Ok(apply)
+    }
+
+    pub(super) fn run(mut self) -> Result<Receipt> {
+        for mutation in &self.change.mutations {
+            if let Mutation::Undo { group } = mutation {
+                history::undo(&mut self, *group)?;
+            } else {
+                self.mutate(mutation, None)?;
+            }
+        }
+        Ok(self.receipt)
+    }
+
+    /// Applies one mutation and journals it; one that changes nothing leaves no entry.
+    pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
+        let (kind, trace) = self.apply(mutation)?;
+        let Some(trace) = trace else { return Ok(()) };
+        let undo = match &trace.undo {
+            Some(undo) => {
+                Some(serde_json::to_string(undo).map_err(|e| StoreError::Backend(Box::new(e)))?)
+            }
+            None => None,
+        };
+        let entry = journal::Entry {
+            group: self.group,
+            at: self.change.at,
+            agent: self.agent,
+            session: self.session,
+            tree: trace.tree,
+            op: self.change.op,
+            change: kind,
+            node: trace.node,
+            undo: undo.as_deref(),
+            target,
+        };
+        let seq = journal::insert(self.conn, &entry, &trace.added)?;
+        if self.group.is_none() {
+            self.group = Some(seq);
+            self.receipt.group = seq.unsigned_abs();
+        }
+        self.receipt.seq = seq.unsigned_abs();
+        Ok(())
+    }
+
+    fn apply(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+        let at = self.change.at;
+        Ok(match mutation {
+            Mutation::Append(node) => (ChangeKind::Append, Some(self.append(node)?)),
+            Mutation::CreateTree(tree) => {
+                let row = trees::insert(self.conn, tree)?;
+                self.cache.trees.insert(tree.id, row);
+                let undo = Mutation::SetArchived {
+                    tree: tree.id,
+                    archived: true,
+                };
+                (
+                    ChangeKind::CreateTree,
+                    Some(Trace::new(Some(row), None, Some(undo))),
+                )
+            }
+            Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
+            Mutation::Restore { node } => {
+                (ChangeKind::Restore, Some(visibility::restore(self, *node)?))
+            }
+            Mutation::SetExcluded { node, excluded } => {
+                let row = self.node(*node)?;
+                let undo = Mutation::SetExcluded {
+                    node: *node,
+                    excluded: !excluded,
+                };
+                let changed = nodes::set_excluded(self.conn, row.row, *excluded)?;
+                (
+                    ChangeKind::SetExcluded,
+                    changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))),
+                )
+            }
+            Mutation::SetBookmark { node, label } => {
+                let row = self.node(*node)?;
+                let before = bookmarks::label(self.conn, row.row)?;
+                let changed = before != *label;
+                bookmarks::set(self.conn, row.row, row.tree, label.as_deref(), at)?;
+                let undo = Mutation::SetBookmark {
+                    node: *node,
+                    label: before,
+                };
+                (
+                    ChangeKind::SetBookmark,
+                    changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))),
+                )
+            }
+            Mutation::Link(link) => (ChangeKind::Link, Some(self.link(link)?)),
+            Mutation::SetLinkRemoved { link, removed } => {
+                let source = links::set_removed(self.conn, *link, *removed)?;
+                let undo = Mutation::SetLinkRemoved {
+                    link: *link,
+                    removed: !removed,
+                };
+                let tree = source
+                    .map(|s| nodes::anchor(self.conn, s))
+                    .transpose()?
+                    .map(|a| a.tree);
+                (
+                    ChangeKind::SetLinkRemoved,
+                    source.map(|source| Trace::new(tree, Some(source), Some(undo))),
+                )
+            }
+            Mutation::CopyBranch { from, to, id } => {
+                let copied = copy::copy_branch(self, *from, *to, *id)?;
+                (ChangeKind::CopyBranch, Some(copied))
+            }
+            Mutation::UpdateTree { tree, patch } => {
+                let row = self.tree_row(*tree)?;
+                let before = trees::update(self.conn, row, patch)?;
+                let changed = before != *patch;
+                let undo = Mutation::UpdateTree {
+                    tree: *tree,
+                    patch: before,
+                };
+                (
+                    ChangeKind::UpdateTree,
+                    changed.then(|| Trace::new(Some(row), None, Some(undo))),
+                )
+            }
+            Mutation::SetArchived { tree, archived } => {
+                let row = self.tree_row(*tree)?;
+                let changed = trees::set_archived(self.conn, row, *archived, at)?;
+                let undo = Mutation::SetArchived {
+                    tree: *tree,
+                    archived: !archived,
+                };
+                (
+                    ChangeKind::SetArchived,
+                    changed.then(|| Trace::new(Some(row), None, Some(undo))),
+                )
+            }
+            Mutation::CreateAgent(agent) => {
+                agents::insert(self.conn, agent, at)?;
+                let undo = Mutation::SetAgentRemoved {
+                    agent: agent.id,
+                    removed: true,
+                };
+                (
+                    ChangeKind::CreateAgent,
+                    Some(Trace::new(None, None, Some(undo))),
+                )
+            }
+            Mutation::UpdateAgent(agent) => {
+                let row = self.agent_row(agent.id)?;
+                let before = agents::get(self.conn, row)?.profile;
+                if before.kind != agent.kind {
+                    return Err(StoreError::Refused(
+                        "an agent stays what it is: human or model".to_owned(),
+                    ));
+                }
+                agents::update(self.conn, row, agent)?;
+                let changed = before != *agent;
+                let undo = Mutation::UpdateAgent(before);
+                (
+                    ChangeKind::UpdateAgent,
+                    changed.then(|| Trace::new(None, None, Some(undo))),
+                )
+            }
+            Mutation::SetAgentRemoved { agent, removed } => {
+                let row = self.agent_row(*agent)?;
+                let changed = agents::get(self.conn, row)?.removed != *removed;
+                agents::set_removed(self.conn, row, *removed)?;
+                let undo = Mutation::SetAgentRemoved {
+                    agent: *agent,
+                    removed: !removed,
+                };
+                (
+                    ChangeKind::SetAgentRemoved,
+                    changed.then(|| Trace::new(None, None, Some(undo))),
+                )
+            }
+            Mutation::CreateSession(session) => {
+                let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
+                let position = session
+                    .position
+                    .map(|n| self.node_of(n, tree))
+                    .transpose()?;
+                sessions::insert(self.conn, session, agent, tree, position.map(|p| p.row))?;
+                (
+                    ChangeKind::CreateSession,
+                    Some(Trace::new(Some(tree), position.map(|p| p.row), None)),
+                )
+            }
+            Mutation::UpdateSession { session, patch } => {
+                let row = self.session_row(*session)?;
+                let tree: i64 =
+                    self.conn
+                        .query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| {
+                            r.get(0)
+                        })?;
+                let position = patch
+                    .position
+                    .map(|n| self.node_of(n, tree))
+                    .transpose()?
+                    .map(|p| p.row);
+                for version in patch.versions.iter().flatten() {
+                    self.node_of(*version, tree)?;
+                }
+                sessions::update(self.conn, row, patch, position, at)?;
+                (
+                    ChangeKind::UpdateSession,
+                    Some(Trace::new(Some(tree), position, None)),
+                )
+            }
+            Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
+            Mutation::CreateDocument { .. }
+            | Mutation::WriteDocument { .. }
+            | Mutation::RevertDocument { .. }
+            | Mutation::SetDocumentRemoved { .. } => self.document(mutation)?,
+            Mutation::Undo { .. } => {
+                return Err(StoreError::Refused(
+                    "an undo cannot be part of an undo".to_owned(),
+                ));
+            }
+        })
+    }
+
+    fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+        let (conn, at, agent) = (self.conn, self.change.at, self.agent);
+        let trace = |undo| Some(Trace::new(None, None, Some(undo)));
+        Ok(match mutation {
+            Mutation::CreateDocument { id, name, content } => {
+                documents::insert(conn, *id, name, content, agent, at)?;
+                (
+                    ChangeKind::CreateDocument,
+                    trace(Mutation::SetDocumentRemoved {
+                        document: *id,
+                        removed: true,
+                    }),
+                )
+            }
+            Mutation::WriteDocument {
+                document,
+                base,
+                content,
+            } => {
+                let row = documents::row(conn, *document)?;
+                let newest = documents::newest(conn, row)?;
+                if newest != *base {
+                    return Err(StoreError::Conflict(format!(
+                        "the document changed meanwhile: it is at version {newest}, this was made from {base}"
+                    )));
+                }
+                documents::insert_version(conn, row, newest + 1, content, agent, at)?;
+                (
+                    ChangeKind::WriteDocument,
+                    trace(Mutation::RevertDocument {
+                        document: *document,
+                        to: newest,
+                    }),
+                )
+            }
+            Mutation::RevertDocument { document, to } => {
+                let row = documents::row(conn, *document)?;
+                let newest = documents::newest(conn, row)?;
+                let back = documents::version(conn, row, *to)?
+                    .ok_or_else(|| StoreError::not_found("version", to))?;
+                documents::insert_version(conn, row, newest + 1, &back.content, agent, at)?;
+                (
+                    ChangeKind::RevertDocument,
+                    trace(Mutation::RevertDocument {
+                        document: *document,
+                        to: newest,
+                    }),
+                )
+            }
+            Mutation::SetDocumentRemoved { document, removed } => {
+                let changed =
+                    documents::set_removed(conn, documents::row(conn, *document)?, *removed)?;
+                let undo = Mutation::SetDocumentRemoved {
+                    document: *document,
+                    removed: !removed,
+                };
+                (
+                    ChangeKind::SetDocumentRemoved,
+                    if changed { trace(undo) } else { None },
+                )
+            }
+            _ => return Err(StoreError::Refused("not a change to a document".to_owned())),
+        })
+    }
+
+    /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
+    pub(super) fn append_quietly(&mut self, node: &NewNode) -> Result<i64> {
+        let trace = self.append(node)?;
+        if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
+            trees::add(self.conn, tree, &trace.added)?;
+            return Ok(row);
+        }
+        Err(StoreError::Undecodable(
+            "an appended node has no row".to_owned(),
+        ))
+    }
+
+    /// Adds a node: its place, hash, local id, turn, and everybody's counts.
+    pub(super) fn append(&mut self, node: &NewNode) -> Result<Trace> {
+        let (tree, parent) = match node.parent {
+            Parent::Root(tree) => (self.tree_row(tree)?, None),
+            Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
+            Parent::Position(session) => {
+                let row = self.session_row(session)?;
+                let position: Option<i64> = self
+                    .conn
+                    .prepare_cached("SELECT position FROM sessions WHERE id = ?1")?
+                    .query_row([row], |r| r.get(0))?;
+                let position = position.ok_or_else(|| {
+                    StoreError::Conflict("the session stands nowhere yet".to_owned())
+                })?;
+                let parent = visibility::nearest_visible(self.conn, position)?;
+                (parent.tree, Some(parent))
+            }
+        };
+        // What follows one version follows all: their continuations hang on the first one.
+        let parent = match parent {
+            Some(p) if node.kind == EdgeKind::Continuation => {
+                Some(visibility::common(self.conn, p)?)
+            }
+            other => other,
+        };
+        if parent.is_none() && node.kind != EdgeKind::Continuation {
+            return Err(StoreError::Refused("a root is a continuation".to_owned()));
+        }
+        let author = self.agent_row(node.author)?;
+        let edited_from = node
+            .edited_from
+            .map(|n| self.node(n))
+            .transpose()?
+            .map(|a| a.row);
+        let version_of = node
+            .version_of
+            .map(|n| self.node_of(n, tree))
+            .transpose()?
+            .map(|a| a.row);
+        let depth = parent.map_or(0, |p| p.depth + 1);
+        let hash = ContentHash::of(
+            parent.map(|p| p.hash),
+            node.author,
+            node.kind,
+            &node.content,
+        );
+        let session = match self.session {
+            Some(row) => Some((
+                row,
+                sessions::next_turn(self.conn, row, node.tokens, self.change.at)?,
+            )),
+            None => None,
+        };
+        let insert = nodes::Insert {
+            node,
+            tree,
+            parent: parent.map(|p| p.row),
+            depth,
+            author,
+            hash,
+            session,
+            edited_from,
+            version_of,
+        };
+        let (row, local) = nodes::insert(self.conn, &insert)?;
+        if let (true, Some((session, _))) = (node.advance, session) {
+            sessions::advance(self.conn, session, row, tree)?;
+        }
+        if let Some(envelope) = &node.provenance {
+            provenance::insert(self.conn, row, envelope)?;
+        }
+        if let Some(source) = &node.source {
+            sources::insert(self.conn, source, row)?;
+        }
+        let anchor = Anchor {
+            row,
+            tree,
+            parent: parent.map(|p| p.row),
+            depth,
+            kind: node.kind,
+            hash,
+            version_of,
+        };
+        let added = self.count_new(&anchor, parent)?;
+        self.remember(node.id, anchor);
+        let turn = session.map(|s| s.1);
+        self.receipt.nodes.push(Appended {
+            id: node.id,
+            local,
+            seq: row.unsigned_abs(),
+            turn,
+        });
+        Ok(Trace {
+            tree: Some(tree),
+            node: Some(row),
+            undo: None,
+            added,
+        })
+    }
+
+    /// Counts a new node at its parent and says what it adds to its tree.
+    fn count_new(&self, node: &Anchor, parent: Option<Anchor>) -> Result<journal::Added> {
+        let mut added = journal::Added {
+            nodes: 1,
+            depth: node.depth,
+            ..Default::default()
+        };
+        let Some(parent) = parent else {
+            added.leaves = 1;
+            return Ok(added);
+        };
+        let (children, hidden) = match (node.kind, node.version_of) {
+            (EdgeKind::Version, Some(first)) => nodes::count_child(self.conn, first, node.kind, 1)?,
+            (EdgeKind::Version, None) => (0, nodes::hidden_by(self.conn, parent.row)?),
+            _ => nodes::count_child(self.conn, parent.row, node.kind, 1)?,
+        };
+        if let Some(by) = hidden {
+            nodes::set_hidden(self.conn, node.row, by)?;
+            return Ok(journal::Added::default());
+        }
+        if node.kind == EdgeKind::Continuation {
+            let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
+            added.leaves = i64::from(!parent_was_leaf);
+            added.branch_points = i64::from(children == 2);
+        }
+        Ok(added)
+    }
+
+    fn link(&mut self, link: &Link) -> Result<Trace> {
+        let source = self.node(link.source)?;
+        let author = self.agent_row(link.author)?;
+        let mut target = links::Target {
+            node: None,
+            tree: None,
+            document: None,
+            section: None,
+        };
+        match &link.target {
+            LinkTarget::Node(node) => target.node = Some(self.node(*node)?.row),
+            LinkTarget::Tree(tree) => target.tree = Some(self.tree_row(*tree)?),
+            LinkTarget::Document { id, section } => {
+                target.document = Some(documents::row(self.conn, *id)?);
+                target.section = section.as_deref();
+            }
+        }
+        links::insert(self.conn, link, source.row, &target, author)?;
+        let undo = Mutation::SetLinkRemoved {
+            link: link.id,
+            removed: true,
+        };
+        Ok(Trace::new(Some(source.tree), Some(source.row), Some(undo)))
+    }
+
+    /// A node that must be there.
+    pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
+        if let Some(anchor) = self.cache.nodes.get(&id) {
+            return Ok(*anchor);
+        }
+        let anchor =
+            nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
+        self.remember(id, anchor);
+        Ok(anchor)
+    }
+
+    /// A node that must be in this tree.
+    fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
+        let node = self.node(id)?;
+        if node.tree == tree {
+            Ok(node)
+        } else {
+            Err(StoreError::Conflict(format!(
+                "node {id} is in another tree"
+            )))
+        }
+    }
+
+    fn remember(&mut self, id: NodeId, anchor: Anchor) {
+        if self.cache.nodes.len() >= REMEMBERED {
+            self.cache.nodes.clear();
+        }
+        self.cache.nodes.insert(id, anchor);
+    }
+
+    pub(super) fn tree_row(&mut self, id: TreeId) -> Result<i64> {
+        if let Some(row) = self.cache.trees.get(&id) {
+            return Ok(*row);
+        }
+        let row = trees::row(self.conn, id)?;
+        self.cache.trees.insert(id, row);
+        Ok(row)
+    }
+
+    fn agent_row(&mut self, id: AgentId) -> Result<i64> {
+        if let Some(row) = self.cache.agents.get(&id) {
+            return Ok(*row);
+        }
+        let row = agents::row(self.conn, id)?;
+        self.cache.agents.insert(id, row);
+        Ok(row)
+    }
+
+    pub(super) fn session_row(&mut self, id: SessionId) -> Result<i64> {
+        if let Some(row) = self.cache.sessions.get(&id) {
+            return Ok(*row);
+        }
+        let row = sessions::row(self.conn, id)?;
+        self.cache.sessions.insert(id, row);
+        Ok(row)
+    }
+
+    /// Whether undoing is what is being done: its entries are marked with what they take back.
+    pub(super) fn is_undo(&self) -> bool {
+        matches!(self.change.op, Op::Undo | Op::Redo)
+    }
+
+    /// The ULID of a row's node.
+    pub(super) fn node_id(&self, row: i64) -> Result<NodeId> {
+        self.conn
+            .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
+            .query_row([row], |r| r.get(0))
+            .optional()?
+            .map(NodeId::from_bytes)
+            .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
+    }
+}

@@ -1,0 +1,62 @@
+//! Copies of the whole file, by SQLite's online backup: others go on writing meanwhile.
+
+use std::path::Path;
+
+use rusqlite::{
+    Connection,
+    backup::{Backup, StepResult},
+};
+
+use super::pool::Pool;
+use crate::store::{Result, StoreError};
+
+/// Pages copied between two reports of progress: 4 MB.
+const STEP: i32 = 1_000;
+
+pub(super) fn backup(pool: &Pool, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let conn = pool.borrow()?;
+    // Within one read transaction the copy is of one moment, and never has to start again because somebody wrote.
+    let tx = conn.unchecked_transaction()?;
+    copy(&tx, to, progress)
+}
+
+/// Copies `from` to a file that must not exist. A copy that fails is removed.
+pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    if to.exists() {
+        return Err(StoreError::Conflict(format!(
+            "{} is there already",
+            to.display()
+        )));
+    }
+    let done = run(from, to, progress);
+    if done.is_err() {
+        // Best effort: the first error is the one to tell.
+        let _ = std::fs::remove_file(to);
+    }
+    done
+}
+
+fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let mut target = Connection::open(to).map_err(|e| super::error::at_open(e, to))?;
+    target.pragma_update(None, "synchronous", "FULL")?;
+    {
+        let backup = Backup::new(from, &mut target)?;
+        loop {
+            let step = backup.step(STEP)?;
+            let at = backup.progress();
+            let all = u64::try_from(at.pagecount).unwrap_or(0);
+            progress(all - u64::try_from(at.remaining).unwrap_or(0).min(all), all);
+            match step {
+                StepResult::Done => break,
+                StepResult::More => {}
+                _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        }
+    }
+    target.close().map_err(|(_, error)| error)?;
+    std::fs::File::open(to)
+        .and_then(|file| file.sync_all())
+        .map_err(|e| StoreError::Io {
+            detail: e.to_string(),
+        })
+}

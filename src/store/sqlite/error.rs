@@ -1,0 +1,78 @@
+//! SQLite's errors in the store's words.
+
+use std::path::Path;
+
+use rusqlite::{Error, ErrorCode, ffi};
+
+use crate::store::StoreError;
+
+/// What a failed statement means to a caller who knows nothing of SQLite.
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match &error {
+            Error::SqliteFailure(failure, message) => {
+                let said = message.clone().unwrap_or_else(|| failure.to_string());
+                match failure.code {
+                    ErrorCode::DiskFull => Self::Full,
+                    ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy {
+                        waited: std::time::Duration::ZERO,
+                    },
+                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
+                        Self::Damaged { detail: said }
+                    }
+                    ErrorCode::ConstraintViolation => Self::Refused(said),
+                    // A limit on the file's size (ulimit, quota) reaches SQLite as a failed write.
+                    ErrorCode::SystemIoFailure
+                        if failure.extended_code == ffi::SQLITE_IOERR_WRITE =>
+                    {
+                        Self::Full
+                    }
+                    ErrorCode::SystemIoFailure => Self::Io { detail: said },
+                    _ => Self::Backend(Box::new(error)),
+                }
+            }
+            Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..) => Self::Undecodable(error.to_string()),
+            _ => Self::Backend(Box::new(error)),
+        }
+    }
+}
+
+/// The same for a file that is being opened: some of SQLite's codes are about the file.
+pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
+    if let Error::SqliteFailure(failure, message) = &error {
+        match failure.code {
+            ErrorCode::NotADatabase => {
+                return StoreError::NotADatabase {
+                    path: path.to_owned(),
+                };
+            }
+            ErrorCode::ReadOnly => {
+                return StoreError::ReadOnly {
+                    path: path.to_owned(),
+                };
+            }
+            ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+                let cause = std::fs::File::open(path).err().map_or_else(
+                    || message.clone().unwrap_or_else(|| failure.to_string()),
+                    |io| io.to_string(),
+                );
+                return StoreError::CannotOpen {
+                    path: path.to_owned(),
+                    cause,
+                };
+            }
+            _ => {}
+        }
+    }
+    error.into()
+}
+
+/// Whether the statement failed only because another connection holds a lock.
+pub(super) fn is_busy(error: &Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}

@@ -1,0 +1,180 @@
+//! Undo and redo, out of the journal alone.
+//!
+//! Every entry holds the mutation that takes it back. Undoing a group applies those, the last first; what that does is
+//! journaled in the same way, so undoing the undo redoes. Which group is next follows from one walk from the newest
+//! entry backwards: an undo switches off what it targets, a redo switches off the undo that it targets.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, params};
+
+use super::{apply::Apply, tables::journal};
+use crate::{
+    id::NodeId,
+    model::Op,
+    store::{ChangeKind, Direction, Mutation, Result, StoreError, UndoTarget},
+};
+
+/// Applies what takes back each entry of a group.
+pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
+    if !apply.is_undo() {
+        return Err(StoreError::Refused(
+            "only an undo or redo takes changes back".to_owned(),
+        ));
+    }
+    let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
+    let mut statement = apply.conn.prepare_cached(
+        "SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC",
+    )?;
+    // The entries of a group follow each other without a gap.
+    let last = group_end(apply.conn, target)?;
+    let entries: Vec<(i64, i64, Option<i64>, Option<String>)> = statement
+        .query_map(params![target, last], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    let Some(first) = entries.last() else {
+        return Err(StoreError::not_found("operation", group));
+    };
+    let op = Op::from_code(first.0)
+        .ok_or_else(|| StoreError::Undecodable(format!("operation {}", first.0)))?;
+    if !op.can_be_undone() && !matches!(op, Op::Undo) {
+        return Err(StoreError::Refused(format!("a {op} cannot be undone")));
+    }
+    let mut did = false;
+    for (_, change, node, undo) in entries {
+        let mutation = match (undo, node) {
+            (Some(text), _) => Some(
+                serde_json::from_str(&text)
+                    .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
+            ),
+            (None, Some(node)) if change == ChangeKind::Append.code() => {
+                take_back_append(apply, node)?
+            }
+            (None, _) => None,
+        };
+        if let Some(mutation) = mutation {
+            apply.mutate(&mutation, Some(target))?;
+            did = true;
+        }
+    }
+    if did {
+        Ok(())
+    } else {
+        Err(StoreError::Conflict(
+            "there is nothing left of it to take back".to_owned(),
+        ))
+    }
+}
+
+/// An appended node is taken back by pruning it; a root goes with its tree, a node pruned meanwhile stays so.
+fn take_back_append(apply: &Apply<'_>, node: i64) -> Result<Option<Mutation>> {
+    let anchor = super::tables::nodes::anchor(apply.conn, node)?;
+    if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
+        return Ok(None);
+    }
+    Ok(Some(Mutation::Prune {
+        node: apply.node_id(node)?,
+    }))
+}
+
+fn group_end(conn: &Connection, group: i64) -> Result<i64> {
+    Ok(conn.query_row(
+        "SELECT coalesce((SELECT seq FROM journal WHERE seq > ?1 AND grp IS NOT ?1 ORDER BY seq LIMIT 1),
+             (SELECT max(seq) + 1 FROM journal)) - 1",
+        [group],
+        |r| r.get(0),
+    )?)
+}
+
+/// An entry as the walk needs it.
+struct Step {
+    seq: i64,
+    group: i64,
+    agent: i64,
+    op: Op,
+    node: Option<i64>,
+    target: Option<i64>,
+    previous: Option<i64>,
+}
+
+fn step(conn: &Connection, seq: i64) -> Result<Step> {
+    let read = conn
+        .prepare_cached("SELECT coalesce(grp, seq), agent, op, node, target, previous FROM journal WHERE seq = ?1")?
+        .query_row([seq], |r| {
+            Ok(Step {
+                seq,
+                group: r.get(0)?,
+                agent: r.get(1)?,
+                op: super::rows::coded(r, 2, Op::from_code)?,
+                node: r.get(3)?,
+                target: r.get(4)?,
+                previous: r.get(5)?,
+            })
+        })?;
+    Ok(read)
+}
+
+/// The next group to undo or redo for an agent in a tree. The chain of the tree and that of no tree are walked as one.
+pub(super) fn next(
+    conn: &Connection,
+    tree: Option<i64>,
+    agent: i64,
+    direction: Direction,
+) -> Result<Option<UndoTarget>> {
+    let mut ours = tree
+        .map(|t| journal::tree_head(conn, t))
+        .transpose()?
+        .flatten();
+    let mut shared = journal::head(conn)?;
+    let mut off: HashSet<i64> = HashSet::new();
+    let mut seen: HashSet<i64> = HashSet::new();
+    while let Some(seq) = ours.max(shared) {
+        let entry = step(conn, seq)?;
+        if ours == Some(entry.seq) {
+            ours = entry.previous;
+        } else {
+            shared = entry.previous;
+        }
+        if entry.agent != agent || !seen.insert(entry.group) {
+            continue;
+        }
+        let active = !off.contains(&entry.group);
+        match (entry.op, entry.target) {
+            (Op::Undo, Some(target)) if active => {
+                if direction == Direction::Redo {
+                    let taken = step(conn, target)?;
+                    return found(conn, entry.group, taken.op, taken.node).map(Some);
+                }
+                off.insert(target);
+            }
+            (Op::Redo, Some(target)) if active => {
+                off.insert(target);
+            }
+            (op, _) if op.can_be_undone() && active => {
+                if direction == Direction::Redo {
+                    return Ok(None);
+                }
+                return found(conn, entry.group, op, entry.node).map(Some);
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+fn found(conn: &Connection, group: i64, op: Op, node: Option<i64>) -> Result<UndoTarget> {
+    // The group's first entry names the node that the operation was about.
+    let node = match node {
+        Some(row) => Some(
+            conn.query_row("SELECT ulid FROM nodes WHERE seq = ?1", [row], |r| r.get(0))
+                .map(NodeId::from_bytes)?,
+        ),
+        None => None,
+    };
+    Ok(UndoTarget {
+        group: group.unsigned_abs(),
+        op,
+        node,
+    })
+}

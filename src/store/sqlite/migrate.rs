@@ -1,0 +1,183 @@
+//! Migrations: numbered SQL files, compiled in, each applied once in a transaction of its own.
+//!
+//! A file remembers what it went through, with a checksum of each migration's text, so that an edited migration is
+//! noticed. A file of a newer version, or of another program, is refused before anything is written. A file that
+//! has content and is older is first copied beside itself.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::{OpenOptions, backup, error::is_busy, open::APPLICATION_ID, tables::agents};
+use crate::id::AgentId;
+use crate::store::{Result, StoreError, mutation::default_agents};
+
+struct Migration {
+    name: &'static str,
+    sql: &'static str,
+}
+
+/// In order: the first is version 1. Never edited, only added to.
+const MIGRATIONS: &[Migration] = &[Migration {
+    name: "0001_core",
+    sql: include_str!("../../../migrations/0001_core.sql"),
+}];
+
+/// The schema version that this build writes.
+pub(super) const VERSION: u32 = 1;
+
+fn checksum(sql: &str) -> String {
+    blake3::hash(sql.replace("\r\n", "\n").as_bytes())
+        .to_hex()
+        .to_string()
+}
+
+fn version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Refuses a file that this build must not touch; returns its version.
+fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
+    let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let found = version(conn)?;
+    if application != APPLICATION_ID {
+        let tables: i64 =
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        if application != 0 || found != 0 || tables != 0 {
+            return Err(StoreError::NotADatabase {
+                path: path.to_owned(),
+            });
+        }
+    }
+    if found > VERSION {
+        return Err(StoreError::Newer {
+            path: path.to_owned(),
+            found,
+            known: VERSION,
+        });
+    }
+    if found > 0 {
+        let mut stored =
+            conn.prepare("SELECT version, checksum FROM migrations ORDER BY version")?;
+        let mut rows = stored.query([])?;
+        while let Some(row) = rows.next()? {
+            let (number, sum): (u32, String) = (row.get(0)?, row.get(1)?);
+            let ours = usize::try_from(number)
+                .ok()
+                .and_then(|n| MIGRATIONS.get(n.wrapping_sub(1)));
+            if ours.is_none_or(|m| checksum(m.sql) != sum) {
+                return Err(StoreError::MigrationDiffers {
+                    path: path.to_owned(),
+                    version: number,
+                });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// For a file that is only read: it must be of exactly this version.
+pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
+    let found = inspect(conn, path)?;
+    if found < VERSION {
+        return Err(StoreError::Refused(format!(
+            "{} is of schema {found}, this build reads {VERSION}: open it once for writing to migrate it",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Brings a file to this build's version. Two processes may do so at once: one migrates, the other finds it done.
+pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions) -> Result<()> {
+    let found = inspect(conn, path)?;
+    if found == VERSION {
+        return Ok(());
+    }
+    if found == 0 {
+        set_wal(conn, options)?;
+    }
+    // One transaction a migration; each looks again at what is there once it holds the lock.
+    loop {
+        let tx = begin(conn, options)?;
+        let now = inspect(&tx, path)?;
+        let Some(next) = MIGRATIONS.get(now as usize) else {
+            return Ok(());
+        };
+        if now > 0 {
+            backup_beside(&tx, path, now, options)?;
+        }
+        tracing::info!(migration = next.name, "migrating");
+        if now == 0 {
+            tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+            tx.execute_batch(
+                "CREATE TABLE migrations (
+                     version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+                 ) STRICT",
+            )?;
+        }
+        tx.execute_batch(next.sql)?;
+        let at = options.clock.now();
+        tx.execute(
+            "INSERT INTO migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
+            params![now + 1, next.name, checksum(next.sql), at.as_millis()],
+        )?;
+        tx.pragma_update(None, "user_version", now + 1)?;
+        if now == 0 {
+            for agent in default_agents(|| AgentId::new(options.ids.ulid(at))) {
+                agents::insert(&tx, &agent, at)?;
+            }
+        }
+        tx.commit()?;
+    }
+}
+
+fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite::Transaction<'c>> {
+    conn.transaction_with_behavior(TransactionBehavior::Immediate)
+        .map_err(|error| {
+            if is_busy(&error) {
+                StoreError::Busy {
+                    waited: options.wait,
+                }
+            } else {
+                error.into()
+            }
+        })
+}
+
+/// Two processes that make a file at once may both find it locked for this, whatever the time-out says.
+fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
+    let start = Instant::now();
+    loop {
+        match conn
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
+        {
+            Ok(_) => return Ok(()),
+            Err(error) if is_busy(&error) && start.elapsed() < options.wait => {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Copies the file to `NAME.schema-N.bak` beside it, unless that copy is there already.
+fn backup_beside(
+    conn: &Connection,
+    path: &Path,
+    version: u32,
+    options: &OpenOptions,
+) -> Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(
+        ".schema-{version}-{}.bak",
+        options.clock.now().as_millis()
+    ));
+    let to = PathBuf::from(name);
+    backup::copy(conn, &to, &mut |_, _| {})?;
+    tracing::info!(to = %to.display(), "backup before migrating");
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! The store in one SQLite file.
+//!
+//! WAL mode with `synchronous=FULL`: a commit is one sync of the log, and readers never wait for the writer. One
+//! named thread owns the writing connection and takes whatever is queued into one transaction ([`writer`]); reads
+//! run on the caller's thread with a connection borrowed from a small pool ([`pool`]), because handing a 5 µs query
+//! to another thread would cost more than the query. All SQL is in this folder, each statement in the method that
+//! runs it.
+
+mod apply;
+mod backup;
+mod copy;
+mod error;
+mod history;
+mod migrate;
+mod open;
+mod pool;
+mod purge;
+mod rebuild;
+mod recount;
+mod rows;
+mod snapshot;
+mod tables;
+mod verify;
+mod visibility;
+mod writer;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use tokio::sync::oneshot;
+
+use self::{pool::Pool, writer::Writer};
+use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store};
+use crate::{id::IdSource, model::Clock};
+
+/// How to open a database. The clock and the ids come from the host.
+#[derive(Clone)]
+pub struct OpenOptions {
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+    wait: Duration,
+    create: bool,
+    read_only: bool,
+    page_limit: Option<u32>,
+}
+
+impl OpenOptions {
+    /// Opens for reading and writing, makes the file if it is not there, and waits up to 10 s for other processes.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
+        Self {
+            clock,
+            ids,
+            wait: Duration::from_secs(10),
+            create: true,
+            read_only: false,
+            page_limit: None,
+        }
+    }
+
+    /// How long a commit or a read waits for other processes before it fails with [`super::StoreError::Busy`].
+    #[must_use]
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.wait = wait;
+        self
+    }
+
+    /// Whether a file that is not there is made.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Only reads: commits fail with [`super::StoreError::ReadOnly`]. A file of an older version is refused, since
+    /// it could not be migrated.
+    #[must_use]
+    pub fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// The most pages of 4,096 bytes that the file may grow to; commits beyond fail with [`super::StoreError::Full`].
+    #[must_use]
+    pub fn page_limit(mut self, pages: u32) -> Self {
+        self.page_limit = Some(pages);
+        self
+    }
+
+    /// Opens the file: migrates it if it is older (after a backup beside it), and starts the writer.
+    ///
+    /// # Errors
+    /// Where the file is no loomtree database, is newer than this build, cannot be written, or stays locked.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore> {
+        open::open(path.as_ref(), self)
+    }
+}
+
+/// The store in one SQLite file. Dropping it waits for the writer to finish what is queued.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: Writer,
+    pool: Pool,
+}
+
+impl Store for SqliteStore {
+    fn submit(&self, change: Change) -> Pending {
+        let (reply, receipt) = oneshot::channel();
+        self.writer.submit(change, reply);
+        Pending(receipt)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
+        Ok(Box::new(snapshot::SqliteSnapshot::begin(&self.pool)?))
+    }
+
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+        verify::verify(&self.pool, progress)
+    }
+
+    fn rebuild(&self) -> Result<Rebuilt> {
+        self.writer.run(rebuild::rebuild)
+    }
+
+    fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        backup::backup(&self.pool, to, progress)
+    }
+}

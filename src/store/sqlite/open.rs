@@ -1,0 +1,86 @@
+//! Opening a file: is it ours, is it of our version, who writes it.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::Pool, writer::Writer};
+use crate::store::{Result, StoreError};
+
+/// Marks our files in their header: "LOOM".
+pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
+
+/// Frames of the write-ahead log after which a commit moves them into the file: 16 MB. SQLite's own 4 MB would add
+/// the checkpoint's two syncs to every 140th append or so.
+const CHECKPOINT_PAGES: u32 = 4_000;
+
+pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
+    let path = path.to_owned();
+    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if options.read_only {
+        flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
+    } else {
+        flags |= OpenFlags::SQLITE_OPEN_READ_WRITE;
+        if options.create {
+            flags |= OpenFlags::SQLITE_OPEN_CREATE;
+        }
+    }
+    if !options.create && !path.exists() {
+        return Err(StoreError::CannotOpen {
+            path,
+            cause: "no such file".to_owned(),
+        });
+    }
+    let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
+    conn.busy_timeout(options.wait)?;
+    if options.read_only {
+        migrate::check(&conn, &path).map_err(|e| name_file(e, &path))?;
+        let pool = Pool::new(&path, options.wait, Some(conn));
+        return Ok(SqliteStore {
+            writer: Writer::refusing(path),
+            pool,
+        });
+    }
+    prepare_writer(&conn, options).map_err(|e| at_open(e, &path))?;
+    migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path))?;
+    let writer = Writer::start(conn, path.clone(), Arc::clone(&options.ids), options.wait)?;
+    Ok(SqliteStore {
+        writer,
+        pool: Pool::new(&path, options.wait, None),
+    })
+}
+
+fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
+    conn.set_prepared_statement_cache_capacity(128);
+    // A file that is not a database says so here, at the first read.
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    conn.pragma_update(None, "synchronous", "FULL")?;
+    conn.pragma_update(None, "foreign_keys", "ON")?;
+    conn.pragma_update(None, "temp_store", "MEMORY")?;
+    conn.pragma_update(None, "cache_size", -16_384)?;
+    conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    conn.pragma_update(None, "secure_delete", "ON")?;
+    if let Some(pages) = options.page_limit {
+        conn.pragma_update(None, "max_page_count", pages)?;
+    }
+    Ok(())
+}
+
+/// Puts the path into errors that were made where it is not known.
+fn name_file(error: StoreError, path: &Path) -> StoreError {
+    match error {
+        StoreError::Backend(source) => match source.downcast::<rusqlite::Error>() {
+            Ok(error) => at_open(*error, path),
+            Err(other) => StoreError::Backend(other),
+        },
+        StoreError::Damaged { detail } if detail.contains("not a database") => {
+            StoreError::NotADatabase {
+                path: PathBuf::from(path),
+            }
+        }
+        other => other,
+    }
+}

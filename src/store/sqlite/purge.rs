@@ -1,0 +1,90 @@
+//! Purging: a person's right to have content removed for good.
+//!
+//! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
+//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, and what the
+//! journal kept for undoing changes to them. No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may
+//! leave bytes of moved rows in the free space of pages; that takes time in proportion to the file.
+
+use std::time::Duration;
+
+use rusqlite::{Connection, params};
+
+use super::apply::{Apply, Trace};
+use crate::store::{PurgeTarget, Result, StoreError};
+
+pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace> {
+    let (conn, at) = (apply.conn, apply.change.at.as_millis());
+    let (which, key, trace) = match target {
+        PurgeTarget::Node(id) => {
+            let node = apply.node(id)?;
+            (
+                "seq = ?1",
+                node.row,
+                Trace::new(Some(node.tree), Some(node.row), None),
+            )
+        }
+        PurgeTarget::Session(id) => {
+            let row = apply.session_row(id)?;
+            conn.execute(
+                "UPDATE sessions SET state = NULL, metadata = '{}' WHERE id = ?1",
+                [row],
+            )?;
+            let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| {
+                r.get(0)
+            })?;
+            ("session = ?1", row, Trace::new(Some(tree), None, None))
+        }
+        PurgeTarget::Tree(id) => {
+            let row = apply.tree_row(id)?;
+            conn.execute(
+                "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL, summary = NULL WHERE id = ?1",
+                [row],
+            )?;
+            // The undo of a changed tree (change 9) is its former words.
+            conn.execute(
+                "UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL",
+                [row],
+            )?;
+            ("tree = ?1", row, Trace::new(Some(row), None, None))
+        }
+    };
+    let nodes = format!("SELECT seq FROM nodes WHERE {which}");
+    for sql in [
+        format!("DELETE FROM provenance WHERE node IN ({nodes})"),
+        format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
+        format!(
+            "UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"
+        ),
+        // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
+        format!(
+            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"
+        ),
+    ] {
+        conn.execute(&sql, [key])?;
+    }
+    let purged = conn.execute(
+        &format!(
+            "UPDATE nodes SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
+                 tool_name = NULL, purged_at = ?2 WHERE {which} AND purged_at IS NULL"
+        ),
+        params![key, at],
+    )?;
+    if purged == 0 {
+        return Err(StoreError::Conflict(
+            "it is purged already, or holds nothing".to_owned(),
+        ));
+    }
+    apply.receipt.affected += purged as u64;
+    Ok(trace)
+}
+
+/// Writes the whole file anew and empties the log, so that no byte of what was purged is left. Waits for readers.
+pub(super) fn scrub(conn: &mut Connection, wait: Duration) -> Result<()> {
+    conn.busy_timeout(wait)?;
+    conn.execute_batch("VACUUM")?;
+    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
+    if busy != 0 {
+        return Err(StoreError::Busy { waited: wait });
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Rebuilding everything that is derived, in one transaction.
+
+use rusqlite::{Connection, TransactionBehavior, params};
+
+use super::{recount, tables::trees};
+use crate::store::{Rebuilt, Result};
+
+pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let nodes = recount::wrong_nodes(&tx)?;
+    for node in &nodes {
+        let [c, a, v, l, b] = node.counted;
+        tx.prepare_cached(
+            "INSERT INTO node_state (node, continuations, annotations, versions, links, bookmarked)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (node) DO UPDATE SET continuations = ?2, annotations = ?3,
+                 versions = ?4, links = ?5, bookmarked = ?6",
+        )?
+        .execute(params![node.row, c, a, v, l, b])?;
+    }
+    let wrong = recount::wrong_trees(&tx)?;
+    for tree in &wrong {
+        trees::set_counts(&tx, tree.row, tree.counted)?;
+    }
+    tx.commit()?;
+    Ok(Rebuilt {
+        nodes: nodes.len() as u64,
+        trees: wrong.len() as u64,
+    })
+}

@@ -1,0 +1,103 @@
+//! Everything that is derived, counted from what it derives from. `verify` compares, `rebuild` sets right.
+
+use rusqlite::{Connection, Row};
+
+use crate::{model::TreeCounts, store::Result};
+
+/// A node whose kept counts are not what a recount says.
+pub(super) struct WrongNode {
+    pub(super) row: i64,
+    pub(super) local: String,
+    /// Continuations, annotations, versions, links, bookmarked: as kept.
+    pub(super) kept: [i64; 5],
+    /// The same as counted.
+    pub(super) counted: [i64; 5],
+}
+
+/// Nodes whose counts are wrong.
+pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
+    let mut statement = conn.prepare(
+        "WITH parts (node, c, a, v, l) AS (
+             SELECT n.parent, n.kind = 0, n.kind = 1, 0, 0 FROM nodes n
+                 LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.parent
+                 WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND s.hidden_by IS p.hidden_by
+             UNION ALL
+             SELECT n.version_of, 0, 0, 1, 0 FROM nodes n
+                 LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.version_of
+                 WHERE n.version_of IS NOT NULL AND n.kind = 6 AND s.hidden_by IS p.hidden_by
+             UNION ALL
+             SELECT source, 0, 0, 0, 1 FROM links WHERE removed = 0
+             UNION ALL
+             SELECT target_node, 0, 0, 0, 1 FROM links
+                 WHERE removed = 0 AND target_node IS NOT NULL AND target_node <> source
+         ), counted AS (
+             SELECT node, sum(c) AS c, sum(a) AS a, sum(v) AS v, sum(l) AS l FROM parts GROUP BY node
+         ), both AS (
+             SELECT n.seq, n.local_id, coalesce(s.continuations, 0) AS kc, coalesce(s.annotations, 0) AS ka,
+                 coalesce(s.versions, 0) AS kv, coalesce(s.links, 0) AS kl, coalesce(s.bookmarked, 0) AS kb,
+                 coalesce(d.c, 0) AS c, coalesce(d.a, 0) AS a, coalesce(d.v, 0) AS v, coalesce(d.l, 0) AS l,
+                 b.node IS NOT NULL AS b
+             FROM nodes n LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN counted d ON d.node = n.seq
+                 LEFT JOIN bookmarks b ON b.node = n.seq
+         )
+         SELECT * FROM both WHERE kc <> c OR ka <> a OR kv <> v OR kl <> l OR kb <> b",
+    )?;
+    let five = |r: &Row<'_>, at: usize| -> rusqlite::Result<[i64; 5]> {
+        Ok([
+            r.get(at)?,
+            r.get(at + 1)?,
+            r.get(at + 2)?,
+            r.get(at + 3)?,
+            r.get(at + 4)?,
+        ])
+    };
+    let found = statement
+        .query_map([], |r| {
+            Ok(WrongNode {
+                row: r.get(0)?,
+                local: r.get(1)?,
+                kept: five(r, 2)?,
+                counted: five(r, 7)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+/// A tree whose kept counts are not what a recount says. Its nodes' counts must be right.
+pub(super) struct WrongTree {
+    pub(super) row: i64,
+    pub(super) kept: TreeCounts,
+    pub(super) counted: TreeCounts,
+}
+
+/// Trees whose counts are wrong.
+pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
+    let mut statement = conn.prepare(
+        "SELECT t.tree, t.nodes, t.leaves, t.branch_points, t.max_depth,
+             count(n.seq), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, 0) = 0), 0),
+             coalesce(sum(coalesce(s.continuations, 0) >= 2), 0), coalesce(max(n.depth), 0)
+         FROM tree_state t LEFT JOIN nodes n ON n.tree = t.tree
+             AND NOT EXISTS (SELECT 1 FROM node_state h WHERE h.node = n.seq AND h.hidden_by IS NOT NULL)
+             LEFT JOIN node_state s ON s.node = n.seq
+         GROUP BY t.tree",
+    )?;
+    let four = |r: &Row<'_>, at: usize| -> rusqlite::Result<TreeCounts> {
+        Ok(TreeCounts {
+            nodes: r.get(at)?,
+            leaves: r.get(at + 1)?,
+            branch_points: r.get(at + 2)?,
+            max_depth: r.get(at + 3)?,
+        })
+    };
+    let all: Vec<WrongTree> = statement
+        .query_map([], |r| {
+            Ok(WrongTree {
+                row: r.get(0)?,
+                kept: four(r, 1)?,
+                counted: four(r, 5)?,
+            })
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(all.into_iter().filter(|t| t.kept != t.counted).collect())
+}

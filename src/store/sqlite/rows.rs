@@ -1,0 +1,227 @@
+//! From rows to records: decoding that fails loudly, and row numbers turned into ULIDs.
+
+use std::{cell::RefCell, collections::HashMap};
+
+use rusqlite::{Connection, OptionalExtension, Row, types::Type};
+
+use crate::{
+    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
+    model::{AuthorType, ContentHash, EdgeKind, Json, Node, NodeState, Timestamp, ToolFields},
+    store::{Result, StoreError},
+};
+
+/// What [`NodeRow::read`] reads, of `nodes n LEFT JOIN node_state s ON s.node = n.seq`.
+pub(super) const NODE: &str = "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
+     n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
+     n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, \
+     s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+
+/// A node as its row has it: neighbours by row number.
+pub(super) struct NodeRow {
+    pub(super) node: Node,
+    pub(super) row: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) version_of: Option<i64>,
+    tree: i64,
+    author: i64,
+    session: Option<i64>,
+    edited_from: Option<i64>,
+    hidden_by: Option<i64>,
+    bookmarked: bool,
+}
+
+impl NodeRow {
+    /// Reads the columns of [`NODE`], in that order. Ids of neighbours are filled in by [`Names::finish`].
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let id = NodeId::from_bytes(row.get(1)?);
+        let local: String = row.get(3)?;
+        Ok(Self {
+            row: row.get(0)?,
+            parent: row.get(4)?,
+            version_of: row.get(14)?,
+            tree: row.get(2)?,
+            author: row.get(7)?,
+            session: row.get(11)?,
+            edited_from: row.get(13)?,
+            hidden_by: row.get(29)?,
+            bookmarked: row.get::<_, Option<bool>>(28)?.unwrap_or(false),
+            node: Node {
+                id,
+                local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
+                tree: TreeId::from_bytes([0; 16]),
+                parent: None,
+                seq: row.get(0)?,
+                kind: coded(row, 6, EdgeKind::from_code)?,
+                author: AgentId::from_bytes([0; 16]),
+                author_type: coded(row, 8, AuthorType::from_code)?,
+                content: row.get(22)?,
+                raw: row.get(23)?,
+                tool: ToolFields {
+                    calls: json(row, 20)?,
+                    call_id: row.get(18)?,
+                    name: row.get(19)?,
+                },
+                tokens: row.get(15)?,
+                depth: row.get(5)?,
+                created_at: Timestamp::from_millis(row.get(9)?),
+                edited_from: None,
+                version_of: None,
+                session: None,
+                turn: row.get(12)?,
+                hash: ContentHash::from_bytes(row.get(10)?),
+                interrupted: row.get(16)?,
+                purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
+                metadata: json(row, 21)?,
+                state: NodeState {
+                    continuations: row.get::<_, Option<u32>>(24)?.unwrap_or(0),
+                    annotations: row.get::<_, Option<u32>>(25)?.unwrap_or(0),
+                    links: row.get::<_, Option<u32>>(26)?.unwrap_or(0),
+                    versions: row.get::<_, Option<u32>>(27)?.unwrap_or(0),
+                    pruned_by: None,
+                    excluded: row.get::<_, Option<bool>>(30)?.unwrap_or(false),
+                    bookmark: None,
+                },
+            },
+        })
+    }
+}
+
+/// A stored number that must be one of an enum's.
+pub(super) fn coded<T>(
+    row: &Row<'_>,
+    index: usize,
+    decode: impl Fn(i64) -> Option<T>,
+) -> rusqlite::Result<T> {
+    let code: i64 = row.get(index)?;
+    decode(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(index, code))
+}
+
+/// A stored text that must be JSON.
+pub(super) fn json(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Json>> {
+    let text: Option<String> = row.get(index)?;
+    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e)))
+        .transpose()
+}
+
+/// A value that is stored as JSON.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    index: usize,
+) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    serde_json::from_str(&text).map_err(|e| bad(index, Type::Text, e))
+}
+
+fn bad(
+    index: usize,
+    kind: Type,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
+}
+
+/// ULIDs by row number, remembered for the length of a snapshot or transaction.
+pub(super) struct Names<'c> {
+    conn: &'c Connection,
+    trees: RefCell<HashMap<i64, [u8; 16]>>,
+    agents: RefCell<HashMap<i64, [u8; 16]>>,
+    sessions: RefCell<HashMap<i64, [u8; 16]>>,
+}
+
+impl<'c> Names<'c> {
+    pub(super) fn new(conn: &'c Connection) -> Self {
+        Self {
+            conn,
+            trees: RefCell::default(),
+            agents: RefCell::default(),
+            sessions: RefCell::default(),
+        }
+    }
+
+    fn remembered(
+        &self,
+        of: &RefCell<HashMap<i64, [u8; 16]>>,
+        table: &'static str,
+        row: i64,
+    ) -> Result<[u8; 16]> {
+        if let Some(ulid) = of.borrow().get(&row) {
+            return Ok(*ulid);
+        }
+        let sql = match table {
+            "trees" => "SELECT ulid FROM trees WHERE id = ?1",
+            "agents" => "SELECT ulid FROM agents WHERE id = ?1",
+            _ => "SELECT ulid FROM sessions WHERE id = ?1",
+        };
+        let ulid = self
+            .conn
+            .prepare_cached(sql)?
+            .query_row([row], |r| r.get(0))
+            .optional()?
+            .ok_or_else(|| StoreError::Undecodable(format!("row {row} of {table} is missing")))?;
+        of.borrow_mut().insert(row, ulid);
+        Ok(ulid)
+    }
+
+    pub(super) fn tree(&self, row: i64) -> Result<TreeId> {
+        self.remembered(&self.trees, "trees", row)
+            .map(TreeId::from_bytes)
+    }
+
+    pub(super) fn agent(&self, row: i64) -> Result<AgentId> {
+        self.remembered(&self.agents, "agents", row)
+            .map(AgentId::from_bytes)
+    }
+
+    pub(super) fn session(&self, row: i64) -> Result<SessionId> {
+        self.remembered(&self.sessions, "sessions", row)
+            .map(SessionId::from_bytes)
+    }
+
+    /// The ULID of a node.
+    pub(super) fn node(&self, row: i64) -> Result<NodeId> {
+        self.conn
+            .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
+            .query_row([row], |r| r.get(0))
+            .optional()?
+            .map(NodeId::from_bytes)
+            .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
+    }
+
+    /// Fills in the ids of neighbours. Parents that are among `rows` are not looked up.
+    pub(super) fn finish(&self, rows: Vec<NodeRow>) -> Result<Vec<Node>> {
+        let mut last_parent: Option<(i64, NodeId)> = None;
+        let mut known: HashMap<i64, NodeId> = HashMap::new();
+        if rows.len() > 1 {
+            known.extend(rows.iter().map(|r| (r.row, r.node.id)));
+        }
+        let mut find = |row: i64| -> Result<NodeId> {
+            if let Some(id) = known.get(&row) {
+                return Ok(*id);
+            }
+            match last_parent {
+                Some((seen, id)) if seen == row => Ok(id),
+                _ => {
+                    let id = self.node(row)?;
+                    last_parent = Some((row, id));
+                    Ok(id)
+                }
+            }
+        };
+        rows.into_iter()
+            .map(|r| {
+                let mut node = r.node;
+                node.tree = self.tree(r.tree)?;
+                node.author = self.agent(r.author)?;
+                node.session = r.session.map(|s| self.session(s)).transpose()?;
+                node.parent = r.parent.map(&mut find).transpose()?;
+                node.edited_from = r.edited_from.map(&mut find).transpose()?;
+                node.version_of = r.version_of.map(&mut find).transpose()?;
+                node.state.pruned_by = r.hidden_by.map(&mut find).transpose()?;
+                if r.bookmarked {
+                    node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
+                }
+                Ok(node)
+            })
+            .collect()
+    }
+}

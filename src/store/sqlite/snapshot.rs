@@ -1,0 +1,445 @@
+//! A snapshot: a reader's connection inside one read transaction.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    history,
+    pool::{Pool, Reader},
+    rows::{NODE, Names, NodeRow, coded},
+    tables::{
+        agents, documents, journal, links,
+        nodes::{Anchor, anchor, hidden_by},
+        provenance, sessions, sources, trees,
+    },
+    visibility::{self, row_of, version_read},
+};
+use crate::{
+    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
+    model::{
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session,
+        Timestamp, Tree,
+    },
+    store::{
+        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot,
+        TreeFilter, UndoTarget,
+    },
+};
+
+/// Candidates named for an ambiguous id.
+const CANDIDATES: i64 = 10;
+/// Hints given for an id that names nothing.
+const HINTS: usize = 3;
+/// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
+const COMPARED: u32 = 200_000;
+
+pub(super) struct SqliteSnapshot<'p> {
+    conn: Reader<'p>,
+}
+
+impl<'p> SqliteSnapshot<'p> {
+    pub(super) fn begin(pool: &'p Pool) -> Result<Self> {
+        let conn = pool.borrow()?;
+        conn.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self { conn })
+    }
+
+    fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let rows = statement
+            .query_map(params, NodeRow::read)?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        Names::new(&self.conn).finish(rows)
+    }
+
+    fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
+        id.map(|id| trees::row(&self.conn, id)).transpose()
+    }
+
+    fn finish_session(&self, row: sessions::SessionRow) -> Result<Session> {
+        let (mut session, agent, tree, position) = row;
+        let names = Names::new(&self.conn);
+        session.agent = names.agent(agent)?;
+        session.tree = names.tree(tree)?;
+        session.position = match position {
+            Some(row) => Some(names.node(visibility::nearest_visible(&self.conn, row)?.row)?),
+            None => None,
+        };
+        Ok(session)
+    }
+
+    fn nearest(&self, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
+        let mut statement = self.conn.prepare_cached(
+            "SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2",
+        )?;
+        let mut rows = statement.query(params![tree, COMPARED])?;
+        let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
+        while let Some(row) = rows.next()? {
+            let local: String = row.get(0)?;
+            let distance = strsim::osa_distance(&local, wanted);
+            // More than half of the characters wrong is no typo.
+            if distance > wanted.len().div_ceil(2)
+                || best.len() == HINTS && distance >= best[HINTS - 1].0
+            {
+                continue;
+            }
+            if let Ok(local) = LocalId::try_from(local) {
+                let at = best.partition_point(|(d, _)| *d <= distance);
+                best.insert(at, (distance, local));
+                best.truncate(HINTS);
+            }
+        }
+        Ok(best.into_iter().map(|(_, local)| local).collect())
+    }
+
+    /// The path as rows, the newest first.
+    fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
+        let mut path: Vec<NodeRow> = Vec::new();
+        let mut from = Some((to, true));
+        while let Some((start, exact)) = from.take() {
+            let mut statement = self.conn.prepare_cached(&format!(
+                "WITH RECURSIVE path (node) AS (
+                     SELECT ?1 UNION ALL SELECT n.parent FROM path JOIN nodes n ON n.seq = path.node
+                     WHERE n.parent IS NOT NULL
+                 )
+                 SELECT {NODE} FROM path JOIN nodes n ON n.seq = path.node LEFT JOIN node_state s ON s.node = n.seq"
+            ))?;
+            let mut rows = statement.query([start])?;
+            while path.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let node = NodeRow::read(row)?;
+                let named = exact && node.row == start;
+                if node.node.state.versions > 0 && !named {
+                    let read = version_read(&self.conn, node.row, versions)?;
+                    if read != node.row {
+                        from = Some((read, true));
+                        break;
+                    }
+                }
+                // A version of the root hangs on the root, since nothing is above, and is read in its place.
+                let replaces_root = node.node.depth == 1
+                    && node.node.kind == EdgeKind::Version
+                    && Some(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row)
+                        == node.parent;
+                path.push(node);
+                if replaces_root {
+                    return Ok(path);
+                }
+            }
+        }
+        Ok(path)
+    }
+}
+
+impl Drop for SqliteSnapshot<'_> {
+    fn drop(&mut self) {
+        // A reader's rollback only ends its transaction; it has nothing to lose.
+        let _ = self
+            .conn
+            .prepare_cached("ROLLBACK")
+            .and_then(|mut s| s.execute([]));
+    }
+}
+
+fn limit(limit: u32) -> i64 {
+    if limit == 0 { -1 } else { i64::from(limit) }
+}
+
+const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
+
+impl Snapshot for SqliteSnapshot<'_> {
+    fn last_seq(&self) -> Result<u64> {
+        journal::last(&self.conn)
+    }
+
+    fn tree(&self, id: TreeId) -> Result<Option<Tree>> {
+        trees::get(&self.conn, id)
+    }
+
+    fn trees(&self, filter: TreeFilter) -> Result<Vec<Tree>> {
+        trees::list(&self.conn, filter)
+    }
+
+    fn node(&self, id: NodeId) -> Result<Option<Node>> {
+        Ok(self
+            .nodes(
+                &format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1"),
+                [id.to_bytes()],
+            )?
+            .pop())
+    }
+
+    fn resolve(&self, tree: TreeId, text: &str) -> Result<Lookup> {
+        let row = trees::row(&self.conn, tree)?;
+        let pattern = match Pattern::read(text) {
+            Some(Pattern::Full(id)) => {
+                return Ok(self
+                    .node(id)?
+                    .map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
+            }
+            Some(Pattern::Local(pattern)) => pattern.as_str().to_owned(),
+            None => return Ok(Lookup::None(self.nearest(row, &text.to_lowercase())?)),
+        };
+        // Whoever writes more than the local id writes more of the random part it was cut from.
+        for length in (6..=pattern.len()).rev() {
+            let found = self.nodes(
+                &format!("SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.local_id = ?2"),
+                params![row, &pattern[..length]],
+            )?;
+            if let Some(node) = found.into_iter().next()
+                && LocalId::derive(node.id, 16).starts_with(&pattern)
+            {
+                return Ok(Lookup::One(Box::new(node)));
+            }
+        }
+        let mut found = self.nodes(
+            &format!(
+                "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.local_id >= ?2 AND n.local_id < ?2 || '~'
+                 ORDER BY n.seq LIMIT ?3"
+            ),
+            params![row, pattern, CANDIDATES],
+        )?;
+        Ok(match found.len() {
+            0 => Lookup::None(self.nearest(row, &pattern)?),
+            1 => found
+                .pop()
+                .map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
+            _ => Lookup::Many(found),
+        })
+    }
+
+    fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>> {
+        let Some(row) = row_of(&self.conn, to)? else {
+            return Ok(Vec::new());
+        };
+        let mut wanted = Vec::with_capacity(versions.len());
+        for version in versions {
+            wanted.extend(row_of(&self.conn, *version)?);
+        }
+        let most = if limit == 0 {
+            usize::MAX
+        } else {
+            limit as usize
+        };
+        let mut rows = self.path_rows(row, &wanted, most)?;
+        rows.reverse();
+        Names::new(&self.conn).finish(rows)
+    }
+
+    fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
+        let Some(row) = row_of(&self.conn, of)? else {
+            return Ok(Vec::new());
+        };
+        let own = anchor(&self.conn, row)?;
+        let shared = visibility::common(&self.conn, own)?;
+        let kind = filter.kind.map(EdgeKind::code);
+        let most = limit(filter.limit);
+        let sql = format!(
+            "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
+                 AND (?4 IS NULL OR n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
+             ORDER BY n.seq LIMIT ?7"
+        );
+        // Below a pruned node, its children are seen as they were.
+        let hidden = hidden_by(&self.conn, row)?;
+        let below = |at: Anchor, kind: Option<i64>| {
+            self.nodes(
+                &sql,
+                params![
+                    at.tree,
+                    at.depth + 1,
+                    at.row,
+                    kind,
+                    filter.pruned,
+                    hidden,
+                    most
+                ],
+            )
+        };
+        if own.row == shared.row {
+            return below(own, kind);
+        }
+        let continuation = Some(EdgeKind::Continuation.code());
+        let mut found = if kind == continuation {
+            Vec::new()
+        } else {
+            below(own, kind)?
+        };
+        if kind.is_none() || kind == continuation {
+            found.extend(below(shared, continuation)?);
+        }
+        Ok(found)
+    }
+
+    fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
+        let Some(row) = row_of(&self.conn, of)? else {
+            return Ok(Vec::new());
+        };
+        let first = visibility::common(&self.conn, anchor(&self.conn, row)?)?;
+        self.nodes(
+            &format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND s.hidden_by IS NULL) ORDER BY n.seq"),
+            [first.row],
+        )
+    }
+
+    fn nodes_after(&self, tree: TreeId, after: u64, most: u32) -> Result<Vec<Node>> {
+        let row = trees::row(&self.conn, tree)?;
+        self.nodes(
+            &format!(
+                "SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 ORDER BY n.seq LIMIT ?3"
+            ),
+            params![row, after, limit(most)],
+        )
+    }
+
+    fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>> {
+        let row = trees::row(&self.conn, tree)?;
+        self.nodes(
+            &format!(
+                "SELECT {NODE} FROM bookmarks b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = n.seq
+                 WHERE b.tree = ?1 AND s.hidden_by IS NULL ORDER BY n.seq"
+            ),
+            [row],
+        )
+    }
+
+    fn pruned(&self, tree: TreeId) -> Result<Vec<Node>> {
+        let row = trees::row(&self.conn, tree)?;
+        self.nodes(
+            &format!(
+                "SELECT {NODE} FROM node_state s JOIN nodes n ON n.seq = s.node
+                 WHERE s.hidden_by = s.node AND n.tree = ?1 ORDER BY n.seq"
+            ),
+            [row],
+        )
+    }
+
+    fn links(&self, node: NodeId) -> Result<Vec<Link>> {
+        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| links::of(&self.conn, row))
+    }
+
+    fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>> {
+        links::get(&self.conn, id)
+    }
+
+    fn provenance(&self, node: NodeId) -> Result<Option<Json>> {
+        row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
+    }
+
+    fn source(&self, source: &str) -> Result<Option<NodeId>> {
+        sources::node(&self.conn, source)?
+            .map(|row| Names::new(&self.conn).node(row))
+            .transpose()
+    }
+
+    fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
+        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| sources::of(&self.conn, row))
+    }
+
+    fn agents(&self) -> Result<Vec<Agent>> {
+        agents::all(&self.conn)
+    }
+
+    fn session(&self, id: SessionId) -> Result<Option<Session>> {
+        sessions::get(&self.conn, id)?
+            .map(|row| self.finish_session(row))
+            .transpose()
+    }
+
+    fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+        let agent = filter
+            .agent
+            .map(|a| agents::row(&self.conn, a))
+            .transpose()?;
+        let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
+        found
+            .into_iter()
+            .map(|row| self.finish_session(row))
+            .collect()
+    }
+
+    fn documents(&self) -> Result<Vec<Document>> {
+        documents::all(&self.conn)
+    }
+
+    fn document_version(&self, id: DocumentId, version: u64) -> Result<Option<DocumentVersion>> {
+        documents::version(&self.conn, documents::row(&self.conn, id)?, version)
+    }
+
+    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+        let tree = self.tree_row(filter.tree)?;
+        let mut next = match tree {
+            Some(tree) => journal::tree_head(&self.conn, tree)?,
+            None => Some(i64::try_from(journal::last(&self.conn)?).unwrap_or(i64::MAX)),
+        };
+        let before = if filter.before == 0 {
+            i64::MAX
+        } else {
+            i64::try_from(filter.before).unwrap_or(i64::MAX)
+        };
+        let most = if filter.limit == 0 {
+            usize::MAX
+        } else {
+            filter.limit as usize
+        };
+        let mut entries = Vec::new();
+        while entries.len() < most
+            && let Some(seq) = next
+        {
+            let Some((entry, previous)) = read_entry(&self.conn, seq)? else {
+                break;
+            };
+            next = if tree.is_some() {
+                previous
+            } else {
+                Some(seq - 1)
+            };
+            if seq < before {
+                entries.push(entry);
+            }
+        }
+        Ok(entries)
+    }
+
+    fn undo_target(
+        &self,
+        tree: Option<TreeId>,
+        agent: AgentId,
+        direction: Direction,
+    ) -> Result<Option<UndoTarget>> {
+        history::next(
+            &self.conn,
+            self.tree_row(tree)?,
+            agents::row(&self.conn, agent)?,
+            direction,
+        )
+    }
+}
+
+/// A journal entry and the one before it in its chain; `None` past the first.
+fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
+                 j.target, j.previous
+             FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
+                 LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node WHERE j.seq = ?1",
+        )?
+        .query_row([seq], |r| {
+            let local: Option<String> = r.get(9)?;
+            let entry = JournalEntry {
+                seq: r.get(0)?,
+                group: r.get(1)?,
+                at: Timestamp::from_millis(r.get(2)?),
+                agent: AgentId::from_bytes(r.get(3)?),
+                session: r.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
+                tree: r.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
+                op: coded(r, 6, Op::from_code)?,
+                change: coded(r, 7, ChangeKind::from_code)?.as_str().to_owned(),
+                node: r.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
+                local: local.and_then(|l| LocalId::try_from(l).ok()),
+                target: r.get(10)?,
+            };
+            Ok((entry, r.get(11)?))
+        })
+        .optional()?)
+}

@@ -1,0 +1,35 @@
+//! Bookmarks: at most one a node. `node_state.bookmarked` says which nodes have one.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{model::Timestamp, store::Result};
+
+pub(in crate::store::sqlite) fn label(conn: &Connection, node: i64) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("SELECT label FROM bookmarks WHERE node = ?1")?
+        .query_row([node], |r| r.get(0))
+        .optional()?)
+}
+
+pub(in crate::store::sqlite) fn set(
+    conn: &Connection,
+    node: i64,
+    tree: i64,
+    label: Option<&str>,
+    at: Timestamp,
+) -> Result<()> {
+    match label {
+        Some(label) => conn.execute(
+            "INSERT INTO bookmarks (node, tree, label, created_at) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (node) DO UPDATE SET label = excluded.label",
+            params![node, tree, label, at.as_millis()],
+        )?,
+        None => conn.execute("DELETE FROM bookmarks WHERE node = ?1", [node])?,
+    };
+    conn.execute(
+        "INSERT INTO node_state (node, bookmarked) VALUES (?1, ?2)
+         ON CONFLICT (node) DO UPDATE SET bookmarked = excluded.bookmarked",
+        params![node, label.is_some()],
+    )?;
+    Ok(())
+}

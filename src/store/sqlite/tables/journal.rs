@@ -1,0 +1,112 @@
+//! The journal. Entries of one tree are chained through `previous`, so that a tree's history is read without an
+//! index, whose page every append would have to write; entries of no tree have a chain of their own.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    model::{Op, Timestamp},
+    store::{ChangeKind, Result},
+};
+
+/// The setting that holds the newest entry of no tree.
+const HEAD: &str = "journal_head";
+
+pub(in crate::store::sqlite) struct Entry<'a> {
+    pub(in crate::store::sqlite) group: Option<i64>,
+    pub(in crate::store::sqlite) at: Timestamp,
+    pub(in crate::store::sqlite) agent: i64,
+    pub(in crate::store::sqlite) session: Option<i64>,
+    pub(in crate::store::sqlite) tree: Option<i64>,
+    pub(in crate::store::sqlite) op: Op,
+    pub(in crate::store::sqlite) change: ChangeKind,
+    pub(in crate::store::sqlite) node: Option<i64>,
+    pub(in crate::store::sqlite) undo: Option<&'a str>,
+    pub(in crate::store::sqlite) target: Option<i64>,
+}
+
+/// What a visible node adds to its tree's counts, in the same statement that moves the tree's chain on.
+#[derive(Default)]
+pub(in crate::store::sqlite) struct Added {
+    pub(in crate::store::sqlite) nodes: i64,
+    pub(in crate::store::sqlite) leaves: i64,
+    pub(in crate::store::sqlite) branch_points: i64,
+    pub(in crate::store::sqlite) depth: u32,
+}
+
+/// Writes an entry; returns its number.
+pub(in crate::store::sqlite) fn insert(
+    conn: &Connection,
+    entry: &Entry<'_>,
+    added: &Added,
+) -> Result<i64> {
+    let previous: Option<i64> = match entry.tree {
+        Some(tree) => conn
+            .prepare_cached("SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?1")?
+            .query_row([tree], |r| r.get(0))?,
+        None => head(conn)?,
+    };
+    conn.prepare_cached(
+        "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute(params![
+        entry.group,
+        entry.at.as_millis(),
+        entry.agent,
+        entry.session,
+        entry.tree,
+        entry.op.code(),
+        entry.change.code(),
+        entry.node,
+        entry.undo,
+        entry.target,
+        previous
+    ])?;
+    let seq = conn.last_insert_rowid();
+    match entry.tree {
+        Some(tree) => {
+            conn.prepare_cached(
+                "UPDATE tree_state SET last_journal = ?2, updated_at = max(updated_at, ?3), nodes = nodes + ?4,
+                     leaves = leaves + ?5, branch_points = branch_points + ?6, max_depth = max(max_depth, ?7)
+                 WHERE tree = ?1",
+            )?
+            .execute(params![
+                tree,
+                seq,
+                entry.at.as_millis(),
+                added.nodes,
+                added.leaves,
+                added.branch_points,
+                added.depth
+            ])?;
+        }
+        None => {
+            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")?
+                .execute(params![HEAD, seq.to_string()])?;
+        }
+    }
+    Ok(seq)
+}
+
+/// The newest entry of no tree.
+pub(in crate::store::sqlite) fn head(conn: &Connection) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT CAST(value AS INTEGER) FROM settings WHERE name = ?1")?
+        .query_row([HEAD], |r| r.get(0))
+        .optional()?)
+}
+
+/// The newest entry of a tree.
+pub(in crate::store::sqlite) fn tree_head(conn: &Connection, tree: i64) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?1")?
+        .query_row([tree], |r| r.get(0))?)
+}
+
+/// The newest entry of all.
+pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
+    Ok(conn
+        .prepare_cached("SELECT max(seq) FROM journal")?
+        .query_row([], |r| r.get::<_, Option<u64>>(0))?
+        .unwrap_or(0))
+}

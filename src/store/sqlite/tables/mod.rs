@@ -1,0 +1,12 @@
+//! The statements of each table, one file a table.
+
+pub(super) mod agents;
+pub(super) mod bookmarks;
+pub(super) mod documents;
+pub(super) mod journal;
+pub(super) mod links;
+pub(super) mod nodes;
+pub(super) mod provenance;
+pub(super) mod sessions;
+pub(super) mod sources;
+pub(super) mod trees;

@@ -1,0 +1,170 @@
+//! Checking a file from end to end: SQLite's structure, every hash, every count, the journal's numbering.
+
+use rusqlite::{Connection, Row, types::ValueRef};
+
+use super::{pool::Pool, recount};
+use crate::{
+    id::AgentId,
+    model::{ContentHash, EdgeKind},
+    store::{Report, Result},
+};
+
+/// Problems listed at the most; a damaged file may have millions.
+const LISTED: usize = 100;
+/// Nodes between two reports of progress.
+const STEP: u64 = 10_000;
+
+pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+    let conn = pool.borrow()?;
+    let tx = conn.unchecked_transaction()?;
+    let mut report = Report::default();
+    // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
+    let parts: [(&str, &mut dyn FnMut(&mut Report) -> Result<()>); 4] = [
+        ("the file's structure", &mut |report| structure(&tx, report)),
+        ("hashes", &mut |report| hashes(&tx, report, progress)),
+        ("counts", &mut |report| counts(&tx, report)),
+        ("the journal", &mut |report| journal(&tx, report)),
+    ];
+    for (what, part) in parts {
+        if let Err(error) = part(&mut report) {
+            report
+                .problems
+                .push(format!("{what} cannot be checked: {error}"));
+        }
+    }
+    let more = report.problems.len().saturating_sub(LISTED);
+    if more > 0 {
+        report.problems.truncate(LISTED);
+        report.problems.push(format!("and {more} more"));
+    }
+    Ok(report)
+}
+
+fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
+    let mut check = conn.prepare("PRAGMA integrity_check(20)")?;
+    let mut rows = check.query([])?;
+    while let Some(row) = rows.next()? {
+        let said: String = row.get(0)?;
+        if said != "ok" {
+            report.problems.push(format!("the file: {said}"));
+        }
+    }
+    let mut check = conn.prepare("PRAGMA foreign_key_check")?;
+    let mut rows = check.query([])?;
+    while let Some(row) = rows.next()? {
+        let (table, id): (String, Option<i64>) = (row.get(0)?, row.get(1)?);
+        report.problems.push(format!(
+            "row {} of {table} names something that is not there",
+            id.unwrap_or(0)
+        ));
+    }
+    Ok(())
+}
+
+fn hashes(conn: &Connection, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
+    let mut statement = conn.prepare(
+        "SELECT n.seq, n.local_id, n.kind, a.ulid, n.hash, n.purged_at, n.content, p.hash, n.depth, p.depth, n.parent,
+             s.hidden_by, ps.hidden_by, os.hidden_by, n.version_of, n.edited_from, n.tree = coalesce(p.tree, n.tree)
+         FROM nodes n LEFT JOIN nodes p ON p.seq = n.parent LEFT JOIN agents a ON a.id = n.author
+             LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state ps ON ps.node = n.parent
+             LEFT JOIN node_state os ON os.node = coalesce(n.version_of, n.edited_from)
+         ORDER BY n.seq",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        report.nodes += 1;
+        if report.nodes % STEP == 0 {
+            progress(report.nodes);
+        }
+        if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}")))
+        {
+            let name = row
+                .get::<_, String>(1)
+                .unwrap_or_else(|_| format!("#{}", report.nodes));
+            report.problems.push(format!("node [{name}] {problem}"));
+        }
+    }
+    progress(report.nodes);
+    Ok(())
+}
+
+/// What is wrong with a node, if anything.
+fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
+    let kind = super::rows::coded(row, 2, EdgeKind::from_code)?;
+    let stored = ContentHash::from_bytes(row.get(4)?);
+    let purged: Option<i64> = row.get(5)?;
+    let parent = row
+        .get::<_, Option<[u8; 32]>>(7)?
+        .map(ContentHash::from_bytes);
+    let content = match row.get_ref(6)? {
+        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(_) => return Ok(Some("has content that is not UTF-8".to_owned())),
+        },
+        _ => return Ok(Some("has no content".to_owned())),
+    };
+    if purged.is_none() {
+        let author = AgentId::from_bytes(row.get(3)?);
+        if ContentHash::of(parent, author, kind, content) != stored {
+            return Ok(Some(
+                "is damaged: its content, author or parent is not what its hash says".to_owned(),
+            ));
+        }
+    }
+    let (depth, parent_depth): (i64, Option<i64>) = (row.get(8)?, row.get(9)?);
+    if depth != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(16)? {
+        return Ok(Some("does not hang where it says".to_owned()));
+    }
+    let (node, hidden, parent_hidden, other_hidden): (i64, Option<i64>, Option<i64>, Option<i64>) =
+        (row.get(0)?, row.get(11)?, row.get(12)?, row.get(13)?);
+    let consistent = match hidden {
+        Some(by) => {
+            by == node
+                || hidden == parent_hidden
+                || (kind == EdgeKind::Version && hidden == other_hidden)
+        }
+        None => parent_hidden.is_none(),
+    };
+    Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
+}
+
+fn counts(conn: &Connection, report: &mut Report) -> Result<()> {
+    report.trees = conn.query_row("SELECT count(*) FROM trees", [], |r| r.get(0))?;
+    for node in recount::wrong_nodes(conn)? {
+        report.problems.push(format!(
+            "node [{}] keeps the counts {:?}, a recount says {:?} (continuations, annotations, versions, links, bookmark)",
+            node.local, node.kept, node.counted
+        ));
+    }
+    for tree in recount::wrong_trees(conn)? {
+        report.problems.push(format!(
+            "tree {} keeps {}, a recount says {}",
+            tree.row,
+            described(tree.kept),
+            described(tree.counted)
+        ));
+    }
+    Ok(())
+}
+
+fn described(counts: crate::model::TreeCounts) -> String {
+    format!(
+        "{} nodes, {} leaves, {} branch points, depth {}",
+        counts.nodes, counts.leaves, counts.branch_points, counts.max_depth
+    )
+}
+
+fn journal(conn: &Connection, report: &mut Report) -> Result<()> {
+    let (count, last): (u64, u64) = conn.query_row(
+        "SELECT count(*), coalesce(max(seq), 0) FROM journal",
+        [],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )?;
+    report.entries = count;
+    if count != last {
+        report.problems.push(format!(
+            "the journal has {count} entries, numbered up to {last}"
+        ));
+    }
+    Ok(())
+}

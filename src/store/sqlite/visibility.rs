@@ -1,0 +1,230 @@
+//! What is visible: pruning, restoring, and the counts that follow.
+//!
+//! A node's `hidden_by` names the node whose pruning hides it. Pruning X re-marks exactly those nodes of its branch
+//! that are hidden by whatever hides X itself (usually nothing); a branch pruned earlier inside it keeps its own
+//! mark. Restoring X gives the nodes marked X the mark of X's parent. So each is the exact inverse of the other, and
+//! they nest in any order.
+//!
+//! A node's counts are of children that are visible whenever the node is, so only the parent of a pruned node
+//! changes; a tree's counts are of visible nodes.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    apply::{Apply, Trace},
+    tables::{
+        nodes::{self, Anchor},
+        trees,
+    },
+};
+use crate::{
+    id::NodeId,
+    model::{EdgeKind, TreeCounts},
+    store::{Mutation, Result, StoreError},
+};
+
+pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
+    let root = apply.node(id)?;
+    if root.parent.is_none() {
+        return Err(StoreError::Refused(
+            "the root cannot be pruned; archive the tree instead".to_owned(),
+        ));
+    }
+    let from = nodes::hidden_by(apply.conn, root.row)?;
+    if from == Some(root.row) {
+        return Err(StoreError::Conflict("it is pruned already".to_owned()));
+    }
+    apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
+    Ok(Trace::new(
+        Some(root.tree),
+        Some(root.row),
+        Some(Mutation::Restore { node: id }),
+    ))
+}
+
+pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
+    let root = apply.node(id)?;
+    match nodes::hidden_by(apply.conn, root.row)? {
+        Some(by) if by == root.row => {}
+        Some(by) => {
+            let outer: String =
+                apply
+                    .conn
+                    .query_row("SELECT local_id FROM nodes WHERE seq = ?1", [by], |r| {
+                        r.get(0)
+                    })?;
+            return Err(StoreError::Conflict(format!(
+                "it was pruned with [{outer}]; restore that"
+            )));
+        }
+        None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
+    }
+    let to = root
+        .parent
+        .map(|parent| nodes::hidden_by(apply.conn, parent))
+        .transpose()?
+        .flatten();
+    apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
+    Ok(Trace::new(
+        Some(root.tree),
+        Some(root.row),
+        Some(Mutation::Prune { node: id }),
+    ))
+}
+
+/// What a branch holds that is marked alike.
+struct Branch {
+    counts: TreeCounts,
+}
+
+/// Gives the nodes of the branch at `root` that are marked `from` the mark `to`; returns how many they are.
+fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
+    let branch = collect(conn, root, from)?;
+    conn.execute(
+        "INSERT INTO node_state (node, hidden_by) SELECT node, ?1 FROM temp.branch WHERE true
+         ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by",
+        [to],
+    )?;
+    // Whatever hides the parent hides or showed this branch too, apart from the mark that is set or taken here.
+    let shown = from == Some(root.row);
+    let by = if shown { 1 } else { -1 };
+    let children = match (root.kind, root.version_of, root.parent) {
+        (EdgeKind::Version, Some(first), _) => nodes::count_child(conn, first, root.kind, by)?.0,
+        (EdgeKind::Version, None, _) | (_, _, None) => 0,
+        (_, _, Some(parent)) => nodes::count_child(conn, parent, root.kind, by)?.0,
+    };
+    if from.is_none() || to.is_none() {
+        count_tree(conn, root, &branch.counts, shown, children)?;
+    }
+    Ok(branch.counts.nodes)
+}
+
+/// Collects the branch in `temp.branch` and counts it as if it were visible.
+fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<Branch> {
+    conn.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS branch (node INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
+         DELETE FROM temp.branch;",
+    )?;
+    // A node's branch is its children, and its versions: those that can take its place, and the first halves of its
+    // splits.
+    conn.prepare_cached(
+        "INSERT OR IGNORE INTO temp.branch
+         WITH RECURSIVE branch (node, depth, parent) AS (
+             SELECT ?1, ?2, ?3
+             UNION
+             SELECT n.seq, n.depth, n.parent FROM branch b
+                 JOIN nodes n ON n.tree = ?5 AND n.depth = b.depth + 1 AND n.parent = b.node
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+             UNION
+             SELECT n.seq, n.depth, n.parent FROM branch b JOIN nodes n ON n.version_of = b.node
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+             UNION
+             SELECT n.seq, n.depth, n.parent FROM branch b JOIN node_state v ON v.node = b.node AND v.versions > 0
+                 JOIN nodes n ON n.tree = ?5 AND n.depth = b.depth AND n.parent IS b.parent
+                     AND n.kind = 6 AND n.version_of IS NULL AND n.edited_from = b.node
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+         )
+         SELECT node, depth FROM branch",
+    )?
+    .execute(params![root.row, root.depth, root.parent, mark, root.tree])?;
+    let counts = conn
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, 0) = 0), 0),
+                 coalesce(sum(s.continuations >= 2), 0), max(n.depth)
+             FROM temp.branch b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = b.node",
+        )?
+        .query_row([], |r| {
+            Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
+        })?;
+    Ok(Branch { counts })
+}
+
+/// Takes a branch out of its tree's counts, or adds it. `children` is how many continuations the parent has now.
+fn count_tree(
+    conn: &Connection,
+    root: Anchor,
+    branch: &TreeCounts,
+    shown: bool,
+    children: i64,
+) -> Result<()> {
+    let mut tree = trees::counts(conn, root.tree)?;
+    let mut parent_leaf = false;
+    let mut parent_branches = false;
+    if root.kind == EdgeKind::Continuation
+        && let Some(parent) = root.parent
+    {
+        let parent_kind = nodes::anchor(conn, parent)?.kind;
+        parent_leaf = parent_kind == EdgeKind::Continuation && children == i64::from(shown);
+        parent_branches = children == 1 + i64::from(shown);
+    }
+    if shown {
+        tree.nodes += branch.nodes;
+        tree.leaves = tree.leaves + branch.leaves - u64::from(parent_leaf);
+        tree.branch_points += branch.branch_points + u64::from(parent_branches);
+        tree.max_depth = tree.max_depth.max(branch.max_depth);
+    } else {
+        tree.nodes = tree.nodes.saturating_sub(branch.nodes);
+        tree.leaves = (tree.leaves + u64::from(parent_leaf)).saturating_sub(branch.leaves);
+        tree.branch_points = tree
+            .branch_points
+            .saturating_sub(branch.branch_points + u64::from(parent_branches));
+        if branch.max_depth >= tree.max_depth {
+            tree.max_depth = trees::deepest(conn, root.tree)?;
+        }
+    }
+    trees::set_counts(conn, root.tree, tree)
+}
+
+/// The node itself if it is visible, else its nearest visible ancestor.
+pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
+    let mut node = nodes::anchor(conn, row)?;
+    // Each step leaves a pruned branch at its root, so there are as many steps as prunes nest.
+    while let Some(by) = nodes::hidden_by(conn, node.row)? {
+        let pruned = nodes::anchor(conn, by)?;
+        // A pruned version leaves the place it was a version of.
+        let above = match pruned.version_of {
+            Some(first) if nodes::hidden_by(conn, first)?.is_none() => Some(first),
+            _ => pruned.parent,
+        };
+        let above = above.ok_or_else(|| StoreError::Undecodable("a root is pruned".to_owned()))?;
+        node = nodes::anchor(conn, above)?;
+    }
+    Ok(node)
+}
+
+/// The node on which the continuations of all versions of a place hang.
+pub(super) fn common(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
+    while let Some(first) = node.version_of {
+        node = nodes::anchor(conn, first)?;
+    }
+    Ok(node)
+}
+
+/// The wording of a place that is read: the one of `wanted` that is a version of it, else its newest visible one.
+pub(super) fn version_read(conn: &Connection, place: i64, wanted: &[i64]) -> Result<i64> {
+    if wanted.contains(&place) {
+        return Ok(place);
+    }
+    let mut statement = conn.prepare_cached(
+        "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.version_of = ?1 AND s.hidden_by IS NULL ORDER BY n.seq DESC",
+    )?;
+    let mut newest = None;
+    let mut rows = statement.query([place])?;
+    while let Some(row) = rows.next()? {
+        let version: i64 = row.get(0)?;
+        newest = newest.or(Some(version));
+        if wanted.contains(&version) {
+            return Ok(version);
+        }
+    }
+    Ok(newest.unwrap_or(place))
+}
+
+/// The row of a node, if it is there.
+pub(super) fn row_of(conn: &Connection, id: NodeId) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT seq FROM nodes WHERE ulid = ?1")?
+        .query_row([id.to_bytes()], |r| r.get(0))
+        .optional()?)
+}
