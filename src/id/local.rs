@@ -25,9 +25,7 @@ pub struct LocalId(String);
 
 /// A text that cannot be a local id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "not a local id: {0:?} ({SHORTEST} to {LONGEST} characters of lower-case Crockford base32)"
-)]
+#[error("not a local id: {0:?} ({SHORTEST} to {LONGEST} characters of lower-case Crockford base32)")]
 pub struct LocalIdError(pub String);
 
 impl LocalId {
@@ -70,11 +68,7 @@ impl TryFrom<String> for LocalId {
 
     fn try_from(text: String) -> Result<Self, LocalIdError> {
         let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
-        if fits {
-            Ok(Self(text))
-        } else {
-            Err(LocalIdError(text))
-        }
+        if fits { Ok(Self(text)) } else { Err(LocalIdError(text)) }
     }
 }
 
@@ -115,11 +109,7 @@ impl Pattern {
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
-        let text = text
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-            .unwrap_or(text)
-            .trim();
+        let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text).trim();
         let mut folded = String::with_capacity(text.len());
         for c in text.chars() {
             match c.to_ascii_lowercase() {
@@ -185,20 +175,8 @@ mod tests {
         assert_eq!(short("oil0"), "0110");
         let full = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
         assert_eq!(Pattern::read(full), Some(Pattern::Full(node(full))));
-        assert_eq!(
-            Pattern::read(&full.to_lowercase()),
-            Some(Pattern::Full(node(full)))
-        );
-        for bad in [
-            "",
-            "a",
-            "a7u2",
-            "a7 x2",
-            "hello world",
-            "é7",
-            "[a7x2",
-            "01ARZ3NDEKTSV4RRFFQ69G5FAVX",
-        ] {
+        assert_eq!(Pattern::read(&full.to_lowercase()), Some(Pattern::Full(node(full))));
+        for bad in ["", "a", "a7u2", "a7 x2", "hello world", "é7", "[a7x2", "01ARZ3NDEKTSV4RRFFQ69G5FAVX"] {
             assert_eq!(Pattern::read(bad), None, "{bad:?}");
         }
     }

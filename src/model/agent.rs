@@ -69,20 +69,13 @@ impl Permissions {
 
     /// The permissions, in the order of their numbers.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
-        Permission::ALL
-            .iter()
-            .copied()
-            .filter(move |p| self.has(*p))
+        Permission::ALL.iter().copied().filter(move |p| self.has(*p))
     }
 }
 
 impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(permissions: I) -> Self {
-        Self(
-            permissions
-                .into_iter()
-                .fold(0, |bits, p| bits | (1 << p.code())),
-        )
+        Self(permissions.into_iter().fold(0, |bits, p| bits | (1 << p.code())))
     }
 }
 

@@ -86,9 +86,7 @@ pub fn sections(text: &str) -> Vec<Section> {
     let mut heading: Option<(u8, Range<usize>, String)> = None;
     for (event, span) in Parser::new(text).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { level, .. }) => {
-                heading = Some((level_number(level), span, String::new()))
-            }
+            Event::Start(Tag::Heading { level, .. }) => heading = Some((level_number(level), span, String::new())),
             Event::Text(words) | Event::Code(words) => {
                 if let Some((_, _, title)) = &mut heading {
                     title.push_str(&words);
@@ -96,12 +94,7 @@ pub fn sections(text: &str) -> Vec<Section> {
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let Some((level, span, title)) = heading.take() {
-                    found.push(Section {
-                        title,
-                        level,
-                        body: span.end..text.len(),
-                        span: span.start..text.len(),
-                    });
+                    found.push(Section { title, level, body: span.end..text.len(), span: span.start..text.len() });
                 }
             }
             _ => {}
@@ -109,11 +102,7 @@ pub fn sections(text: &str) -> Vec<Section> {
     }
     for index in 0..found.len() {
         let level = found[index].level;
-        if let Some(end) = found[index + 1..]
-            .iter()
-            .find(|s| s.level <= level)
-            .map(|s| s.span.start)
-        {
+        if let Some(end) = found[index + 1..].iter().find(|s| s.level <= level).map(|s| s.span.start) {
             found[index].span.end = end;
             found[index].body.end = end;
         }
@@ -142,33 +131,16 @@ pub fn section(text: &str, name: &str) -> Result<Section, SectionError> {
     let mut fitting: Vec<&Section> = all.iter().filter(|s| s.title == name).collect();
     if fitting.is_empty() {
         let lower = name.to_lowercase();
-        fitting = all
-            .iter()
-            .filter(|s| s.title.to_lowercase() == lower)
-            .collect();
+        fitting = all.iter().filter(|s| s.title.to_lowercase() == lower).collect();
     }
     match fitting.as_slice() {
         [one] => Ok((*one).clone()),
         [] => {
-            let known = all
-                .iter()
-                .map(|s| format!("{:?}", s.title))
-                .collect::<Vec<_>>()
-                .join(", ");
-            let known = if known.is_empty() {
-                "none".to_owned()
-            } else {
-                known
-            };
-            Err(SectionError::NotFound {
-                name: name.to_owned(),
-                known,
-            })
+            let known = all.iter().map(|s| format!("{:?}", s.title)).collect::<Vec<_>>().join(", ");
+            let known = if known.is_empty() { "none".to_owned() } else { known };
+            Err(SectionError::NotFound { name: name.to_owned(), known })
         }
-        several => Err(SectionError::Ambiguous {
-            name: name.to_owned(),
-            count: several.len(),
-        }),
+        several => Err(SectionError::Ambiguous { name: name.to_owned(), count: several.len() }),
     }
 }
 
@@ -193,34 +165,22 @@ pub fn replace_section(text: &str, name: &str, body: &str) -> Result<String, Sec
     let before = text[..found.body.start].trim_end_matches('\n');
     let after = text[found.body.end..].trim_start_matches('\n');
     let replaced = format!("{before}\n\n{}", body.trim_matches('\n'));
-    Ok(if after.is_empty() {
-        format!("{replaced}\n")
-    } else {
-        join(&replaced, after)
-    })
+    Ok(if after.is_empty() { format!("{replaced}\n") } else { join(&replaced, after) })
 }
 
 fn join(first: &str, second: &str) -> String {
-    if first.is_empty() {
-        second.to_owned()
-    } else {
-        format!("{first}\n\n{second}")
-    }
+    if first.is_empty() { second.to_owned() } else { format!("{first}\n\n{second}") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TEXT: &str =
-        "intro\n\n# One\n\na\n\n## Two *and*\n\nb\n\n```\n# not a heading\n```\n\n# Three\n\nc\n";
+    const TEXT: &str = "intro\n\n# One\n\na\n\n## Two *and*\n\nb\n\n```\n# not a heading\n```\n\n# Three\n\nc\n";
 
     #[test]
     fn sections_hold_their_subsections() {
-        let found: Vec<_> = sections(TEXT)
-            .into_iter()
-            .map(|s| (s.title.clone(), s.level, &TEXT[s.span]))
-            .collect();
+        let found: Vec<_> = sections(TEXT).into_iter().map(|s| (s.title.clone(), s.level, &TEXT[s.span])).collect();
         assert_eq!(found.len(), 3);
         assert_eq!(found[0].0, "One");
         assert!(found[0].2.contains("## Two"));
@@ -231,21 +191,12 @@ mod tests {
     #[test]
     fn a_section_is_replaced_and_its_neighbours_stay() {
         let text = replace_section(TEXT, "two and", "new").unwrap();
-        assert_eq!(
-            text,
-            "intro\n\n# One\n\na\n\n## Two *and*\n\nnew\n\n# Three\n\nc\n"
-        );
+        assert_eq!(text, "intro\n\n# One\n\na\n\n## Two *and*\n\nnew\n\n# Three\n\nc\n");
         let text = replace_section(TEXT, "Three", "last").unwrap();
         assert!(text.ends_with("# Three\n\nlast\n"));
         let error = replace_section(TEXT, "Four", "x").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no section \"Four\"; the sections are: \"One\", \"Two and\", \"Three\""
-        );
-        assert!(matches!(
-            section("# a\n# a\n", "a"),
-            Err(SectionError::Ambiguous { count: 2, .. })
-        ));
+        assert_eq!(error.to_string(), "no section \"Four\"; the sections are: \"One\", \"Two and\", \"Three\"");
+        assert!(matches!(section("# a\n# a\n", "a"), Err(SectionError::Ambiguous { count: 2, .. })));
     }
 
     #[test]

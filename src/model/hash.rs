@@ -58,8 +58,6 @@ impl Serialize for ContentHash {
 impl<'de> Deserialize<'de> for ContentHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        blake3::Hash::from_hex(&text)
-            .map(|hash| Self(*hash.as_bytes()))
-            .map_err(D::Error::custom)
+        blake3::Hash::from_hex(&text).map(|hash| Self(*hash.as_bytes())).map_err(D::Error::custom)
     }
 }

@@ -66,10 +66,7 @@ impl Op {
     /// somebody means by "undo".
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
-        !matches!(
-            self,
-            Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo
-        )
+        !matches!(self, Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo)
     }
 }
 

@@ -17,8 +17,7 @@ mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use document::{
-    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start,
-    replace_section, section, sections,
+    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, replace_section, section, sections,
 };
 pub use hash::ContentHash;
 pub use journal::{JournalEntry, Op};

@@ -43,18 +43,10 @@ coded! {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolFields {
     /// The calls that an assistant node made, in the provider's JSON.
-    #[serde(
-        rename = "tool_calls",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "tool_calls", default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Json>,
     /// The id of the call that a tool node answers.
-    #[serde(
-        rename = "tool_call_id",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "tool_call_id", default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
     /// The name of the tool that a tool node's content came from.
     #[serde(rename = "tool_name", default, skip_serializing_if = "Option::is_none")]

@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde::{Deserialize, Serialize};
 
 /// A moment: milliseconds since 1970-01-01T00:00:00Z, negative before it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
@@ -85,31 +83,17 @@ mod tests {
 
     #[test]
     fn ages_are_said_in_one_unit() {
-        let age =
-            |seconds: i64| Timestamp::from_millis(0).age(Timestamp::from_millis(seconds * 1_000));
-        let said: Vec<_> = [
-            -50,
-            0,
-            9,
-            10,
-            59,
-            60,
-            3_599,
-            3_600,
-            86_399,
-            86_400,
-            14 * 86_400,
-            60 * 86_400,
-            800 * 86_400,
-        ]
-        .into_iter()
-        .map(age)
-        .collect();
+        let age = |seconds: i64| Timestamp::from_millis(0).age(Timestamp::from_millis(seconds * 1_000));
+        let said: Vec<_> =
+            [-50, 0, 9, 10, 59, 60, 3_599, 3_600, 86_399, 86_400, 14 * 86_400, 60 * 86_400, 800 * 86_400]
+                .into_iter()
+                .map(age)
+                .collect();
         assert_eq!(
             said,
             [
-                "just now", "just now", "just now", "10s ago", "59s ago", "1m ago", "59m ago",
-                "1h ago", "23h ago", "1d ago", "2w ago", "2mo ago", "2y ago"
+                "just now", "just now", "just now", "10s ago", "59s ago", "1m ago", "59m ago", "1h ago", "23h ago",
+                "1d ago", "2w ago", "2mo ago", "2y ago"
             ]
         );
     }

@@ -33,16 +33,8 @@ impl Actor {
     /// If it is the one that acts, or not there, or the store fails.
     pub fn remove_agent(&self, agent: AgentId) -> Result<Receipt> {
         if agent == self.agent {
-            return Err(OpsError::Invalid(
-                "an agent cannot remove itself".to_owned(),
-            ));
+            return Err(OpsError::Invalid("an agent cannot remove itself".to_owned()));
         }
-        self.commit(
-            Op::Agent,
-            vec![Mutation::SetAgentRemoved {
-                agent,
-                removed: true,
-            }],
-        )
+        self.commit(Op::Agent, vec![Mutation::SetAgentRemoved { agent, removed: true }])
     }
 }

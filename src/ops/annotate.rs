@@ -16,15 +16,7 @@ impl Actor {
         if note.trim().is_empty() {
             return Err(OpsError::Invalid("a note needs text".to_owned()));
         }
-        let draft = Draft {
-            kind: Some(EdgeKind::Annotation),
-            ..Draft::text(note)
-        };
-        self.commit(
-            Op::Annotate,
-            vec![Mutation::Append(Box::new(
-                self.draft(Parent::Node(node), draft),
-            ))],
-        )
+        let draft = Draft { kind: Some(EdgeKind::Annotation), ..Draft::text(note) };
+        self.commit(Op::Annotate, vec![Mutation::Append(Box::new(self.draft(Parent::Node(node), draft)))])
     }
 }

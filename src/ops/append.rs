@@ -37,10 +37,7 @@ impl Draft {
     /// A continuation with this text.
     #[must_use]
     pub fn text(content: impl Into<String>) -> Self {
-        Self {
-            content: content.into(),
-            ..Self::default()
-        }
+        Self { content: content.into(), ..Self::default() }
     }
 }
 
@@ -50,10 +47,7 @@ impl Actor {
     /// # Errors
     /// If the parent is not there, or the store fails.
     pub fn append(&self, parent: Parent, draft: Draft) -> Result<Receipt> {
-        self.commit(
-            Op::Append,
-            vec![Mutation::Append(Box::new(self.draft(parent, draft)))],
-        )
+        self.commit(Op::Append, vec![Mutation::Append(Box::new(self.draft(parent, draft)))])
     }
 
     /// A node to be added by this agent.
@@ -71,23 +65,13 @@ impl Actor {
             metadata: draft.metadata,
             provenance: draft.provenance,
             advance: !draft.stay && kind == EdgeKind::Continuation,
-            ..NewNode::new(
-                self.loom.node_id(),
-                parent,
-                author,
-                self.loom.now(),
-                draft.content,
-            )
+            ..NewNode::new(self.loom.node_id(), parent, author, self.loom.now(), draft.content)
         }
     }
 
     /// The node that a commit added first.
     pub(super) fn added(&self, receipt: &Receipt) -> Result<Node> {
-        let id: NodeId = receipt
-            .nodes
-            .first()
-            .map(|n| n.id)
-            .ok_or_else(|| OpsError::missing("node", "new"))?;
+        let id: NodeId = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
         self.loom.node(id)
     }
 }

@@ -14,14 +14,7 @@ impl Actor {
     /// # Errors
     /// If one of them is not there, or the store fails.
     pub fn copy_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
-        self.commit(
-            Op::Copy,
-            vec![Mutation::CopyBranch {
-                from,
-                to,
-                id: self.loom.node_id(),
-            }],
-        )
+        self.commit(Op::Copy, vec![Mutation::CopyBranch { from, to, id: self.loom.node_id() }])
     }
 
     /// Moves a node and what is visible below it under `to`: copies it there, and prunes it here.
@@ -31,30 +24,13 @@ impl Actor {
     pub fn move_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.loom.node(from)?;
         if node.parent == Some(to) {
-            return Err(OpsError::Invalid(format!(
-                "[{}] is there already",
-                node.local
-            )));
+            return Err(OpsError::Invalid(format!("[{}] is there already", node.local)));
         }
-        let inside = self
-            .loom
-            .snapshot()?
-            .path_back(to, &[], 0)?
-            .iter()
-            .any(|n| n.id == from);
+        let inside = self.loom.snapshot()?.path_back(to, &[], 0)?.iter().any(|n| n.id == from);
         if inside {
-            return Err(OpsError::Invalid(format!(
-                "[{}] cannot be moved into its own branch",
-                node.local
-            )));
+            return Err(OpsError::Invalid(format!("[{}] cannot be moved into its own branch", node.local)));
         }
         let id = self.loom.node_id();
-        self.commit(
-            Op::Move,
-            vec![
-                Mutation::CopyBranch { from, to, id },
-                Mutation::Prune { node: from },
-            ],
-        )
+        self.commit(Op::Move, vec![Mutation::CopyBranch { from, to, id }, Mutation::Prune { node: from }])
     }
 }

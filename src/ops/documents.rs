@@ -39,10 +39,7 @@ impl Actor {
         }
         let id = self.loom.document_id();
         let (name, content) = (name.to_owned(), content.to_owned());
-        self.commit(
-            Op::WriteDocument,
-            vec![Mutation::CreateDocument { id, name, content }],
-        )?;
+        self.commit(Op::WriteDocument, vec![Mutation::CreateDocument { id, name, content }])?;
         Ok(id)
     }
 
@@ -62,16 +59,10 @@ impl Actor {
             let content = match edit {
                 DocumentEdit::Append(text) => append_text(&newest.content, text),
                 DocumentEdit::AtStart(text) => insert_at_start(&newest.content, text),
-                DocumentEdit::Replace { section, body } => {
-                    replace_section(&newest.content, section, body)?
-                }
+                DocumentEdit::Replace { section, body } => replace_section(&newest.content, section, body)?,
                 DocumentEdit::Whole(text) => text.clone(),
             };
-            let write = Mutation::WriteDocument {
-                document,
-                base: newest.version,
-                content,
-            };
+            let write = Mutation::WriteDocument { document, base: newest.version, content };
             match self.commit(Op::WriteDocument, vec![write]) {
                 Err(OpsError::Store(StoreError::Conflict(_))) if tries < TRIES => {}
                 done => return done,
@@ -84,10 +75,7 @@ impl Actor {
     /// # Errors
     /// If there is no such version, or the store fails.
     pub fn revert_document(&self, document: DocumentId, to: u64) -> Result<Receipt> {
-        self.commit(
-            Op::WriteDocument,
-            vec![Mutation::RevertDocument { document, to }],
-        )
+        self.commit(Op::WriteDocument, vec![Mutation::RevertDocument { document, to }])
     }
 
     /// Takes a document out of use; its versions stay.
@@ -95,12 +83,6 @@ impl Actor {
     /// # Errors
     /// If it is not there, or the store fails.
     pub fn remove_document(&self, document: DocumentId) -> Result<Receipt> {
-        self.commit(
-            Op::WriteDocument,
-            vec![Mutation::SetDocumentRemoved {
-                document,
-                removed: true,
-            }],
-        )
+        self.commit(Op::WriteDocument, vec![Mutation::SetDocumentRemoved { document, removed: true }])
     }
 }

@@ -51,10 +51,6 @@ pub type Result<T, E = OpsError> = std::result::Result<T, E>;
 
 impl OpsError {
     pub(crate) fn missing(what: &'static str, id: impl ToString) -> Self {
-        Self::NotFound {
-            what,
-            text: id.to_string(),
-            nearest: Vec::new(),
-        }
+        Self::NotFound { what, text: id.to_string(), nearest: Vec::new() }
     }
 }

@@ -12,33 +12,17 @@ impl Actor {
     ///
     /// # Errors
     /// If it points at itself, they are linked already, a document has no such section, or the store fails.
-    pub fn link(
-        &self,
-        source: NodeId,
-        target: LinkTarget,
-        note: Option<String>,
-    ) -> Result<Receipt> {
+    pub fn link(&self, source: NodeId, target: LinkTarget, note: Option<String>) -> Result<Receipt> {
         if target == LinkTarget::Node(source) {
-            return Err(OpsError::Invalid(
-                "a node cannot be linked to itself".to_owned(),
-            ));
+            return Err(OpsError::Invalid("a node cannot be linked to itself".to_owned()));
         }
-        if let LinkTarget::Document {
-            id,
-            section: Some(name),
-        } = &target
+        if let LinkTarget::Document { id, section: Some(name) } = &target
             && let Some(newest) = self.loom.snapshot()?.document_version(*id, 0)?
         {
             section(&newest.content, name)?;
         }
-        let link = Link {
-            id: self.loom.link_id(),
-            source,
-            target,
-            note,
-            author: self.agent,
-            created_at: self.loom.now(),
-        };
+        let link =
+            Link { id: self.loom.link_id(), source, target, note, author: self.agent, created_at: self.loom.now() };
         self.commit(Op::Link, vec![Mutation::Link(link)])
     }
 
@@ -55,10 +39,7 @@ impl Actor {
         let mutations: Vec<Mutation> = links
             .iter()
             .filter(|link| meant(link))
-            .map(|link| Mutation::SetLinkRemoved {
-                link: link.id,
-                removed: true,
-            })
+            .map(|link| Mutation::SetLinkRemoved { link: link.id, removed: true })
             .collect();
         if mutations.is_empty() {
             return Err(OpsError::Invalid("these two are not linked".to_owned()));

@@ -13,13 +13,7 @@ impl Actor {
     /// # Errors
     /// If the node is not there, or the store fails.
     pub fn bookmark(&self, node: NodeId, label: &str) -> Result<Receipt> {
-        self.commit(
-            Op::Bookmark,
-            vec![Mutation::SetBookmark {
-                node,
-                label: Some(label.to_owned()),
-            }],
-        )
+        self.commit(Op::Bookmark, vec![Mutation::SetBookmark { node, label: Some(label.to_owned()) }])
     }
 
     /// Takes a bookmark away; without one nothing happens.
@@ -27,10 +21,7 @@ impl Actor {
     /// # Errors
     /// If the node is not there, or the store fails.
     pub fn unbookmark(&self, node: NodeId) -> Result<Receipt> {
-        self.commit(
-            Op::Bookmark,
-            vec![Mutation::SetBookmark { node, label: None }],
-        )
+        self.commit(Op::Bookmark, vec![Mutation::SetBookmark { node, label: None }])
     }
 
     /// Keeps a node out of contexts; it stays visible.
@@ -38,13 +29,7 @@ impl Actor {
     /// # Errors
     /// If the node is not there, or the store fails.
     pub fn exclude(&self, node: NodeId) -> Result<Receipt> {
-        self.commit(
-            Op::Exclude,
-            vec![Mutation::SetExcluded {
-                node,
-                excluded: true,
-            }],
-        )
+        self.commit(Op::Exclude, vec![Mutation::SetExcluded { node, excluded: true }])
     }
 
     /// Lets a node back into contexts.
@@ -52,12 +37,6 @@ impl Actor {
     /// # Errors
     /// If the node is not there, or the store fails.
     pub fn include(&self, node: NodeId) -> Result<Receipt> {
-        self.commit(
-            Op::Include,
-            vec![Mutation::SetExcluded {
-                node,
-                excluded: false,
-            }],
-        )
+        self.commit(Op::Include, vec![Mutation::SetExcluded { node, excluded: false }])
     }
 }

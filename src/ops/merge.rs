@@ -20,9 +20,7 @@ impl Actor {
             }
         }
         let [first, _, ..] = drawn.as_slice() else {
-            return Err(OpsError::Invalid(
-                "a merge draws on two or more nodes".to_owned(),
-            ));
+            return Err(OpsError::Invalid("a merge draws on two or more nodes".to_owned()));
         };
         if content.trim().is_empty() {
             return Err(OpsError::Invalid("a merge needs text".to_owned()));
@@ -31,10 +29,7 @@ impl Actor {
         for node in &drawn {
             let other = self.loom.node(*node)?;
             if other.tree != tree {
-                return Err(OpsError::Invalid(format!(
-                    "[{}] is in another tree",
-                    other.local
-                )));
+                return Err(OpsError::Invalid(format!("[{}] is in another tree", other.local)));
             }
         }
         let new = self.draft(Parent::Node(*first), Draft::text(content));

@@ -106,19 +106,11 @@ impl Loom {
     /// [`OpsError::NotFound`] if there is none, naming those there are.
     pub fn agent(&self, name: &str) -> Result<Agent> {
         let agents = self.snapshot()?.agents()?;
-        let known = agents
-            .iter()
-            .filter(|a| !a.removed)
-            .map(|a| a.name().to_owned())
-            .collect();
+        let known = agents.iter().filter(|a| !a.removed).map(|a| a.name().to_owned()).collect();
         agents
             .into_iter()
             .find(|a| !a.removed && (a.name() == name || a.id().to_string() == name))
-            .ok_or_else(|| OpsError::NotFound {
-                what: "agent",
-                text: name.to_owned(),
-                nearest: known,
-            })
+            .ok_or_else(|| OpsError::NotFound { what: "agent", text: name.to_owned(), nearest: known })
     }
 
     /// The document with this name.
@@ -127,19 +119,12 @@ impl Loom {
     /// [`OpsError::NotFound`] if there is none, naming those there are.
     pub fn document(&self, name: &str) -> Result<Document> {
         let documents = self.snapshot()?.documents()?;
-        let known = documents
-            .iter()
-            .filter(|d| !d.removed)
-            .map(|d| d.name.clone())
-            .collect();
-        documents
-            .into_iter()
-            .find(|d| !d.removed && d.name == name)
-            .ok_or_else(|| OpsError::NotFound {
-                what: "document",
-                text: name.to_owned(),
-                nearest: known,
-            })
+        let known = documents.iter().filter(|d| !d.removed).map(|d| d.name.clone()).collect();
+        documents.into_iter().find(|d| !d.removed && d.name == name).ok_or_else(|| OpsError::NotFound {
+            what: "document",
+            text: name.to_owned(),
+            nearest: known,
+        })
     }
 
     /// A tree that is there.
@@ -147,9 +132,7 @@ impl Loom {
     /// # Errors
     /// [`OpsError::NotFound`] if it is not.
     pub fn tree(&self, id: TreeId) -> Result<Tree> {
-        self.snapshot()?
-            .tree(id)?
-            .ok_or_else(|| OpsError::missing("tree", id))
+        self.snapshot()?.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))
     }
 
     /// The tree that a person means: by ULID, by the beginning or end (4 characters or more) of one, or by title, a
@@ -158,10 +141,7 @@ impl Loom {
     /// # Errors
     /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with what it could be.
     pub fn find_tree(&self, text: &str) -> Result<Tree> {
-        let trees = self.snapshot()?.trees(TreeFilter {
-            archived: true,
-            limit: 0,
-        })?;
+        let trees = self.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
         let lower = text.trim().to_lowercase();
         let by_id = |t: &Tree| {
             let id = t.id.to_string().to_lowercase();
@@ -175,10 +155,7 @@ impl Loom {
                 0 => {}
                 1 => return found.pop().ok_or_else(|| OpsError::missing("tree", text)),
                 _ => {
-                    return Err(OpsError::AmbiguousTree {
-                        text: text.to_owned(),
-                        candidates: found,
-                    });
+                    return Err(OpsError::AmbiguousTree { text: text.to_owned(), candidates: found });
                 }
             }
         }
@@ -196,10 +173,7 @@ impl Loom {
     pub fn find_node(&self, tree: TreeId, text: &str) -> Result<Node> {
         match self.snapshot()?.resolve(tree, text)? {
             Lookup::One(node) => Ok(*node),
-            Lookup::Many(candidates) => Err(OpsError::Ambiguous {
-                text: text.to_owned(),
-                candidates,
-            }),
+            Lookup::Many(candidates) => Err(OpsError::Ambiguous { text: text.to_owned(), candidates }),
             Lookup::None(nearest) => Err(OpsError::NotFound {
                 what: "node",
                 text: text.to_owned(),
@@ -213,9 +187,7 @@ impl Loom {
     /// # Errors
     /// [`OpsError::NotFound`] if it is not.
     pub fn node(&self, id: NodeId) -> Result<Node> {
-        self.snapshot()?
-            .node(id)?
-            .ok_or_else(|| OpsError::missing("node", id))
+        self.snapshot()?.node(id)?.ok_or_else(|| OpsError::missing("node", id))
     }
 
     /// A session that is there.
@@ -223,20 +195,13 @@ impl Loom {
     /// # Errors
     /// [`OpsError::NotFound`] if it is not.
     pub fn session(&self, id: SessionId) -> Result<Session> {
-        self.snapshot()?
-            .session(id)?
-            .ok_or_else(|| OpsError::missing("session", id))
+        self.snapshot()?.session(id)?.ok_or_else(|| OpsError::missing("session", id))
     }
 
     /// An agent at work, outside any session.
     #[must_use]
     pub fn actor(&self, agent: &Agent) -> Actor {
-        Actor {
-            loom: self.clone(),
-            agent: agent.id(),
-            kind: agent.profile.kind,
-            session: None,
-        }
+        Actor { loom: self.clone(), agent: agent.id(), kind: agent.profile.kind, session: None }
     }
 }
 
@@ -287,13 +252,7 @@ impl Actor {
     /// Hands a change to the writer without waiting for the disk.
     #[must_use]
     pub fn submit(&self, op: Op, mutations: Vec<Mutation>) -> Pending {
-        let change = Change {
-            op,
-            agent: self.agent,
-            session: self.session,
-            at: self.loom.now(),
-            mutations,
-        };
+        let change = Change { op, agent: self.agent, session: self.session, at: self.loom.now(), mutations };
         self.loom.store.submit(change)
     }
 

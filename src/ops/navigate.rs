@@ -12,12 +12,7 @@ impl Actor {
     ///
     /// # Errors
     /// If the node is not in the tree, or the store fails.
-    pub fn start_session(
-        &self,
-        workspace: &str,
-        tree: TreeId,
-        position: Option<NodeId>,
-    ) -> Result<SessionId> {
+    pub fn start_session(&self, workspace: &str, tree: TreeId, position: Option<NodeId>) -> Result<SessionId> {
         let session = NewSession {
             id: self.loom.session_id(),
             workspace: workspace.to_owned(),
@@ -38,10 +33,7 @@ impl Actor {
     /// # Errors
     /// If it is not there, a node is in another tree, or the store fails.
     pub fn update_session(&self, session: SessionId, patch: SessionPatch) -> Result<Receipt> {
-        self.commit(
-            Op::Session,
-            vec![Mutation::UpdateSession { session, patch }],
-        )
+        self.commit(Op::Session, vec![Mutation::UpdateSession { session, patch }])
     }
 
     /// Moves a session to a node of its tree. Standing on a version means reading that one.
@@ -49,13 +41,7 @@ impl Actor {
     /// # Errors
     /// If the node is not in the session's tree, or the store fails.
     pub fn go_to(&self, session: SessionId, node: NodeId) -> Result<Receipt> {
-        self.update_session(
-            session,
-            SessionPatch {
-                position: Some(node),
-                ..SessionPatch::default()
-            },
-        )
+        self.update_session(session, SessionPatch { position: Some(node), ..SessionPatch::default() })
     }
 
     /// Has a session read this version wherever its place is on the path.
@@ -65,12 +51,6 @@ impl Actor {
     pub fn choose_version(&self, session: SessionId, version: NodeId) -> Result<Receipt> {
         let node = self.loom.node(version)?;
         let chosen = self.read_instead(&self.loom.session(session)?.versions, &node, version)?;
-        self.update_session(
-            session,
-            SessionPatch {
-                versions: Some(chosen),
-                ..SessionPatch::default()
-            },
-        )
+        self.update_session(session, SessionPatch { versions: Some(chosen), ..SessionPatch::default() })
     }
 }

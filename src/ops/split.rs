@@ -31,15 +31,8 @@ impl Actor {
             )));
         }
         let at = match at {
-            SplitAt::Character(count) => node
-                .content
-                .char_indices()
-                .nth(*count)
-                .map(|(byte, _)| byte),
-            SplitAt::After(words) => node
-                .content
-                .find(words.as_str())
-                .map(|byte| byte + words.len()),
+            SplitAt::Character(count) => node.content.char_indices().nth(*count).map(|(byte, _)| byte),
+            SplitAt::After(words) => node.content.find(words.as_str()).map(|byte| byte + words.len()),
         };
         let Some(at) = at.filter(|at| *at > 0 && *at < node.content.len()) else {
             let length = node.content.chars().count();
@@ -56,13 +49,7 @@ impl Actor {
         }
         head.author = node.author;
         head.author_type = node.author_type;
-        let tail = self.draft(
-            Parent::Node(head.id),
-            Draft {
-                kind: Some(EdgeKind::Version),
-                ..Draft::text(second)
-            },
-        );
+        let tail = self.draft(Parent::Node(head.id), Draft { kind: Some(EdgeKind::Version), ..Draft::text(second) });
         let tail = NewNode {
             author: node.author,
             author_type: node.author_type,
@@ -71,12 +58,6 @@ impl Actor {
             advance: true,
             ..tail
         };
-        self.commit(
-            Op::Split,
-            vec![
-                Mutation::Append(Box::new(head)),
-                Mutation::Append(Box::new(tail)),
-            ],
-        )
+        self.commit(Op::Split, vec![Mutation::Append(Box::new(head)), Mutation::Append(Box::new(tail))])
     }
 }

@@ -29,10 +29,8 @@ impl Actor {
         };
         let id = tree.id;
         let root = self.draft(Parent::Root(id), root);
-        let receipt = self.commit(
-            Op::CreateTree,
-            vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))],
-        )?;
+        let receipt =
+            self.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
         Ok((self.loom.tree(id)?, self.added(&receipt)?))
     }
 
@@ -49,13 +47,7 @@ impl Actor {
     /// # Errors
     /// If the tree is not there, or the store fails.
     pub fn archive_tree(&self, tree: TreeId) -> Result<Receipt> {
-        self.commit(
-            Op::Archive,
-            vec![Mutation::SetArchived {
-                tree,
-                archived: true,
-            }],
-        )
+        self.commit(Op::Archive, vec![Mutation::SetArchived { tree, archived: true }])
     }
 
     /// Takes a tree out again.
@@ -63,12 +55,6 @@ impl Actor {
     /// # Errors
     /// If the tree is not there, or the store fails.
     pub fn unarchive_tree(&self, tree: TreeId) -> Result<Receipt> {
-        self.commit(
-            Op::Archive,
-            vec![Mutation::SetArchived {
-                tree,
-                archived: false,
-            }],
-        )
+        self.commit(Op::Archive, vec![Mutation::SetArchived { tree, archived: false }])
     }
 }

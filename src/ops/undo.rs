@@ -44,12 +44,7 @@ impl Actor {
             .snapshot()?
             .undo_target(tree, self.agent, direction)?
             .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
-        let receipt = self.commit(
-            op,
-            vec![Mutation::Undo {
-                group: target.group,
-            }],
-        )?;
+        let receipt = self.commit(op, vec![Mutation::Undo { group: target.group }])?;
         Ok(Undone { target, receipt })
     }
 }

@@ -71,9 +71,7 @@ pub enum StoreError {
     #[error("the disk is full, or a limit on the file's size is reached; nothing was changed")]
     Full,
     /// The file's structure is damaged.
-    #[error(
-        "the database is damaged ({detail}); `loom verify` says where, a backup can replace it"
-    )]
+    #[error("the database is damaged ({detail}); `loom verify` says where, a backup can replace it")]
     Damaged {
         /// What was found.
         detail: String,
@@ -101,9 +99,6 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 impl StoreError {
     /// Something named `id` is not there.
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
-        Self::NotFound {
-            what,
-            id: id.to_string(),
-        }
+        Self::NotFound { what, id: id.to_string() }
     }
 }

@@ -20,8 +20,7 @@ use tokio::sync::oneshot;
 pub use error::{Result, StoreError};
 pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
 pub use query::{
-    ChildFilter, Direction, JournalFilter, Lookup, Rebuilt, Report, SessionFilter, TreeFilter,
-    UndoTarget,
+    ChildFilter, Direction, JournalFilter, Lookup, Rebuilt, Report, SessionFilter, TreeFilter, UndoTarget,
 };
 pub use sqlite::{OpenOptions, SqliteStore};
 
@@ -129,12 +128,7 @@ pub trait Snapshot {
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>>;
     /// What an agent's next undo or redo in a tree would take back; operations on documents and agents belong to
     /// every tree.
-    fn undo_target(
-        &self,
-        tree: Option<TreeId>,
-        agent: AgentId,
-        direction: Direction,
-    ) -> Result<Option<UndoTarget>>;
+    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>>;
 }
 
 /// A change on its way to the disk: wait for it, or await it. Dropping it does not take the change back.
@@ -155,8 +149,6 @@ impl Future for Pending {
     type Output = Result<Receipt>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
-        Pin::new(&mut self.0)
-            .poll(cx)
-            .map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
+        Pin::new(&mut self.0).poll(cx).map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
     }
 }

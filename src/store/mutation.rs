@@ -4,10 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
-    model::{
-        Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, SessionPatch, Timestamp,
-        TreePatch, coded,
-    },
+    model::{Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, SessionPatch, Timestamp, TreePatch, coded},
 };
 
 /// One change to one thing. Each leaves one entry in the journal, with what takes it back.
@@ -262,11 +259,7 @@ pub fn default_agents(mut id: impl FnMut() -> AgentId) -> [NewAgent; 3] {
     ];
     [
         agent("owner", AgentKind::Human, Permissions::all()),
-        agent(
-            "collaborator",
-            AgentKind::Model,
-            collaborator.into_iter().collect(),
-        ),
+        agent("collaborator", AgentKind::Model, collaborator.into_iter().collect()),
         agent("subject", AgentKind::Model, Permissions::default()),
     ]
 }

@@ -49,12 +49,7 @@ pub(super) struct Trace {
 
 impl Trace {
     pub(super) fn new(tree: Option<i64>, node: Option<i64>, undo: Option<Mutation>) -> Self {
-        Self {
-            tree,
-            node,
-            undo,
-            added: journal::Added::default(),
-        }
+        Self { tree, node, undo, added: journal::Added::default() }
     }
 }
 
@@ -77,16 +72,8 @@ impl<'a> Apply<'a> {
         ids: &'a dyn IdSource,
         change: &'a Change,
     ) -> Result<Self> {
-        let mut apply = Self {
-            conn,
-            cache,
-            ids,
-            change,
-            agent: 0,
-            session: None,
-            group: None,
-            receipt: Receipt::default(),
-        };
+        let mut apply =
+            Self { conn, cache, ids, change, agent: 0, session: None, group: None, receipt: Receipt::default() };
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
         Ok(apply)
@@ -108,9 +95,7 @@ impl<'a> Apply<'a> {
         let (kind, trace) = self.apply(mutation)?;
         let Some(trace) = trace else { return Ok(()) };
         let undo = match &trace.undo {
-            Some(undo) => {
-                Some(serde_json::to_string(undo).map_err(|e| StoreError::Backend(Box::new(e)))?)
-            }
+            Some(undo) => Some(serde_json::to_string(undo).map_err(|e| StoreError::Backend(Box::new(e)))?),
             None => None,
         };
         let entry = journal::Entry {
@@ -141,60 +126,31 @@ impl<'a> Apply<'a> {
             Mutation::CreateTree(tree) => {
                 let row = trees::insert(self.conn, tree)?;
                 self.cache.trees.insert(tree.id, row);
-                let undo = Mutation::SetArchived {
-                    tree: tree.id,
-                    archived: true,
-                };
-                (
-                    ChangeKind::CreateTree,
-                    Some(Trace::new(Some(row), None, Some(undo))),
-                )
+                let undo = Mutation::SetArchived { tree: tree.id, archived: true };
+                (ChangeKind::CreateTree, Some(Trace::new(Some(row), None, Some(undo))))
             }
             Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
-            Mutation::Restore { node } => {
-                (ChangeKind::Restore, Some(visibility::restore(self, *node)?))
-            }
+            Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
             Mutation::SetExcluded { node, excluded } => {
                 let row = self.node(*node)?;
-                let undo = Mutation::SetExcluded {
-                    node: *node,
-                    excluded: !excluded,
-                };
+                let undo = Mutation::SetExcluded { node: *node, excluded: !excluded };
                 let changed = nodes::set_excluded(self.conn, row.row, *excluded)?;
-                (
-                    ChangeKind::SetExcluded,
-                    changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))),
-                )
+                (ChangeKind::SetExcluded, changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))))
             }
             Mutation::SetBookmark { node, label } => {
                 let row = self.node(*node)?;
                 let before = bookmarks::label(self.conn, row.row)?;
                 let changed = before != *label;
                 bookmarks::set(self.conn, row.row, row.tree, label.as_deref(), at)?;
-                let undo = Mutation::SetBookmark {
-                    node: *node,
-                    label: before,
-                };
-                (
-                    ChangeKind::SetBookmark,
-                    changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))),
-                )
+                let undo = Mutation::SetBookmark { node: *node, label: before };
+                (ChangeKind::SetBookmark, changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))))
             }
             Mutation::Link(link) => (ChangeKind::Link, Some(self.link(link)?)),
             Mutation::SetLinkRemoved { link, removed } => {
                 let source = links::set_removed(self.conn, *link, *removed)?;
-                let undo = Mutation::SetLinkRemoved {
-                    link: *link,
-                    removed: !removed,
-                };
-                let tree = source
-                    .map(|s| nodes::anchor(self.conn, s))
-                    .transpose()?
-                    .map(|a| a.tree);
-                (
-                    ChangeKind::SetLinkRemoved,
-                    source.map(|source| Trace::new(tree, Some(source), Some(undo))),
-                )
+                let undo = Mutation::SetLinkRemoved { link: *link, removed: !removed };
+                let tree = source.map(|s| nodes::anchor(self.conn, s)).transpose()?.map(|a| a.tree);
+                (ChangeKind::SetLinkRemoved, source.map(|source| Trace::new(tree, Some(source), Some(undo))))
             }
             Mutation::CopyBranch { from, to, id } => {
                 let copied = copy::copy_branch(self, *from, *to, *id)?;
@@ -204,99 +160,53 @@ impl<'a> Apply<'a> {
                 let row = self.tree_row(*tree)?;
                 let before = trees::update(self.conn, row, patch)?;
                 let changed = before != *patch;
-                let undo = Mutation::UpdateTree {
-                    tree: *tree,
-                    patch: before,
-                };
-                (
-                    ChangeKind::UpdateTree,
-                    changed.then(|| Trace::new(Some(row), None, Some(undo))),
-                )
+                let undo = Mutation::UpdateTree { tree: *tree, patch: before };
+                (ChangeKind::UpdateTree, changed.then(|| Trace::new(Some(row), None, Some(undo))))
             }
             Mutation::SetArchived { tree, archived } => {
                 let row = self.tree_row(*tree)?;
                 let changed = trees::set_archived(self.conn, row, *archived, at)?;
-                let undo = Mutation::SetArchived {
-                    tree: *tree,
-                    archived: !archived,
-                };
-                (
-                    ChangeKind::SetArchived,
-                    changed.then(|| Trace::new(Some(row), None, Some(undo))),
-                )
+                let undo = Mutation::SetArchived { tree: *tree, archived: !archived };
+                (ChangeKind::SetArchived, changed.then(|| Trace::new(Some(row), None, Some(undo))))
             }
             Mutation::CreateAgent(agent) => {
                 agents::insert(self.conn, agent, at)?;
-                let undo = Mutation::SetAgentRemoved {
-                    agent: agent.id,
-                    removed: true,
-                };
-                (
-                    ChangeKind::CreateAgent,
-                    Some(Trace::new(None, None, Some(undo))),
-                )
+                let undo = Mutation::SetAgentRemoved { agent: agent.id, removed: true };
+                (ChangeKind::CreateAgent, Some(Trace::new(None, None, Some(undo))))
             }
             Mutation::UpdateAgent(agent) => {
                 let row = self.agent_row(agent.id)?;
                 let before = agents::get(self.conn, row)?.profile;
                 if before.kind != agent.kind {
-                    return Err(StoreError::Refused(
-                        "an agent stays what it is: human or model".to_owned(),
-                    ));
+                    return Err(StoreError::Refused("an agent stays what it is: human or model".to_owned()));
                 }
                 agents::update(self.conn, row, agent)?;
                 let changed = before != *agent;
                 let undo = Mutation::UpdateAgent(before);
-                (
-                    ChangeKind::UpdateAgent,
-                    changed.then(|| Trace::new(None, None, Some(undo))),
-                )
+                (ChangeKind::UpdateAgent, changed.then(|| Trace::new(None, None, Some(undo))))
             }
             Mutation::SetAgentRemoved { agent, removed } => {
                 let row = self.agent_row(*agent)?;
                 let changed = agents::get(self.conn, row)?.removed != *removed;
                 agents::set_removed(self.conn, row, *removed)?;
-                let undo = Mutation::SetAgentRemoved {
-                    agent: *agent,
-                    removed: !removed,
-                };
-                (
-                    ChangeKind::SetAgentRemoved,
-                    changed.then(|| Trace::new(None, None, Some(undo))),
-                )
+                let undo = Mutation::SetAgentRemoved { agent: *agent, removed: !removed };
+                (ChangeKind::SetAgentRemoved, changed.then(|| Trace::new(None, None, Some(undo))))
             }
             Mutation::CreateSession(session) => {
                 let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
-                let position = session
-                    .position
-                    .map(|n| self.node_of(n, tree))
-                    .transpose()?;
+                let position = session.position.map(|n| self.node_of(n, tree)).transpose()?;
                 sessions::insert(self.conn, session, agent, tree, position.map(|p| p.row))?;
-                (
-                    ChangeKind::CreateSession,
-                    Some(Trace::new(Some(tree), position.map(|p| p.row), None)),
-                )
+                (ChangeKind::CreateSession, Some(Trace::new(Some(tree), position.map(|p| p.row), None)))
             }
             Mutation::UpdateSession { session, patch } => {
                 let row = self.session_row(*session)?;
-                let tree: i64 =
-                    self.conn
-                        .query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| {
-                            r.get(0)
-                        })?;
-                let position = patch
-                    .position
-                    .map(|n| self.node_of(n, tree))
-                    .transpose()?
-                    .map(|p| p.row);
+                let tree: i64 = self.conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| r.get(0))?;
+                let position = patch.position.map(|n| self.node_of(n, tree)).transpose()?.map(|p| p.row);
                 for version in patch.versions.iter().flatten() {
                     self.node_of(*version, tree)?;
                 }
                 sessions::update(self.conn, row, patch, position, at)?;
-                (
-                    ChangeKind::UpdateSession,
-                    Some(Trace::new(Some(tree), position, None)),
-                )
+                (ChangeKind::UpdateSession, Some(Trace::new(Some(tree), position, None)))
             }
             Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
             Mutation::CreateDocument { .. }
@@ -304,9 +214,7 @@ impl<'a> Apply<'a> {
             | Mutation::RevertDocument { .. }
             | Mutation::SetDocumentRemoved { .. } => self.document(mutation)?,
             Mutation::Undo { .. } => {
-                return Err(StoreError::Refused(
-                    "an undo cannot be part of an undo".to_owned(),
-                ));
+                return Err(StoreError::Refused("an undo cannot be part of an undo".to_owned()));
             }
         })
     }
@@ -317,19 +225,9 @@ impl<'a> Apply<'a> {
         Ok(match mutation {
             Mutation::CreateDocument { id, name, content } => {
                 documents::insert(conn, *id, name, content, agent, at)?;
-                (
-                    ChangeKind::CreateDocument,
-                    trace(Mutation::SetDocumentRemoved {
-                        document: *id,
-                        removed: true,
-                    }),
-                )
+                (ChangeKind::CreateDocument, trace(Mutation::SetDocumentRemoved { document: *id, removed: true }))
             }
-            Mutation::WriteDocument {
-                document,
-                base,
-                content,
-            } => {
+            Mutation::WriteDocument { document, base, content } => {
                 let row = documents::row(conn, *document)?;
                 let newest = documents::newest(conn, row)?;
                 if newest != *base {
@@ -338,39 +236,19 @@ impl<'a> Apply<'a> {
                     )));
                 }
                 documents::insert_version(conn, row, newest + 1, content, agent, at)?;
-                (
-                    ChangeKind::WriteDocument,
-                    trace(Mutation::RevertDocument {
-                        document: *document,
-                        to: newest,
-                    }),
-                )
+                (ChangeKind::WriteDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
             }
             Mutation::RevertDocument { document, to } => {
                 let row = documents::row(conn, *document)?;
                 let newest = documents::newest(conn, row)?;
-                let back = documents::version(conn, row, *to)?
-                    .ok_or_else(|| StoreError::not_found("version", to))?;
+                let back = documents::version(conn, row, *to)?.ok_or_else(|| StoreError::not_found("version", to))?;
                 documents::insert_version(conn, row, newest + 1, &back.content, agent, at)?;
-                (
-                    ChangeKind::RevertDocument,
-                    trace(Mutation::RevertDocument {
-                        document: *document,
-                        to: newest,
-                    }),
-                )
+                (ChangeKind::RevertDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
             }
             Mutation::SetDocumentRemoved { document, removed } => {
-                let changed =
-                    documents::set_removed(conn, documents::row(conn, *document)?, *removed)?;
-                let undo = Mutation::SetDocumentRemoved {
-                    document: *document,
-                    removed: !removed,
-                };
-                (
-                    ChangeKind::SetDocumentRemoved,
-                    if changed { trace(undo) } else { None },
-                )
+                let changed = documents::set_removed(conn, documents::row(conn, *document)?, *removed)?;
+                let undo = Mutation::SetDocumentRemoved { document: *document, removed: !removed };
+                (ChangeKind::SetDocumentRemoved, if changed { trace(undo) } else { None })
             }
             _ => return Err(StoreError::Refused("not a change to a document".to_owned())),
         })
@@ -383,9 +261,7 @@ impl<'a> Apply<'a> {
             trees::add(self.conn, tree, &trace.added)?;
             return Ok(row);
         }
-        Err(StoreError::Undecodable(
-            "an appended node has no row".to_owned(),
-        ))
+        Err(StoreError::Undecodable("an appended node has no row".to_owned()))
     }
 
     /// Adds a node: its place, hash, local id, turn, and everybody's counts.
@@ -399,46 +275,27 @@ impl<'a> Apply<'a> {
                     .conn
                     .prepare_cached("SELECT position FROM sessions WHERE id = ?1")?
                     .query_row([row], |r| r.get(0))?;
-                let position = position.ok_or_else(|| {
-                    StoreError::Conflict("the session stands nowhere yet".to_owned())
-                })?;
+                let position =
+                    position.ok_or_else(|| StoreError::Conflict("the session stands nowhere yet".to_owned()))?;
                 let parent = visibility::nearest_visible(self.conn, position)?;
                 (parent.tree, Some(parent))
             }
         };
         // What follows one version follows all: their continuations hang on the first one.
         let parent = match parent {
-            Some(p) if node.kind == EdgeKind::Continuation => {
-                Some(visibility::common(self.conn, p)?)
-            }
+            Some(p) if node.kind == EdgeKind::Continuation => Some(visibility::common(self.conn, p)?),
             other => other,
         };
         if parent.is_none() && node.kind != EdgeKind::Continuation {
             return Err(StoreError::Refused("a root is a continuation".to_owned()));
         }
         let author = self.agent_row(node.author)?;
-        let edited_from = node
-            .edited_from
-            .map(|n| self.node(n))
-            .transpose()?
-            .map(|a| a.row);
-        let version_of = node
-            .version_of
-            .map(|n| self.node_of(n, tree))
-            .transpose()?
-            .map(|a| a.row);
+        let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
+        let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
-        let hash = ContentHash::of(
-            parent.map(|p| p.hash),
-            node.author,
-            node.kind,
-            &node.content,
-        );
+        let hash = ContentHash::of(parent.map(|p| p.hash), node.author, node.kind, &node.content);
         let session = match self.session {
-            Some(row) => Some((
-                row,
-                sessions::next_turn(self.conn, row, node.tokens, self.change.at)?,
-            )),
+            Some(row) => Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)),
             None => None,
         };
         let insert = nodes::Insert {
@@ -462,39 +319,17 @@ impl<'a> Apply<'a> {
         if let Some(source) = &node.source {
             sources::insert(self.conn, source, row)?;
         }
-        let anchor = Anchor {
-            row,
-            tree,
-            parent: parent.map(|p| p.row),
-            depth,
-            kind: node.kind,
-            hash,
-            version_of,
-        };
+        let anchor = Anchor { row, tree, parent: parent.map(|p| p.row), depth, kind: node.kind, hash, version_of };
         let added = self.count_new(&anchor, parent)?;
         self.remember(node.id, anchor);
         let turn = session.map(|s| s.1);
-        self.receipt.nodes.push(Appended {
-            id: node.id,
-            local,
-            seq: row.unsigned_abs(),
-            turn,
-        });
-        Ok(Trace {
-            tree: Some(tree),
-            node: Some(row),
-            undo: None,
-            added,
-        })
+        self.receipt.nodes.push(Appended { id: node.id, local, seq: row.unsigned_abs(), turn });
+        Ok(Trace { tree: Some(tree), node: Some(row), undo: None, added })
     }
 
     /// Counts a new node at its parent and says what it adds to its tree.
     fn count_new(&self, node: &Anchor, parent: Option<Anchor>) -> Result<journal::Added> {
-        let mut added = journal::Added {
-            nodes: 1,
-            depth: node.depth,
-            ..Default::default()
-        };
+        let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
             return Ok(added);
@@ -519,12 +354,7 @@ impl<'a> Apply<'a> {
     fn link(&mut self, link: &Link) -> Result<Trace> {
         let source = self.node(link.source)?;
         let author = self.agent_row(link.author)?;
-        let mut target = links::Target {
-            node: None,
-            tree: None,
-            document: None,
-            section: None,
-        };
+        let mut target = links::Target { node: None, tree: None, document: None, section: None };
         match &link.target {
             LinkTarget::Node(node) => target.node = Some(self.node(*node)?.row),
             LinkTarget::Tree(tree) => target.tree = Some(self.tree_row(*tree)?),
@@ -534,10 +364,7 @@ impl<'a> Apply<'a> {
             }
         }
         links::insert(self.conn, link, source.row, &target, author)?;
-        let undo = Mutation::SetLinkRemoved {
-            link: link.id,
-            removed: true,
-        };
+        let undo = Mutation::SetLinkRemoved { link: link.id, removed: true };
         Ok(Trace::new(Some(source.tree), Some(source.row), Some(undo)))
     }
 
@@ -546,8 +373,7 @@ impl<'a> Apply<'a> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
             return Ok(*anchor);
         }
-        let anchor =
-            nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
+        let anchor = nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
         self.remember(id, anchor);
         Ok(anchor)
     }
@@ -555,13 +381,7 @@ impl<'a> Apply<'a> {
     /// A node that must be in this tree.
     fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
         let node = self.node(id)?;
-        if node.tree == tree {
-            Ok(node)
-        } else {
-            Err(StoreError::Conflict(format!(
-                "node {id} is in another tree"
-            )))
-        }
+        if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
     }
 
     fn remember(&mut self, id: NodeId, anchor: Anchor) {

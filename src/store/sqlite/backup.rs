@@ -23,10 +23,7 @@ pub(super) fn backup(pool: &Pool, to: &Path, progress: &mut dyn FnMut(u64, u64))
 /// Copies `from` to a file that must not exist. A copy that fails is removed.
 pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     if to.exists() {
-        return Err(StoreError::Conflict(format!(
-            "{} is there already",
-            to.display()
-        )));
+        return Err(StoreError::Conflict(format!("{} is there already", to.display())));
     }
     let done = run(from, to, progress);
     if done.is_err() {
@@ -54,9 +51,5 @@ fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Resu
         }
     }
     target.close().map_err(|(_, error)| error)?;
-    std::fs::File::open(to)
-        .and_then(|file| file.sync_all())
-        .map_err(|e| StoreError::Io {
-            detail: e.to_string(),
-        })
+    std::fs::File::open(to).and_then(|file| file.sync_all()).map_err(|e| StoreError::Io { detail: e.to_string() })
 }

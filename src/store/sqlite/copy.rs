@@ -17,12 +17,7 @@ use crate::{
 
 /// Copies `from` and what is visible below it (annotations, sources and versions too) under `to`. Each copy says in
 /// its metadata which node it was made from.
-pub(super) fn copy_branch(
-    apply: &mut Apply<'_>,
-    from: NodeId,
-    to: NodeId,
-    id: NodeId,
-) -> Result<Trace> {
+pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: NodeId) -> Result<Trace> {
     let source = apply.node(from)?;
     let target = apply.node(to)?;
     let mark = nodes::hidden_by(apply.conn, source.row)?;
@@ -37,9 +32,7 @@ pub(super) fn copy_branch(
     )?;
     // All row numbers are read first: a copy below itself must not copy what it adds.
     let branch: Vec<i64> = branch
-        .query_map(params![source.row, source.depth, source.tree, mark], |r| {
-            r.get(0)
-        })?
+        .query_map(params![source.row, source.depth, source.tree, mark], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut copies: HashMap<i64, NodeId> = HashMap::with_capacity(branch.len());
     let names = rows::Names::new(apply.conn);
@@ -47,35 +40,17 @@ pub(super) fn copy_branch(
     for row in branch {
         let read = apply
             .conn
-            .prepare_cached(&format!("SELECT {NODE} FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1"))?
+            .prepare_cached(&format!(
+                "SELECT {NODE} FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1"
+            ))?
             .query_row([row], NodeRow::read)?;
         let (parent_row, version_row) = (read.parent, read.version_of);
-        let node = names
-            .finish(vec![read])?
-            .pop()
-            .ok_or_else(|| StoreError::not_found("node", row))?;
-        let copy = if row == source.row {
-            id
-        } else {
-            NodeId::new(apply.ids.ulid(apply.change.at))
-        };
-        let parent = parent_row
-            .and_then(|p| copies.get(&p))
-            .copied()
-            .filter(|_| row != source.row)
-            .unwrap_or(to);
-        let kind = if row == source.row {
-            crate::model::EdgeKind::Continuation
-        } else {
-            node.kind
-        };
-        let mut new = NewNode::new(
-            copy,
-            Parent::Node(parent),
-            (node.author, node.author_type),
-            node.created_at,
-            node.content,
-        );
+        let node = names.finish(vec![read])?.pop().ok_or_else(|| StoreError::not_found("node", row))?;
+        let copy = if row == source.row { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
+        let parent = parent_row.and_then(|p| copies.get(&p)).copied().filter(|_| row != source.row).unwrap_or(to);
+        let kind = if row == source.row { crate::model::EdgeKind::Continuation } else { node.kind };
+        let mut new =
+            NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
         new.kind = kind;
         new.raw = node.raw;
         new.tool = node.tool;
@@ -89,17 +64,12 @@ pub(super) fn copy_branch(
     }
     apply.receipt.affected += copies.len() as u64;
     let root = first.ok_or_else(|| StoreError::not_found("node", from))?;
-    Ok(Trace::new(
-        Some(target.tree),
-        Some(root),
-        Some(Mutation::Prune { node: id }),
-    ))
+    Ok(Trace::new(Some(target.tree), Some(root), Some(Mutation::Prune { node: id })))
 }
 
 /// The metadata with `copied_from` added.
 fn origin(metadata: Option<&Json>, from: NodeId) -> Result<Json> {
-    let undecodable =
-        |e: serde_json::Error| StoreError::Undecodable(format!("metadata of node {from}: {e}"));
+    let undecodable = |e: serde_json::Error| StoreError::Undecodable(format!("metadata of node {from}: {e}"));
     let mut map = match metadata.map(Json::value).transpose().map_err(undecodable)? {
         Some(serde_json::Value::Object(map)) => map,
         Some(other) => serde_json::Map::from_iter([("metadata".to_owned(), other)]),

@@ -14,26 +14,20 @@ impl From<Error> for StoreError {
                 let said = message.clone().unwrap_or_else(|| failure.to_string());
                 match failure.code {
                     ErrorCode::DiskFull => Self::Full,
-                    ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy {
-                        waited: std::time::Duration::ZERO,
-                    },
-                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => {
-                        Self::Damaged { detail: said }
+                    ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                        Self::Busy { waited: std::time::Duration::ZERO }
                     }
+                    ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged { detail: said },
                     ErrorCode::ConstraintViolation => Self::Refused(said),
                     // A limit on the file's size (ulimit, quota) reaches SQLite as a failed write.
-                    ErrorCode::SystemIoFailure
-                        if failure.extended_code == ffi::SQLITE_IOERR_WRITE =>
-                    {
-                        Self::Full
-                    }
+                    ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_WRITE => Self::Full,
                     ErrorCode::SystemIoFailure => Self::Io { detail: said },
                     _ => Self::Backend(Box::new(error)),
                 }
             }
-            Error::FromSqlConversionFailure(..)
-            | Error::InvalidColumnType(..)
-            | Error::IntegralValueOutOfRange(..) => Self::Undecodable(error.to_string()),
+            Error::FromSqlConversionFailure(..) | Error::InvalidColumnType(..) | Error::IntegralValueOutOfRange(..) => {
+                Self::Undecodable(error.to_string())
+            }
             _ => Self::Backend(Box::new(error)),
         }
     }
@@ -44,24 +38,16 @@ pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
     if let Error::SqliteFailure(failure, message) = &error {
         match failure.code {
             ErrorCode::NotADatabase => {
-                return StoreError::NotADatabase {
-                    path: path.to_owned(),
-                };
+                return StoreError::NotADatabase { path: path.to_owned() };
             }
             ErrorCode::ReadOnly => {
-                return StoreError::ReadOnly {
-                    path: path.to_owned(),
-                };
+                return StoreError::ReadOnly { path: path.to_owned() };
             }
             ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
-                let cause = std::fs::File::open(path).err().map_or_else(
-                    || message.clone().unwrap_or_else(|| failure.to_string()),
-                    |io| io.to_string(),
-                );
-                return StoreError::CannotOpen {
-                    path: path.to_owned(),
-                    cause,
-                };
+                let cause = std::fs::File::open(path)
+                    .err()
+                    .map_or_else(|| message.clone().unwrap_or_else(|| failure.to_string()), |io| io.to_string());
+                return StoreError::CannotOpen { path: path.to_owned(), cause };
             }
             _ => {}
         }
@@ -71,8 +57,5 @@ pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
 
 /// Whether the statement failed only because another connection holds a lock.
 pub(super) fn is_busy(error: &Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -18,26 +18,21 @@ use crate::{
 /// Applies what takes back each entry of a group.
 pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
     if !apply.is_undo() {
-        return Err(StoreError::Refused(
-            "only an undo or redo takes changes back".to_owned(),
-        ));
+        return Err(StoreError::Refused("only an undo or redo takes changes back".to_owned()));
     }
     let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
-    let mut statement = apply.conn.prepare_cached(
-        "SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC",
-    )?;
+    let mut statement = apply
+        .conn
+        .prepare_cached("SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC")?;
     // The entries of a group follow each other without a gap.
     let last = group_end(apply.conn, target)?;
     let entries: Vec<(i64, i64, Option<i64>, Option<String>)> = statement
-        .query_map(params![target, last], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
-        })?
+        .query_map(params![target, last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let Some(first) = entries.last() else {
         return Err(StoreError::not_found("operation", group));
     };
-    let op = Op::from_code(first.0)
-        .ok_or_else(|| StoreError::Undecodable(format!("operation {}", first.0)))?;
+    let op = Op::from_code(first.0).ok_or_else(|| StoreError::Undecodable(format!("operation {}", first.0)))?;
     if !op.can_be_undone() && !matches!(op, Op::Undo) {
         return Err(StoreError::Refused(format!("a {op} cannot be undone")));
     }
@@ -48,9 +43,7 @@ pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
                 serde_json::from_str(&text)
                     .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
             ),
-            (None, Some(node)) if change == ChangeKind::Append.code() => {
-                take_back_append(apply, node)?
-            }
+            (None, Some(node)) if change == ChangeKind::Append.code() => take_back_append(apply, node)?,
             (None, _) => None,
         };
         if let Some(mutation) = mutation {
@@ -58,13 +51,7 @@ pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
             did = true;
         }
     }
-    if did {
-        Ok(())
-    } else {
-        Err(StoreError::Conflict(
-            "there is nothing left of it to take back".to_owned(),
-        ))
-    }
+    if did { Ok(()) } else { Err(StoreError::Conflict("there is nothing left of it to take back".to_owned())) }
 }
 
 /// An appended node is taken back by pruning it; a root goes with its tree, a node pruned meanwhile stays so.
@@ -73,9 +60,7 @@ fn take_back_append(apply: &Apply<'_>, node: i64) -> Result<Option<Mutation>> {
     if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
         return Ok(None);
     }
-    Ok(Some(Mutation::Prune {
-        node: apply.node_id(node)?,
-    }))
+    Ok(Some(Mutation::Prune { node: apply.node_id(node)? }))
 }
 
 fn group_end(conn: &Connection, group: i64) -> Result<i64> {
@@ -122,10 +107,7 @@ pub(super) fn next(
     agent: i64,
     direction: Direction,
 ) -> Result<Option<UndoTarget>> {
-    let mut ours = tree
-        .map(|t| journal::tree_head(conn, t))
-        .transpose()?
-        .flatten();
+    let mut ours = tree.map(|t| journal::tree_head(conn, t)).transpose()?.flatten();
     let mut shared = journal::head(conn)?;
     let mut off: HashSet<i64> = HashSet::new();
     let mut seen: HashSet<i64> = HashSet::new();
@@ -166,15 +148,10 @@ pub(super) fn next(
 fn found(conn: &Connection, group: i64, op: Op, node: Option<i64>) -> Result<UndoTarget> {
     // The group's first entry names the node that the operation was about.
     let node = match node {
-        Some(row) => Some(
-            conn.query_row("SELECT ulid FROM nodes WHERE seq = ?1", [row], |r| r.get(0))
-                .map(NodeId::from_bytes)?,
-        ),
+        Some(row) => {
+            Some(conn.query_row("SELECT ulid FROM nodes WHERE seq = ?1", [row], |r| r.get(0)).map(NodeId::from_bytes)?)
+        }
         None => None,
     };
-    Ok(UndoTarget {
-        group: group.unsigned_abs(),
-        op,
-        node,
-    })
+    Ok(UndoTarget { group: group.unsigned_abs(), op, node })
 }

@@ -21,18 +21,14 @@ struct Migration {
 }
 
 /// In order: the first is version 1. Never edited, only added to.
-const MIGRATIONS: &[Migration] = &[Migration {
-    name: "0001_core",
-    sql: include_str!("../../../migrations/0001_core.sql"),
-}];
+const MIGRATIONS: &[Migration] =
+    &[Migration { name: "0001_core", sql: include_str!("../../../migrations/0001_core.sql") }];
 
 /// The schema version that this build writes.
 pub(super) const VERSION: u32 = 1;
 
 fn checksum(sql: &str) -> String {
-    blake3::hash(sql.replace("\r\n", "\n").as_bytes())
-        .to_hex()
-        .to_string()
+    blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
 }
 
 fn version(conn: &Connection) -> rusqlite::Result<u32> {
@@ -44,35 +40,22 @@ fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = version(conn)?;
     if application != APPLICATION_ID {
-        let tables: i64 =
-            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if application != 0 || found != 0 || tables != 0 {
-            return Err(StoreError::NotADatabase {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::NotADatabase { path: path.to_owned() });
         }
     }
     if found > VERSION {
-        return Err(StoreError::Newer {
-            path: path.to_owned(),
-            found,
-            known: VERSION,
-        });
+        return Err(StoreError::Newer { path: path.to_owned(), found, known: VERSION });
     }
     if found > 0 {
-        let mut stored =
-            conn.prepare("SELECT version, checksum FROM migrations ORDER BY version")?;
+        let mut stored = conn.prepare("SELECT version, checksum FROM migrations ORDER BY version")?;
         let mut rows = stored.query([])?;
         while let Some(row) = rows.next()? {
             let (number, sum): (u32, String) = (row.get(0)?, row.get(1)?);
-            let ours = usize::try_from(number)
-                .ok()
-                .and_then(|n| MIGRATIONS.get(n.wrapping_sub(1)));
+            let ours = usize::try_from(number).ok().and_then(|n| MIGRATIONS.get(n.wrapping_sub(1)));
             if ours.is_none_or(|m| checksum(m.sql) != sum) {
-                return Err(StoreError::MigrationDiffers {
-                    path: path.to_owned(),
-                    version: number,
-                });
+                return Err(StoreError::MigrationDiffers { path: path.to_owned(), version: number });
             }
         }
     }
@@ -137,24 +120,14 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
 
 fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite::Transaction<'c>> {
     conn.transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(|error| {
-            if is_busy(&error) {
-                StoreError::Busy {
-                    waited: options.wait,
-                }
-            } else {
-                error.into()
-            }
-        })
+        .map_err(|error| if is_busy(&error) { StoreError::Busy { waited: options.wait } } else { error.into() })
 }
 
 /// Two processes that make a file at once may both find it locked for this, whatever the time-out says.
 fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
     let start = Instant::now();
     loop {
-        match conn
-            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))
-        {
+        match conn.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
             Ok(_) => return Ok(()),
             Err(error) if is_busy(&error) && start.elapsed() < options.wait => {
                 std::thread::sleep(std::time::Duration::from_millis(2));
@@ -165,17 +138,9 @@ fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
 }
 
 /// Copies the file to `NAME.schema-N.bak` beside it, unless that copy is there already.
-fn backup_beside(
-    conn: &Connection,
-    path: &Path,
-    version: u32,
-    options: &OpenOptions,
-) -> Result<()> {
+fn backup_beside(conn: &Connection, path: &Path, version: u32, options: &OpenOptions) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(
-        ".schema-{version}-{}.bak",
-        options.clock.now().as_millis()
-    ));
+    name.push(format!(".schema-{version}-{}.bak", options.clock.now().as_millis()));
     let to = PathBuf::from(name);
     backup::copy(conn, &to, &mut |_, _| {})?;
     tracing::info!(to = %to.display(), "backup before migrating");

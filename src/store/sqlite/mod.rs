@@ -47,14 +47,7 @@ impl OpenOptions {
     /// Opens for reading and writing, makes the file if it is not there, and waits up to 10 s for other processes.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self {
-            clock,
-            ids,
-            wait: Duration::from_secs(10),
-            create: true,
-            read_only: false,
-            page_limit: None,
-        }
+        Self { clock, ids, wait: Duration::from_secs(10), create: true, read_only: false, page_limit: None }
     }
 
     /// How long a commit or a read waits for other processes before it fails with [`super::StoreError::Busy`].

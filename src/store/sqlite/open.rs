@@ -29,28 +29,19 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
         }
     }
     if !options.create && !path.exists() {
-        return Err(StoreError::CannotOpen {
-            path,
-            cause: "no such file".to_owned(),
-        });
+        return Err(StoreError::CannotOpen { path, cause: "no such file".to_owned() });
     }
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
     conn.busy_timeout(options.wait)?;
     if options.read_only {
         migrate::check(&conn, &path).map_err(|e| name_file(e, &path))?;
         let pool = Pool::new(&path, options.wait, Some(conn));
-        return Ok(SqliteStore {
-            writer: Writer::refusing(path),
-            pool,
-        });
+        return Ok(SqliteStore { writer: Writer::refusing(path), pool });
     }
     prepare_writer(&conn, options).map_err(|e| at_open(e, &path))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path))?;
     let writer = Writer::start(conn, path.clone(), Arc::clone(&options.ids), options.wait)?;
-    Ok(SqliteStore {
-        writer,
-        pool: Pool::new(&path, options.wait, None),
-    })
+    Ok(SqliteStore { writer, pool: Pool::new(&path, options.wait, None) })
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
@@ -77,9 +68,7 @@ fn name_file(error: StoreError, path: &Path) -> StoreError {
             Err(other) => StoreError::Backend(other),
         },
         StoreError::Damaged { detail } if detail.contains("not a database") => {
-            StoreError::NotADatabase {
-                path: PathBuf::from(path),
-            }
+            StoreError::NotADatabase { path: PathBuf::from(path) }
         }
         other => other,
     }

@@ -25,34 +25,22 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn new(path: &Path, wait: Duration, first: Option<Connection>) -> Self {
-        Self {
-            path: path.to_owned(),
-            wait,
-            idle: Mutex::new(first.into_iter().collect()),
-        }
+        Self { path: path.to_owned(), wait, idle: Mutex::new(first.into_iter().collect()) }
     }
 
     /// A connection that only reads.
     pub(super) fn borrow(&self) -> Result<Reader<'_>> {
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let conn = match idle {
             Some(conn) => conn,
             None => self.connect()?,
         };
-        Ok(Reader {
-            pool: self,
-            conn: Some(conn),
-        })
+        Ok(Reader { pool: self, conn: Some(conn) })
     }
 
     fn connect(&self) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn =
-            Connection::open_with_flags(&self.path, flags).map_err(|e| at_open(e, &self.path))?;
+        let conn = Connection::open_with_flags(&self.path, flags).map_err(|e| at_open(e, &self.path))?;
         conn.busy_timeout(self.wait)?;
         conn.set_prepared_statement_cache_capacity(64);
         conn.pragma_update(None, "query_only", "ON")?;
@@ -78,11 +66,7 @@ impl Deref for Reader<'_> {
 
 impl Drop for Reader<'_> {
     fn drop(&mut self) {
-        let mut idle = self
-            .pool
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = self.conn.take()
             && idle.len() < KEPT
         {

@@ -17,21 +17,12 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
     let (which, key, trace) = match target {
         PurgeTarget::Node(id) => {
             let node = apply.node(id)?;
-            (
-                "seq = ?1",
-                node.row,
-                Trace::new(Some(node.tree), Some(node.row), None),
-            )
+            ("seq = ?1", node.row, Trace::new(Some(node.tree), Some(node.row), None))
         }
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
-            conn.execute(
-                "UPDATE sessions SET state = NULL, metadata = '{}' WHERE id = ?1",
-                [row],
-            )?;
-            let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| {
-                r.get(0)
-            })?;
+            conn.execute("UPDATE sessions SET state = NULL, metadata = '{}' WHERE id = ?1", [row])?;
+            let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| r.get(0))?;
             ("session = ?1", row, Trace::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
@@ -41,10 +32,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
                 [row],
             )?;
             // The undo of a changed tree (change 9) is its former words.
-            conn.execute(
-                "UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL",
-                [row],
-            )?;
+            conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
             ("tree = ?1", row, Trace::new(Some(row), None, None))
         }
     };
@@ -52,13 +40,9 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
     for sql in [
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),
         format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
-        format!(
-            "UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"
-        ),
+        format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
         // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
-        format!(
-            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"
-        ),
+        format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
     ] {
         conn.execute(&sql, [key])?;
     }
@@ -70,9 +54,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         params![key, at],
     )?;
     if purged == 0 {
-        return Err(StoreError::Conflict(
-            "it is purged already, or holds nothing".to_owned(),
-        ));
+        return Err(StoreError::Conflict("it is purged already, or holds nothing".to_owned()));
     }
     apply.receipt.affected += purged as u64;
     Ok(trace)

@@ -22,8 +22,5 @@ pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
     tx.commit()?;
-    Ok(Rebuilt {
-        nodes: nodes.len() as u64,
-        trees: wrong.len() as u64,
-    })
+    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64 })
 }

@@ -43,23 +43,10 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
          SELECT * FROM both WHERE kc <> c OR ka <> a OR kv <> v OR kl <> l OR kb <> b",
     )?;
     let five = |r: &Row<'_>, at: usize| -> rusqlite::Result<[i64; 5]> {
-        Ok([
-            r.get(at)?,
-            r.get(at + 1)?,
-            r.get(at + 2)?,
-            r.get(at + 3)?,
-            r.get(at + 4)?,
-        ])
+        Ok([r.get(at)?, r.get(at + 1)?, r.get(at + 2)?, r.get(at + 3)?, r.get(at + 4)?])
     };
     let found = statement
-        .query_map([], |r| {
-            Ok(WrongNode {
-                row: r.get(0)?,
-                local: r.get(1)?,
-                kept: five(r, 2)?,
-                counted: five(r, 7)?,
-            })
-        })?
+        .query_map([], |r| Ok(WrongNode { row: r.get(0)?, local: r.get(1)?, kept: five(r, 2)?, counted: five(r, 7)? }))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
@@ -91,13 +78,7 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
         })
     };
     let all: Vec<WrongTree> = statement
-        .query_map([], |r| {
-            Ok(WrongTree {
-                row: r.get(0)?,
-                kept: four(r, 1)?,
-                counted: four(r, 5)?,
-            })
-        })?
+        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, kept: four(r, 1)?, counted: four(r, 5)? }))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(all.into_iter().filter(|t| t.kept != t.counted).collect())
 }

@@ -56,11 +56,7 @@ impl NodeRow {
                 author_type: coded(row, 8, AuthorType::from_code)?,
                 content: row.get(22)?,
                 raw: row.get(23)?,
-                tool: ToolFields {
-                    calls: json(row, 20)?,
-                    call_id: row.get(18)?,
-                    name: row.get(19)?,
-                },
+                tool: ToolFields { calls: json(row, 20)?, call_id: row.get(18)?, name: row.get(19)? },
                 tokens: row.get(15)?,
                 depth: row.get(5)?,
                 created_at: Timestamp::from_millis(row.get(9)?),
@@ -87,11 +83,7 @@ impl NodeRow {
 }
 
 /// A stored number that must be one of an enum's.
-pub(super) fn coded<T>(
-    row: &Row<'_>,
-    index: usize,
-    decode: impl Fn(i64) -> Option<T>,
-) -> rusqlite::Result<T> {
+pub(super) fn coded<T>(row: &Row<'_>, index: usize, decode: impl Fn(i64) -> Option<T>) -> rusqlite::Result<T> {
     let code: i64 = row.get(index)?;
     decode(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(index, code))
 }
@@ -99,24 +91,16 @@ pub(super) fn coded<T>(
 /// A stored text that must be JSON.
 pub(super) fn json(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Json>> {
     let text: Option<String> = row.get(index)?;
-    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e)))
-        .transpose()
+    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e))).transpose()
 }
 
 /// A value that is stored as JSON.
-pub(super) fn from_json<T: serde::de::DeserializeOwned>(
-    row: &Row<'_>,
-    index: usize,
-) -> rusqlite::Result<T> {
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     serde_json::from_str(&text).map_err(|e| bad(index, Type::Text, e))
 }
 
-fn bad(
-    index: usize,
-    kind: Type,
-    error: impl std::error::Error + Send + Sync + 'static,
-) -> rusqlite::Error {
+fn bad(index: usize, kind: Type, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
 }
 
@@ -130,20 +114,10 @@ pub(super) struct Names<'c> {
 
 impl<'c> Names<'c> {
     pub(super) fn new(conn: &'c Connection) -> Self {
-        Self {
-            conn,
-            trees: RefCell::default(),
-            agents: RefCell::default(),
-            sessions: RefCell::default(),
-        }
+        Self { conn, trees: RefCell::default(), agents: RefCell::default(), sessions: RefCell::default() }
     }
 
-    fn remembered(
-        &self,
-        of: &RefCell<HashMap<i64, [u8; 16]>>,
-        table: &'static str,
-        row: i64,
-    ) -> Result<[u8; 16]> {
+    fn remembered(&self, of: &RefCell<HashMap<i64, [u8; 16]>>, table: &'static str, row: i64) -> Result<[u8; 16]> {
         if let Some(ulid) = of.borrow().get(&row) {
             return Ok(*ulid);
         }
@@ -163,18 +137,15 @@ impl<'c> Names<'c> {
     }
 
     pub(super) fn tree(&self, row: i64) -> Result<TreeId> {
-        self.remembered(&self.trees, "trees", row)
-            .map(TreeId::from_bytes)
+        self.remembered(&self.trees, "trees", row).map(TreeId::from_bytes)
     }
 
     pub(super) fn agent(&self, row: i64) -> Result<AgentId> {
-        self.remembered(&self.agents, "agents", row)
-            .map(AgentId::from_bytes)
+        self.remembered(&self.agents, "agents", row).map(AgentId::from_bytes)
     }
 
     pub(super) fn session(&self, row: i64) -> Result<SessionId> {
-        self.remembered(&self.sessions, "sessions", row)
-            .map(SessionId::from_bytes)
+        self.remembered(&self.sessions, "sessions", row).map(SessionId::from_bytes)
     }
 
     /// The ULID of a node.

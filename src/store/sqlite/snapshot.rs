@@ -15,13 +15,10 @@ use super::{
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
-    model::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session,
-        Timestamp, Tree,
-    },
+    model::{Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session, Timestamp, Tree},
     store::{
-        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot,
-        TreeFilter, UndoTarget,
+        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, TreeFilter,
+        UndoTarget,
     },
 };
 
@@ -45,9 +42,7 @@ impl<'p> SqliteSnapshot<'p> {
 
     fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
         let mut statement = self.conn.prepare_cached(sql)?;
-        let rows = statement
-            .query_map(params, NodeRow::read)?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let rows = statement.query_map(params, NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
         Names::new(&self.conn).finish(rows)
     }
 
@@ -68,18 +63,15 @@ impl<'p> SqliteSnapshot<'p> {
     }
 
     fn nearest(&self, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
-        let mut statement = self.conn.prepare_cached(
-            "SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2",
-        )?;
+        let mut statement =
+            self.conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
         let mut rows = statement.query(params![tree, COMPARED])?;
         let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
         while let Some(row) = rows.next()? {
             let local: String = row.get(0)?;
             let distance = strsim::osa_distance(&local, wanted);
             // More than half of the characters wrong is no typo.
-            if distance > wanted.len().div_ceil(2)
-                || best.len() == HINTS && distance >= best[HINTS - 1].0
-            {
+            if distance > wanted.len().div_ceil(2) || best.len() == HINTS && distance >= best[HINTS - 1].0 {
                 continue;
             }
             if let Ok(local) = LocalId::try_from(local) {
@@ -119,8 +111,7 @@ impl<'p> SqliteSnapshot<'p> {
                 // A version of the root hangs on the root, since nothing is above, and is read in its place.
                 let replaces_root = node.node.depth == 1
                     && node.node.kind == EdgeKind::Version
-                    && Some(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row)
-                        == node.parent;
+                    && Some(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row) == node.parent;
                 path.push(node);
                 if replaces_root {
                     return Ok(path);
@@ -134,10 +125,7 @@ impl<'p> SqliteSnapshot<'p> {
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
         // A reader's rollback only ends its transaction; it has nothing to lose.
-        let _ = self
-            .conn
-            .prepare_cached("ROLLBACK")
-            .and_then(|mut s| s.execute([]));
+        let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([]));
     }
 }
 
@@ -161,21 +149,14 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn node(&self, id: NodeId) -> Result<Option<Node>> {
-        Ok(self
-            .nodes(
-                &format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1"),
-                [id.to_bytes()],
-            )?
-            .pop())
+        Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1"), [id.to_bytes()])?.pop())
     }
 
     fn resolve(&self, tree: TreeId, text: &str) -> Result<Lookup> {
         let row = trees::row(&self.conn, tree)?;
         let pattern = match Pattern::read(text) {
             Some(Pattern::Full(id)) => {
-                return Ok(self
-                    .node(id)?
-                    .map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
+                return Ok(self.node(id)?.map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
             }
             Some(Pattern::Local(pattern)) => pattern.as_str().to_owned(),
             None => return Ok(Lookup::None(self.nearest(row, &text.to_lowercase())?)),
@@ -201,9 +182,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         )?;
         Ok(match found.len() {
             0 => Lookup::None(self.nearest(row, &pattern)?),
-            1 => found
-                .pop()
-                .map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
+            1 => found.pop().map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
             _ => Lookup::Many(found),
         })
     }
@@ -216,11 +195,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         for version in versions {
             wanted.extend(row_of(&self.conn, *version)?);
         }
-        let most = if limit == 0 {
-            usize::MAX
-        } else {
-            limit as usize
-        };
+        let most = if limit == 0 { usize::MAX } else { limit as usize };
         let mut rows = self.path_rows(row, &wanted, most)?;
         rows.reverse();
         Names::new(&self.conn).finish(rows)
@@ -242,28 +217,13 @@ impl Snapshot for SqliteSnapshot<'_> {
         // Below a pruned node, its children are seen as they were.
         let hidden = hidden_by(&self.conn, row)?;
         let below = |at: Anchor, kind: Option<i64>| {
-            self.nodes(
-                &sql,
-                params![
-                    at.tree,
-                    at.depth + 1,
-                    at.row,
-                    kind,
-                    filter.pruned,
-                    hidden,
-                    most
-                ],
-            )
+            self.nodes(&sql, params![at.tree, at.depth + 1, at.row, kind, filter.pruned, hidden, most])
         };
         if own.row == shared.row {
             return below(own, kind);
         }
         let continuation = Some(EdgeKind::Continuation.code());
-        let mut found = if kind == continuation {
-            Vec::new()
-        } else {
-            below(own, kind)?
-        };
+        let mut found = if kind == continuation { Vec::new() } else { below(own, kind)? };
         if kind.is_none() || kind == continuation {
             found.extend(below(shared, continuation)?);
         }
@@ -276,7 +236,9 @@ impl Snapshot for SqliteSnapshot<'_> {
         };
         let first = visibility::common(&self.conn, anchor(&self.conn, row)?)?;
         self.nodes(
-            &format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND s.hidden_by IS NULL) ORDER BY n.seq"),
+            &format!(
+                "SELECT {NODE} {FROM} WHERE n.seq = ?1 OR (n.version_of = ?1 AND s.hidden_by IS NULL) ORDER BY n.seq"
+            ),
             [first.row],
         )
     }
@@ -284,9 +246,7 @@ impl Snapshot for SqliteSnapshot<'_> {
     fn nodes_after(&self, tree: TreeId, after: u64, most: u32) -> Result<Vec<Node>> {
         let row = trees::row(&self.conn, tree)?;
         self.nodes(
-            &format!(
-                "SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 ORDER BY n.seq LIMIT ?3"
-            ),
+            &format!("SELECT {NODE} {FROM} WHERE +n.tree = ?1 AND n.seq > ?2 ORDER BY n.seq LIMIT ?3"),
             params![row, after, limit(most)],
         )
     }
@@ -326,9 +286,7 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {
-        sources::node(&self.conn, source)?
-            .map(|row| Names::new(&self.conn).node(row))
-            .transpose()
+        sources::node(&self.conn, source)?.map(|row| Names::new(&self.conn).node(row)).transpose()
     }
 
     fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
@@ -340,21 +298,13 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn session(&self, id: SessionId) -> Result<Option<Session>> {
-        sessions::get(&self.conn, id)?
-            .map(|row| self.finish_session(row))
-            .transpose()
+        sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
     }
 
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
-        let agent = filter
-            .agent
-            .map(|a| agents::row(&self.conn, a))
-            .transpose()?;
+        let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
         let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
-        found
-            .into_iter()
-            .map(|row| self.finish_session(row))
-            .collect()
+        found.into_iter().map(|row| self.finish_session(row)).collect()
     }
 
     fn documents(&self) -> Result<Vec<Document>> {
@@ -371,16 +321,8 @@ impl Snapshot for SqliteSnapshot<'_> {
             Some(tree) => journal::tree_head(&self.conn, tree)?,
             None => Some(i64::try_from(journal::last(&self.conn)?).unwrap_or(i64::MAX)),
         };
-        let before = if filter.before == 0 {
-            i64::MAX
-        } else {
-            i64::try_from(filter.before).unwrap_or(i64::MAX)
-        };
-        let most = if filter.limit == 0 {
-            usize::MAX
-        } else {
-            filter.limit as usize
-        };
+        let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
+        let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
         let mut entries = Vec::new();
         while entries.len() < most
             && let Some(seq) = next
@@ -388,11 +330,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             let Some((entry, previous)) = read_entry(&self.conn, seq)? else {
                 break;
             };
-            next = if tree.is_some() {
-                previous
-            } else {
-                Some(seq - 1)
-            };
+            next = if tree.is_some() { previous } else { Some(seq - 1) };
             if seq < before {
                 entries.push(entry);
             }
@@ -400,18 +338,8 @@ impl Snapshot for SqliteSnapshot<'_> {
         Ok(entries)
     }
 
-    fn undo_target(
-        &self,
-        tree: Option<TreeId>,
-        agent: AgentId,
-        direction: Direction,
-    ) -> Result<Option<UndoTarget>> {
-        history::next(
-            &self.conn,
-            self.tree_row(tree)?,
-            agents::row(&self.conn, agent)?,
-            direction,
-        )
+    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
+        history::next(&self.conn, self.tree_row(tree)?, agents::row(&self.conn, agent)?, direction)
     }
 }
 

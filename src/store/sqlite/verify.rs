@@ -27,9 +27,7 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     ];
     for (what, part) in parts {
         if let Err(error) = part(&mut report) {
-            report
-                .problems
-                .push(format!("{what} cannot be checked: {error}"));
+            report.problems.push(format!("{what} cannot be checked: {error}"));
         }
     }
     let more = report.problems.len().saturating_sub(LISTED);
@@ -53,10 +51,7 @@ fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
         let (table, id): (String, Option<i64>) = (row.get(0)?, row.get(1)?);
-        report.problems.push(format!(
-            "row {} of {table} names something that is not there",
-            id.unwrap_or(0)
-        ));
+        report.problems.push(format!("row {} of {table} names something that is not there", id.unwrap_or(0)));
     }
     Ok(())
 }
@@ -76,11 +71,8 @@ fn hashes(conn: &Connection, report: &mut Report, progress: &mut dyn FnMut(u64))
         if report.nodes % STEP == 0 {
             progress(report.nodes);
         }
-        if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}")))
-        {
-            let name = row
-                .get::<_, String>(1)
-                .unwrap_or_else(|_| format!("#{}", report.nodes));
+        if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}"))) {
+            let name = row.get::<_, String>(1).unwrap_or_else(|_| format!("#{}", report.nodes));
             report.problems.push(format!("node [{name}] {problem}"));
         }
     }
@@ -93,9 +85,7 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     let kind = super::rows::coded(row, 2, EdgeKind::from_code)?;
     let stored = ContentHash::from_bytes(row.get(4)?);
     let purged: Option<i64> = row.get(5)?;
-    let parent = row
-        .get::<_, Option<[u8; 32]>>(7)?
-        .map(ContentHash::from_bytes);
+    let parent = row.get::<_, Option<[u8; 32]>>(7)?.map(ContentHash::from_bytes);
     let content = match row.get_ref(6)? {
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => text,
@@ -106,9 +96,7 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     if purged.is_none() {
         let author = AgentId::from_bytes(row.get(3)?);
         if ContentHash::of(parent, author, kind, content) != stored {
-            return Ok(Some(
-                "is damaged: its content, author or parent is not what its hash says".to_owned(),
-            ));
+            return Ok(Some("is damaged: its content, author or parent is not what its hash says".to_owned()));
         }
     }
     let (depth, parent_depth): (i64, Option<i64>) = (row.get(8)?, row.get(9)?);
@@ -118,11 +106,7 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     let (node, hidden, parent_hidden, other_hidden): (i64, Option<i64>, Option<i64>, Option<i64>) =
         (row.get(0)?, row.get(11)?, row.get(12)?, row.get(13)?);
     let consistent = match hidden {
-        Some(by) => {
-            by == node
-                || hidden == parent_hidden
-                || (kind == EdgeKind::Version && hidden == other_hidden)
-        }
+        Some(by) => by == node || hidden == parent_hidden || (kind == EdgeKind::Version && hidden == other_hidden),
         None => parent_hidden.is_none(),
     };
     Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
@@ -155,16 +139,11 @@ fn described(counts: crate::model::TreeCounts) -> String {
 }
 
 fn journal(conn: &Connection, report: &mut Report) -> Result<()> {
-    let (count, last): (u64, u64) = conn.query_row(
-        "SELECT count(*), coalesce(max(seq), 0) FROM journal",
-        [],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )?;
+    let (count, last): (u64, u64) =
+        conn.query_row("SELECT count(*), coalesce(max(seq), 0) FROM journal", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     report.entries = count;
     if count != last {
-        report.problems.push(format!(
-            "the journal has {count} entries, numbered up to {last}"
-        ));
+        report.problems.push(format!("the journal has {count} entries, numbered up to {last}"));
     }
     Ok(())
 }

@@ -26,20 +26,14 @@ use crate::{
 pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
     let root = apply.node(id)?;
     if root.parent.is_none() {
-        return Err(StoreError::Refused(
-            "the root cannot be pruned; archive the tree instead".to_owned(),
-        ));
+        return Err(StoreError::Refused("the root cannot be pruned; archive the tree instead".to_owned()));
     }
     let from = nodes::hidden_by(apply.conn, root.row)?;
     if from == Some(root.row) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
     apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
-    Ok(Trace::new(
-        Some(root.tree),
-        Some(root.row),
-        Some(Mutation::Restore { node: id }),
-    ))
+    Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
 pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
@@ -48,28 +42,14 @@ pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
         Some(by) if by == root.row => {}
         Some(by) => {
             let outer: String =
-                apply
-                    .conn
-                    .query_row("SELECT local_id FROM nodes WHERE seq = ?1", [by], |r| {
-                        r.get(0)
-                    })?;
-            return Err(StoreError::Conflict(format!(
-                "it was pruned with [{outer}]; restore that"
-            )));
+                apply.conn.query_row("SELECT local_id FROM nodes WHERE seq = ?1", [by], |r| r.get(0))?;
+            return Err(StoreError::Conflict(format!("it was pruned with [{outer}]; restore that")));
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = root
-        .parent
-        .map(|parent| nodes::hidden_by(apply.conn, parent))
-        .transpose()?
-        .flatten();
+    let to = root.parent.map(|parent| nodes::hidden_by(apply.conn, parent)).transpose()?.flatten();
     apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
-    Ok(Trace::new(
-        Some(root.tree),
-        Some(root.row),
-        Some(Mutation::Prune { node: id }),
-    ))
+    Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
 /// What a branch holds that is marked alike.
@@ -140,13 +120,7 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<Branch>
 }
 
 /// Takes a branch out of its tree's counts, or adds it. `children` is how many continuations the parent has now.
-fn count_tree(
-    conn: &Connection,
-    root: Anchor,
-    branch: &TreeCounts,
-    shown: bool,
-    children: i64,
-) -> Result<()> {
+fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool, children: i64) -> Result<()> {
     let mut tree = trees::counts(conn, root.tree)?;
     let mut parent_leaf = false;
     let mut parent_branches = false;
@@ -165,9 +139,7 @@ fn count_tree(
     } else {
         tree.nodes = tree.nodes.saturating_sub(branch.nodes);
         tree.leaves = (tree.leaves + u64::from(parent_leaf)).saturating_sub(branch.leaves);
-        tree.branch_points = tree
-            .branch_points
-            .saturating_sub(branch.branch_points + u64::from(parent_branches));
+        tree.branch_points = tree.branch_points.saturating_sub(branch.branch_points + u64::from(parent_branches));
         if branch.max_depth >= tree.max_depth {
             tree.max_depth = trees::deepest(conn, root.tree)?;
         }

@@ -48,49 +48,26 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(
-        conn: Connection,
-        path: PathBuf,
-        ids: Arc<dyn IdSource>,
-        wait: Duration,
-    ) -> Result<Self> {
+    pub(super) fn start(conn: Connection, path: PathBuf, ids: Arc<dyn IdSource>, wait: Duration) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         conn.busy_timeout(Duration::ZERO)?;
-        let worker = Worker {
-            conn,
-            ids,
-            wait,
-            cache: Cache::default(),
-            path: path.clone(),
-        };
+        let worker = Worker { conn, ids, wait, cache: Cache::default(), path: path.clone() };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
-            .map_err(|e| StoreError::Io {
-                detail: e.to_string(),
-            })?;
-        Ok(Self {
-            queue: Some(queue),
-            thread: Some(thread),
-            path,
-        })
+            .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), path })
     }
 
     /// A writer of a file that is only read: it refuses.
     pub(super) fn refusing(path: PathBuf) -> Self {
-        Self {
-            queue: None,
-            thread: None,
-            path,
-        }
+        Self { queue: None, thread: None, path }
     }
 
     pub(super) fn submit(&self, change: Change, reply: Reply) {
         // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
         match &self.queue {
-            None => drop(reply.send(Err(StoreError::ReadOnly {
-                path: self.path.clone(),
-            }))),
+            None => drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() }))),
             Some(queue) => drop(queue.send(Job::Change(change, reply))),
         }
     }
@@ -101,15 +78,11 @@ impl Writer {
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let Some(queue) = &self.queue else {
-            return Err(StoreError::ReadOnly {
-                path: self.path.clone(),
-            });
+            return Err(StoreError::ReadOnly { path: self.path.clone() });
         };
         let (reply, answer) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |conn| drop(reply.send(task(conn))));
-        queue
-            .send(Job::Task(task))
-            .map_err(|_| StoreError::Closed)?;
+        queue.send(Job::Task(task)).map_err(|_| StoreError::Closed)?;
         answer.recv().map_err(|_| StoreError::Closed)?
     }
 }
@@ -164,11 +137,7 @@ impl Worker {
         let mut job = Some((change, reply));
         while let Some((change, reply)) = job.take() {
             let result = self.one(&change);
-            purged |= result.is_ok()
-                && change
-                    .mutations
-                    .iter()
-                    .any(|m| matches!(m, Mutation::Purge(_)));
+            purged |= result.is_ok() && change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
             done.push((reply, result));
             if self.conn.is_autocommit() {
                 // The failure (a full disk, a failed read) made SQLite take back the whole transaction.
@@ -189,18 +158,15 @@ impl Worker {
                 let _ = self.conn.execute_batch("ROLLBACK");
             }
             let error = self.explain(error.into());
-            Self::fail(done, |result| {
-                result.err().unwrap_or_else(|| clone_error(&error))
-            });
+            Self::fail(done, |result| result.err().unwrap_or_else(|| clone_error(&error)));
             return other;
         }
         if purged {
             let scrubbed = purge::scrub(&mut self.conn, self.wait);
             let _ = self.conn.busy_timeout(Duration::ZERO);
             if let Err(error) = scrubbed {
-                let said = format!(
-                    "the content is purged, but traces may be left in the file until the next purge: {error}"
-                );
+                let said =
+                    format!("the content is purged, but traces may be left in the file until the next purge: {error}");
                 Self::fail(done, |_| StoreError::Conflict(said.clone()));
                 return other;
             }
@@ -211,10 +177,7 @@ impl Worker {
         other
     }
 
-    fn fail(
-        done: Vec<(Reply, Result<Receipt>)>,
-        mut error: impl FnMut(Result<Receipt>) -> StoreError,
-    ) {
+    fn fail(done: Vec<(Reply, Result<Receipt>)>, mut error: impl FnMut(Result<Receipt>) -> StoreError) {
         for (reply, result) in done {
             let _ = reply.send(Err(error(result)));
         }
@@ -241,8 +204,7 @@ impl Worker {
 
     fn one(&mut self, change: &Change) -> Result<Receipt> {
         self.conn.prepare_cached("SAVEPOINT change")?.execute([])?;
-        let applied = Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change)
-            .and_then(Apply::run);
+        let applied = Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run);
         match applied {
             Ok(receipt) => {
                 self.conn.prepare_cached("RELEASE change")?.execute([])?;
@@ -251,8 +213,7 @@ impl Worker {
             Err(error) => {
                 self.cache.clear();
                 if !self.conn.is_autocommit() {
-                    self.conn
-                        .execute_batch("ROLLBACK TO change; RELEASE change")?;
+                    self.conn.execute_batch("ROLLBACK TO change; RELEASE change")?;
                 }
                 Err(self.explain(error))
             }
@@ -263,14 +224,10 @@ impl Worker {
     fn explain(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
-                if source
-                    .downcast_ref::<rusqlite::Error>()
-                    .and_then(rusqlite::Error::sqlite_error_code)
+                if source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
                     == Some(rusqlite::ErrorCode::ReadOnly) =>
             {
-                StoreError::ReadOnly {
-                    path: self.path.clone(),
-                }
+                StoreError::ReadOnly { path: self.path.clone() }
             }
             StoreError::Busy { .. } => StoreError::Busy { waited: self.wait },
             other => other,
@@ -284,11 +241,7 @@ fn clone_error(error: &StoreError) -> StoreError {
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
         StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
-        StoreError::Damaged { detail } => StoreError::Damaged {
-            detail: detail.clone(),
-        },
-        other => StoreError::Io {
-            detail: other.to_string(),
-        },
+        StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
+        other => StoreError::Io { detail: other.to_string() },
     }
 }

@@ -16,23 +16,14 @@ fn stop(agent: &NewAgent) -> String {
 fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
-        Err(e)
-            if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
-                && !name.is_empty() =>
-        {
-            Err(StoreError::Conflict(format!(
-                "an agent named {name:?} is there already"
-            )))
+        Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) && !name.is_empty() => {
+            Err(StoreError::Conflict(format!("an agent named {name:?} is there already")))
         }
         Err(e) => Err(e.into()),
     }
 }
 
-pub(in crate::store::sqlite) fn insert(
-    conn: &Connection,
-    agent: &NewAgent,
-    at: Timestamp,
-) -> Result<i64> {
+pub(in crate::store::sqlite) fn insert(conn: &Connection, agent: &NewAgent, at: Timestamp) -> Result<i64> {
     let inserted = conn.execute(
         "INSERT INTO agents (ulid, name, kind, model, system_prompt, temperature, max_tokens, stop, permissions, created_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -53,11 +44,7 @@ pub(in crate::store::sqlite) fn insert(
     Ok(conn.last_insert_rowid())
 }
 
-pub(in crate::store::sqlite) fn update(
-    conn: &Connection,
-    row: i64,
-    agent: &NewAgent,
-) -> Result<()> {
+pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, agent: &NewAgent) -> Result<()> {
     let updated = conn.execute(
         "UPDATE agents SET name = ?2, model = ?3, system_prompt = ?4, temperature = ?5, max_tokens = ?6, stop = ?7,
              permissions = ?8 WHERE id = ?1",
@@ -75,20 +62,9 @@ pub(in crate::store::sqlite) fn update(
     named(updated, &agent.name)
 }
 
-pub(in crate::store::sqlite) fn set_removed(
-    conn: &Connection,
-    row: i64,
-    removed: bool,
-) -> Result<()> {
-    let name: String =
-        conn.query_row("SELECT name FROM agents WHERE id = ?1", [row], |r| r.get(0))?;
-    named(
-        conn.execute(
-            "UPDATE agents SET removed = ?2 WHERE id = ?1",
-            params![row, removed],
-        ),
-        &name,
-    )
+pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed: bool) -> Result<()> {
+    let name: String = conn.query_row("SELECT name FROM agents WHERE id = ?1", [row], |r| r.get(0))?;
+    named(conn.execute("UPDATE agents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)
 }
 
 pub(in crate::store::sqlite) fn row(conn: &Connection, id: AgentId) -> Result<i64> {
@@ -116,18 +92,15 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Agent> {
     })
 }
 
-const AGENT: &str = "ulid, name, kind, model, system_prompt, temperature, max_tokens, stop, permissions, created_at, removed";
+const AGENT: &str =
+    "ulid, name, kind, model, system_prompt, temperature, max_tokens, stop, permissions, created_at, removed";
 
 pub(in crate::store::sqlite) fn get(conn: &Connection, row: i64) -> Result<Agent> {
-    Ok(conn
-        .prepare_cached(&format!("SELECT {AGENT} FROM agents WHERE id = ?1"))?
-        .query_row([row], read)?)
+    Ok(conn.prepare_cached(&format!("SELECT {AGENT} FROM agents WHERE id = ?1"))?.query_row([row], read)?)
 }
 
 pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<Agent>> {
     let mut statement = conn.prepare_cached(&format!("SELECT {AGENT} FROM agents ORDER BY id"))?;
-    let agents = statement
-        .query_map([], read)?
-        .collect::<rusqlite::Result<_>>()?;
+    let agents = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
     Ok(agents)
 }

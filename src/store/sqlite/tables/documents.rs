@@ -50,32 +50,15 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: DocumentId) -> Result
 
 /// The newest version's number.
 pub(in crate::store::sqlite) fn newest(conn: &Connection, row: i64) -> Result<u64> {
-    Ok(conn.query_row(
-        "SELECT max(version) FROM document_versions WHERE document = ?1",
-        [row],
-        |r| r.get(0),
-    )?)
+    Ok(conn.query_row("SELECT max(version) FROM document_versions WHERE document = ?1", [row], |r| r.get(0))?)
 }
 
 /// Marks a document; `false` if it was so marked already.
-pub(in crate::store::sqlite) fn set_removed(
-    conn: &Connection,
-    row: i64,
-    removed: bool,
-) -> Result<bool> {
-    let (name, was): (String, bool) = conn.query_row(
-        "SELECT name, removed FROM documents WHERE id = ?1",
-        [row],
-        |r| Ok((r.get(0)?, r.get(1)?)),
-    )?;
+pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed: bool) -> Result<bool> {
+    let (name, was): (String, bool) =
+        conn.query_row("SELECT name, removed FROM documents WHERE id = ?1", [row], |r| Ok((r.get(0)?, r.get(1)?)))?;
     if was != removed {
-        named(
-            conn.execute(
-                "UPDATE documents SET removed = ?2 WHERE id = ?1",
-                params![row, removed],
-            ),
-            &name,
-        )?;
+        named(conn.execute("UPDATE documents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)?;
     }
     Ok(was != removed)
 }
@@ -83,13 +66,8 @@ pub(in crate::store::sqlite) fn set_removed(
 fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
-        Err(e)
-            if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation)
-                && !name.is_empty() =>
-        {
-            Err(StoreError::Conflict(format!(
-                "a document named {name:?} is there already"
-            )))
+        Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) && !name.is_empty() => {
+            Err(StoreError::Conflict(format!("a document named {name:?} is there already")))
         }
         Err(e) => Err(e.into()),
     }
@@ -112,18 +90,12 @@ pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<Document>> 
             removed: r.get(6)?,
         })
     };
-    let documents = statement
-        .query_map([], read)?
-        .collect::<rusqlite::Result<_>>()?;
+    let documents = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
     Ok(documents)
 }
 
 /// A version, the newest for 0.
-pub(in crate::store::sqlite) fn version(
-    conn: &Connection,
-    row: i64,
-    version: u64,
-) -> Result<Option<DocumentVersion>> {
+pub(in crate::store::sqlite) fn version(conn: &Connection, row: i64, version: u64) -> Result<Option<DocumentVersion>> {
     let found = conn
         .prepare_cached(
             "SELECT v.version, a.ulid, v.created_at, v.content FROM document_versions v JOIN agents a ON a.id = v.author

@@ -34,11 +34,7 @@ pub(in crate::store::sqlite) struct Added {
 }
 
 /// Writes an entry; returns its number.
-pub(in crate::store::sqlite) fn insert(
-    conn: &Connection,
-    entry: &Entry<'_>,
-    added: &Added,
-) -> Result<i64> {
+pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, added: &Added) -> Result<i64> {
     let previous: Option<i64> = match entry.tree {
         Some(tree) => conn
             .prepare_cached("SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?1")?
@@ -105,8 +101,5 @@ pub(in crate::store::sqlite) fn tree_head(conn: &Connection, tree: i64) -> Resul
 
 /// The newest entry of all.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
-    Ok(conn
-        .prepare_cached("SELECT max(seq) FROM journal")?
-        .query_row([], |r| r.get::<_, Option<u64>>(0))?
-        .unwrap_or(0))
+    Ok(conn.prepare_cached("SELECT max(seq) FROM journal")?.query_row([], |r| r.get::<_, Option<u64>>(0))?.unwrap_or(0))
 }

@@ -30,9 +30,7 @@ pub(in crate::store::sqlite) fn insert(
         |r| r.get(0),
     )?;
     if twice {
-        return Err(StoreError::Conflict(
-            "these two are linked already".to_owned(),
-        ));
+        return Err(StoreError::Conflict("these two are linked already".to_owned()));
     }
     conn.execute(
         "INSERT INTO links (ulid, source, target_node, target_tree, target_document, section, note, author, created_at)
@@ -53,26 +51,17 @@ pub(in crate::store::sqlite) fn insert(
 }
 
 /// Marks a link; returns its source, or `None` if it was so marked already.
-pub(in crate::store::sqlite) fn set_removed(
-    conn: &Connection,
-    id: LinkId,
-    removed: bool,
-) -> Result<Option<i64>> {
+pub(in crate::store::sqlite) fn set_removed(conn: &Connection, id: LinkId, removed: bool) -> Result<Option<i64>> {
     let (row, source, target, was): (i64, i64, Option<i64>, bool) = conn
-        .query_row(
-            "SELECT id, source, target_node, removed FROM links WHERE ulid = ?1",
-            [id.to_bytes()],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
-        )
+        .query_row("SELECT id, source, target_node, removed FROM links WHERE ulid = ?1", [id.to_bytes()], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?))
+        })
         .optional()?
         .ok_or_else(|| StoreError::not_found("link", id))?;
     if was == removed {
         return Ok(None);
     }
-    conn.execute(
-        "UPDATE links SET removed = ?2 WHERE id = ?1",
-        params![row, removed],
-    )?;
+    conn.execute("UPDATE links SET removed = ?2 WHERE id = ?1", params![row, removed])?;
     count(conn, source, target, if removed { -1 } else { 1 })?;
     Ok(Some(source))
 }
@@ -90,7 +79,8 @@ fn count(conn: &Connection, source: i64, target: Option<i64>, by: i64) -> Result
     Ok(())
 }
 
-const LINK: &str = "SELECT l.ulid, s.ulid, tn.ulid, tt.ulid, td.ulid, l.section, l.note, a.ulid, l.created_at, l.removed
+const LINK: &str =
+    "SELECT l.ulid, s.ulid, tn.ulid, tt.ulid, td.ulid, l.section, l.note, a.ulid, l.created_at, l.removed
     FROM links l JOIN nodes s ON s.seq = l.source JOIN agents a ON a.id = l.author
     LEFT JOIN nodes tn ON tn.seq = l.target_node LEFT JOIN trees tt ON tt.id = l.target_tree
     LEFT JOIN documents td ON td.id = l.target_document";
@@ -101,10 +91,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(Link, bool)> {
     let target = match (node, tree) {
         (Some(node), _) => LinkTarget::Node(NodeId::from_bytes(node)),
         (None, Some(tree)) => LinkTarget::Tree(TreeId::from_bytes(tree)),
-        (None, None) => LinkTarget::Document {
-            id: DocumentId::from_bytes(row.get(4)?),
-            section: row.get(5)?,
-        },
+        (None, None) => LinkTarget::Document { id: DocumentId::from_bytes(row.get(4)?), section: row.get(5)? },
     };
     let link = Link {
         id: LinkId::from_bytes(row.get(0)?),
@@ -118,9 +105,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(Link, bool)> {
 }
 
 pub(in crate::store::sqlite) fn get(conn: &Connection, id: LinkId) -> Result<Option<(Link, bool)>> {
-    Ok(conn
-        .query_row(&format!("{LINK} WHERE l.ulid = ?1"), [id.to_bytes()], read)
-        .optional()?)
+    Ok(conn.query_row(&format!("{LINK} WHERE l.ulid = ?1"), [id.to_bytes()], read).optional()?)
 }
 
 /// Links that stand, from and to a node.
@@ -128,8 +113,6 @@ pub(in crate::store::sqlite) fn of(conn: &Connection, node: i64) -> Result<Vec<L
     let mut statement = conn.prepare_cached(&format!(
         "{LINK} WHERE (l.source = ?1 OR l.target_node = ?1) AND l.removed = 0 ORDER BY l.id"
     ))?;
-    let links = statement
-        .query_map([node], |r| Ok(read(r)?.0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let links = statement.query_map([node], |r| Ok(read(r)?.0))?.collect::<rusqlite::Result<_>>()?;
     Ok(links)
 }

@@ -35,16 +35,11 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Anchor> {
 }
 
 pub(in crate::store::sqlite) fn find(conn: &Connection, id: NodeId) -> Result<Option<Anchor>> {
-    Ok(conn
-        .prepare_cached(&format!("{ANCHOR} WHERE ulid = ?1"))?
-        .query_row([id.to_bytes()], read)
-        .optional()?)
+    Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE ulid = ?1"))?.query_row([id.to_bytes()], read).optional()?)
 }
 
 pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<Anchor> {
-    Ok(conn
-        .prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?
-        .query_row([row], read)?)
+    Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?.query_row([row], read)?)
 }
 
 /// A node to be inserted, with what the store adds.
@@ -61,10 +56,7 @@ pub(in crate::store::sqlite) struct Insert<'a> {
 }
 
 /// Inserts a node under the shortest local id that is free in its tree; returns its row and that id.
-pub(in crate::store::sqlite) fn insert(
-    conn: &Connection,
-    insert: &Insert<'_>,
-) -> Result<(i64, LocalId)> {
+pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -> Result<(i64, LocalId)> {
     let node = insert.node;
     let mut local = match &node.local {
         Some(wanted) if !local_taken(conn, insert.tree, wanted)? => wanted.clone(),
@@ -72,10 +64,7 @@ pub(in crate::store::sqlite) fn insert(
     };
     while local_taken(conn, insert.tree, &local)? {
         if local.len() == 16 {
-            return Err(StoreError::Conflict(format!(
-                "node {} is there already",
-                node.id
-            )));
+            return Err(StoreError::Conflict(format!("node {} is there already", node.id)));
         }
         local = LocalId::derive(node.id, local.len() + 1);
     }
@@ -112,9 +101,7 @@ pub(in crate::store::sqlite) fn insert(
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
-    Ok(conn
-        .prepare_cached("SELECT 1 FROM nodes WHERE tree = ?1 AND local_id = ?2")?
-        .exists(params![tree, local])?)
+    Ok(conn.prepare_cached("SELECT 1 FROM nodes WHERE tree = ?1 AND local_id = ?2")?.exists(params![tree, local])?)
 }
 
 /// Which of a node's counts a child of a kind adds to.
@@ -145,9 +132,7 @@ pub(in crate::store::sqlite) fn count_child(
     by: i64,
 ) -> Result<(i64, Option<i64>)> {
     match counted(kind) {
-        Some(sql) => Ok(conn
-            .prepare_cached(sql)?
-            .query_row([node, by], |r| Ok((r.get(0)?, r.get(1)?)))?),
+        Some(sql) => Ok(conn.prepare_cached(sql)?.query_row([node, by], |r| Ok((r.get(0)?, r.get(1)?)))?),
         None => Ok((0, hidden_by(conn, node)?)),
     }
 }
@@ -172,17 +157,9 @@ pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: i64
 }
 
 /// Keeps a node out of contexts, or lets it in; `false` if it was so already.
-pub(in crate::store::sqlite) fn set_excluded(
-    conn: &Connection,
-    node: i64,
-    excluded: bool,
-) -> Result<bool> {
+pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, excluded: bool) -> Result<bool> {
     let was: bool = conn
-        .query_row(
-            "SELECT excluded FROM node_state WHERE node = ?1",
-            [node],
-            |r| r.get(0),
-        )
+        .query_row("SELECT excluded FROM node_state WHERE node = ?1", [node], |r| r.get(0))
         .optional()?
         .unwrap_or(false);
     if was != excluded {

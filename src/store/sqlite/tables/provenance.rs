@@ -10,20 +10,13 @@ use crate::{
     store::{Result, StoreError},
 };
 
-pub(in crate::store::sqlite) fn insert(
-    conn: &Connection,
-    node: i64,
-    envelope: &Json,
-) -> Result<()> {
+pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     let packed = encoder
         .write_all(envelope.as_str().as_bytes())
         .and_then(|()| encoder.finish())
-        .map_err(|e| StoreError::Io {
-            detail: e.to_string(),
-        })?;
-    conn.prepare_cached("INSERT INTO provenance (node, envelope) VALUES (?1, ?2)")?
-        .execute(params![node, packed])?;
+        .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+    conn.prepare_cached("INSERT INTO provenance (node, envelope) VALUES (?1, ?2)")?.execute(params![node, packed])?;
     Ok(())
 }
 
@@ -39,7 +32,5 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, node: i64) -> Result<Opti
     DeflateDecoder::new(packed.as_slice())
         .read_to_string(&mut text)
         .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))?;
-    Json::parse(text)
-        .map(Some)
-        .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+    Json::parse(text).map(Some).map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
 }

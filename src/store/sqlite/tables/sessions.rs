@@ -55,18 +55,11 @@ pub(in crate::store::sqlite) fn next_turn(
             "UPDATE sessions SET turn_count = turn_count + 1, total_tokens = total_tokens + ?2,
                  last_active_at = max(last_active_at, ?3) WHERE id = ?1 RETURNING turn_count",
         )?
-        .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| {
-            r.get(0)
-        })?)
+        .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
 }
 
 /// Moves a session to a node of its own tree; other nodes leave it where it is.
-pub(in crate::store::sqlite) fn advance(
-    conn: &Connection,
-    row: i64,
-    node: i64,
-    tree: i64,
-) -> Result<()> {
+pub(in crate::store::sqlite) fn advance(conn: &Connection, row: i64, node: i64, tree: i64) -> Result<()> {
     conn.prepare_cached("UPDATE sessions SET position = ?2 WHERE id = ?1 AND tree = ?3")?
         .execute(params![row, node, tree])?;
     Ok(())
@@ -127,14 +120,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok((session, row.get(2)?, row.get(3)?, row.get(4)?))
 }
 
-pub(in crate::store::sqlite) fn get(
-    conn: &Connection,
-    id: SessionId,
-) -> Result<Option<SessionRow>> {
-    Ok(conn
-        .prepare_cached(&format!("{SESSION} WHERE ulid = ?1"))?
-        .query_row([id.to_bytes()], read)
-        .optional()?)
+pub(in crate::store::sqlite) fn get(conn: &Connection, id: SessionId) -> Result<Option<SessionRow>> {
+    Ok(conn.prepare_cached(&format!("{SESSION} WHERE ulid = ?1"))?.query_row([id.to_bytes()], read).optional()?)
 }
 
 pub(in crate::store::sqlite) fn list(
@@ -148,16 +135,9 @@ pub(in crate::store::sqlite) fn list(
              AND (?4 = 0 OR active = 1)
          ORDER BY last_active_at DESC, id DESC LIMIT ?5"
     ))?;
-    let limit = if filter.limit == 0 {
-        -1
-    } else {
-        i64::from(filter.limit)
-    };
+    let limit = if filter.limit == 0 { -1 } else { i64::from(filter.limit) };
     let found = statement
-        .query_map(
-            params![filter.workspace, agent, tree, filter.active, limit],
-            read,
-        )?
+        .query_map(params![filter.workspace, agent, tree, filter.active, limit], read)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }

@@ -5,8 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::store::Result;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, source: &str, node: i64) -> Result<()> {
-    conn.prepare_cached("INSERT INTO sources (source, node) VALUES (?1, ?2)")?
-        .execute(params![source, node])?;
+    conn.prepare_cached("INSERT INTO sources (source, node) VALUES (?1, ?2)")?.execute(params![source, node])?;
     Ok(())
 }
 
@@ -18,10 +17,7 @@ pub(in crate::store::sqlite) fn node(conn: &Connection, source: &str) -> Result<
 }
 
 pub(in crate::store::sqlite) fn of(conn: &Connection, node: i64) -> Result<Vec<String>> {
-    let mut statement =
-        conn.prepare_cached("SELECT source FROM sources WHERE node = ?1 ORDER BY source")?;
-    let found = statement
-        .query_map([node], |r| r.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let mut statement = conn.prepare_cached("SELECT source FROM sources WHERE node = ?1 ORDER BY source")?;
+    let found = statement.query_map([node], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }

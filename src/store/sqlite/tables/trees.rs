@@ -44,24 +44,15 @@ pub(in crate::store::sqlite) fn find(conn: &Connection, id: TreeId) -> Result<Op
 }
 
 /// Changes the words; returns the patch that changes them back.
-pub(in crate::store::sqlite) fn update(
-    conn: &Connection,
-    row: i64,
-    patch: &TreePatch,
-) -> Result<TreePatch> {
+pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, patch: &TreePatch) -> Result<TreePatch> {
     let (title, description, system_context): (Option<String>, Option<String>, Option<String>) =
-        conn.query_row(
-            "SELECT title, description, system_context FROM trees WHERE id = ?1",
-            [row],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
-        )?;
+        conn.query_row("SELECT title, description, system_context FROM trees WHERE id = ?1", [row], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+        })?;
     let before = TreePatch {
         title: patch.title.as_ref().map(|_| title.clone()),
         description: patch.description.as_ref().map(|_| description.clone()),
-        system_context: patch
-            .system_context
-            .as_ref()
-            .map(|_| system_context.clone()),
+        system_context: patch.system_context.as_ref().map(|_| system_context.clone()),
     };
     conn.execute(
         "UPDATE trees SET title = ?2, description = ?3, system_context = ?4 WHERE id = ?1",
@@ -92,24 +83,13 @@ pub(in crate::store::sqlite) fn set_archived(
 /// Counts as they are now.
 pub(in crate::store::sqlite) fn counts(conn: &Connection, row: i64) -> Result<TreeCounts> {
     Ok(conn
-        .prepare_cached(
-            "SELECT nodes, leaves, branch_points, max_depth FROM tree_state WHERE tree = ?1",
-        )?
+        .prepare_cached("SELECT nodes, leaves, branch_points, max_depth FROM tree_state WHERE tree = ?1")?
         .query_row([row], |r| {
-            Ok(TreeCounts {
-                nodes: r.get(0)?,
-                leaves: r.get(1)?,
-                branch_points: r.get(2)?,
-                max_depth: r.get(3)?,
-            })
+            Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
         })?)
 }
 
-pub(in crate::store::sqlite) fn set_counts(
-    conn: &Connection,
-    row: i64,
-    counts: TreeCounts,
-) -> Result<()> {
+pub(in crate::store::sqlite) fn set_counts(conn: &Connection, row: i64, counts: TreeCounts) -> Result<()> {
     conn.prepare_cached(
         "UPDATE tree_state SET nodes = ?2, leaves = ?3, branch_points = ?4, max_depth = ?5 WHERE tree = ?1",
     )?
@@ -140,7 +120,8 @@ pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u
         .unwrap_or(0))
 }
 
-const TREE: &str = "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, t.summary, t.created_at, s.updated_at,
+const TREE: &str =
+    "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, t.summary, t.created_at, s.updated_at,
     t.archived_at, r.ulid, substr(r.content, 1, 400), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id
     FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.parent IS NULL";
 
@@ -149,10 +130,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
     let titled = given.is_some();
     let title = match given {
         Some(title) => title,
-        None => match first_words(
-            row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""),
-            TITLE,
-        ) {
+        None => match first_words(row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""), TITLE) {
             words if words.is_empty() => "untitled".to_owned(),
             words => words,
         },
@@ -179,23 +157,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
 }
 
 pub(in crate::store::sqlite) fn get(conn: &Connection, id: TreeId) -> Result<Option<Tree>> {
-    Ok(conn
-        .prepare_cached(&format!("{TREE} WHERE t.ulid = ?1"))?
-        .query_row([id.to_bytes()], read)
-        .optional()?)
+    Ok(conn.prepare_cached(&format!("{TREE} WHERE t.ulid = ?1"))?.query_row([id.to_bytes()], read).optional()?)
 }
 
 pub(in crate::store::sqlite) fn list(conn: &Connection, filter: TreeFilter) -> Result<Vec<Tree>> {
     let mut statement = conn.prepare_cached(&format!(
         "{TREE} WHERE ?1 OR t.archived_at IS NULL ORDER BY s.updated_at DESC, t.id DESC LIMIT ?2"
     ))?;
-    let limit = if filter.limit == 0 {
-        -1
-    } else {
-        i64::from(filter.limit)
-    };
-    let trees = statement
-        .query_map(params![filter.archived, limit], read)?
-        .collect::<rusqlite::Result<_>>()?;
+    let limit = if filter.limit == 0 { -1 } else { i64::from(filter.limit) };
+    let trees = statement.query_map(params![filter.archived, limit], read)?.collect::<rusqlite::Result<_>>()?;
     Ok(trees)
 }
