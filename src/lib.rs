@@ -1,2 +1,3 @@
 //! The engine under conversations that branch.
 
+pub mod provider;
