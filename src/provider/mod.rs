@@ -19,6 +19,7 @@ mod error;
 mod http;
 mod openai;
 mod reference;
+mod reply;
 mod retry;
 mod scripted;
 mod secret;
@@ -27,8 +28,11 @@ mod wire;
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::Stream;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -184,6 +188,8 @@ pub trait Model: Send + Sync {
 const WAITING_EVENTS: usize = 64;
 
 /// A reply as it comes in; dropping it cancels the request and closes its connection.
+///
+/// It is a [`Stream`] too, to have several at once in a `StreamMap` or a `SelectAll`.
 #[derive(Debug)]
 pub struct Generation {
     events: mpsc::Receiver<Result<Event, ProviderError>>,
@@ -232,16 +238,18 @@ impl Generation {
     ///
     /// Safe to drop half way (in `select!`): no item is lost.
     pub async fn next(&mut self) -> Option<Result<Event, ProviderError>> {
+        std::future::poll_fn(|context| self.poll(context)).await
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Event, ProviderError>>> {
         if self.ended {
-            return None;
+            return Poll::Ready(None);
         }
-        let item = self
-            .events
-            .recv()
-            .await
+        // A channel that closes without a terminal item is that of a task that was stopped.
+        let item = std::task::ready!(self.events.poll_recv(context))
             .unwrap_or(Err(ProviderError::Cancelled));
         self.ended = !matches!(item, Ok(Event::Text(_)));
-        Some(item)
+        Poll::Ready(Some(item))
     }
 
     /// Stops the request and closes its connection; what had come in can still be read.
@@ -251,6 +259,14 @@ impl Generation {
         if let Some(task) = &self.task {
             task.abort();
         }
+    }
+}
+
+impl Stream for Generation {
+    type Item = Result<Event, ProviderError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.get_mut().poll(context)
     }
 }
 

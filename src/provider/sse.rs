@@ -184,7 +184,10 @@ mod tests {
             data("data: a\n\ndata:b\r\n\r\ndata:  c\r\rdata\n\n"),
             ["a", "b", " c", ""]
         );
-        assert_eq!(data("data: a\ndata: b\n\n"), ["a\nb"]);
+        for line in ["\n", "\r\n", "\r"] {
+            let text = ["data: a", "data: b", "", "data: c", "", ""].join(line);
+            assert_eq!(data(&text), ["a\nb", "c"], "{line:?}");
+        }
         assert_eq!(
             data("\u{feff}data: a\n\n: note\nid: 1\nretry: 5\nnonsense\n\n\n\n"),
             ["a"]
