@@ -3,4 +3,5 @@
 pub mod id;
 pub mod model;
 pub mod ops;
+pub mod provider;
 pub mod store;
