@@ -129,7 +129,7 @@ impl Worker {
     fn group(&mut self, change: Change, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         let mut other = None;
         let mut done: Vec<(Reply, Result<Receipt>)> = Vec::new();
-        let mut purged = false;
+        let mut purges: Vec<usize> = Vec::new();
         if let Err(error) = self.begin() {
             let _ = reply.send(Err(error));
             return None;
@@ -137,13 +137,17 @@ impl Worker {
         let mut job = Some((change, reply));
         while let Some((change, reply)) = job.take() {
             let result = self.one(&change);
-            purged |= result.is_ok() && change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
-            done.push((reply, result));
+            if result.is_ok() && change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_))) {
+                purges.push(done.len());
+            }
             if self.conn.is_autocommit() {
                 // The failure (a full disk, a failed read) made SQLite take back the whole transaction.
-                Self::fail(done, |result| result.err().unwrap_or(StoreError::Full));
+                let error = result.err().unwrap_or(StoreError::Full);
+                Self::fail(done, |result| result.err().unwrap_or_else(|| clone_error(&error)));
+                let _ = reply.send(Err(error));
                 return None;
             }
+            done.push((reply, result));
             if done.len() < GROUP {
                 match jobs.try_recv() {
                     Ok(Job::Change(change, reply)) => job = Some((change, reply)),
@@ -161,14 +165,16 @@ impl Worker {
             Self::fail(done, |result| result.err().unwrap_or_else(|| clone_error(&error)));
             return other;
         }
-        if purged {
+        if !purges.is_empty() {
             let scrubbed = purge::scrub(&mut self.conn, self.wait);
             let _ = self.conn.busy_timeout(Duration::ZERO);
             if let Err(error) = scrubbed {
                 let said =
                     format!("the content is purged, but traces may be left in the file until the next purge: {error}");
-                Self::fail(done, |_| StoreError::Conflict(said.clone()));
-                return other;
+                // Only the purges are told: what shared their transaction is done.
+                for purge in purges {
+                    done[purge].1 = Err(StoreError::Conflict(said.clone()));
+                }
             }
         }
         for (reply, result) in done {
@@ -212,8 +218,10 @@ impl Worker {
             }
             Err(error) => {
                 self.cache.clear();
-                if !self.conn.is_autocommit() {
-                    self.conn.execute_batch("ROLLBACK TO change; RELEASE change")?;
+                if !self.conn.is_autocommit() && self.conn.execute_batch("ROLLBACK TO change; RELEASE change").is_err()
+                {
+                    // Half of the change may still be there: nothing of this transaction can be kept.
+                    let _ = self.conn.execute_batch("ROLLBACK");
                 }
                 Err(self.explain(error))
             }
