@@ -1,6 +1,9 @@
 //! Several processes, and many threads, at one file: everything acked is where its writer put it, nobody is told of a
 //! lock within the wait, and one who fails fails alone.
 
+// Clippy knows only functions marked #[test] as tests; what they call is test too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
 #[path = "support/child.rs"]
 mod child;
 mod support;
@@ -147,8 +150,8 @@ fn eight_processes_on_one_branch_find_every_message_where_they_put_it() {
         }
     }
     let counts = snapshot.tree(tree).unwrap().unwrap().counts;
-    assert_eq!(counts.nodes as usize, 1 + PROCESSES * MESSAGES);
-    assert_eq!((counts.leaves as usize, counts.max_depth as usize), (PROCESSES, MESSAGES));
+    assert_eq!(counts.nodes, 1 + (PROCESSES * MESSAGES) as u64);
+    assert_eq!((counts.leaves, counts.max_depth as usize), (PROCESSES as u64, MESSAGES));
     drop(snapshot);
     assert_clean(&owner);
 }
@@ -295,7 +298,7 @@ fn a_failing_change_does_not_fail_its_neighbours() {
     }
     let good = results.iter().filter(|r| r.2.is_ok()).count();
     assert_eq!((results.len(), good), (640, 540));
-    assert_eq!(snapshot.tree(tree).unwrap().unwrap().counts.nodes as usize, 1 + good);
+    assert_eq!(snapshot.tree(tree).unwrap().unwrap().counts.nodes, 1 + good as u64);
     assert_eq!(snapshot.last_seq().unwrap(), seqs.into_iter().max().unwrap(), "the journal has no gap");
     drop(snapshot);
     assert_clean(&owner);
