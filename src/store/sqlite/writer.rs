@@ -168,13 +168,19 @@ impl Worker {
                 }
             }
         }
-        let purged = group.iter().any(|(c, ..)| c.mutations.iter().any(|m| matches!(m, Mutation::Purge(_))));
-        if let Err(error) = self.commit().and_then(|()| if purged { self.scrub() } else { Ok(()) }) {
+        if let Err(error) = self.commit() {
             self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        for (_, reply, receipt) in group {
-            let _ = reply.send(Ok(receipt));
+        let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
+        let scrubbed = if group.iter().any(|(c, ..)| purges(c)) { self.scrub() } else { Ok(()) };
+        for (change, reply, receipt) in group {
+            // Only purges are told of traces that are left: what shared their transaction is done.
+            let told = match &scrubbed {
+                Err(error) if purges(&change) => Err(clone_error(error)),
+                _ => Ok(receipt),
+            };
+            let _ = reply.send(told);
         }
         other
     }
