@@ -4,7 +4,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{ContentHash, EdgeKind, Json, NewNode},
+    model::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
     store::{Result, StoreError, sqlite::rows},
 };
 
@@ -60,7 +60,8 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -
     let mut local = insert.node.local.clone().unwrap_or_else(|| LocalId::derive(insert.node.id, 6));
     // Rarely is an id taken, so the row is tried first; the table's own rules refuse it if it is.
     while let Err(error) = try_insert(conn, insert, &local) {
-        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)? {
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)?
+        {
             return Err(error.into());
         }
         let longer = if insert.node.local.as_ref() == Some(&local) { 6 } else { local.len() + 1 };
@@ -76,8 +77,9 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
     let node = insert.node;
     conn.prepare_cached(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
-             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
+             purged_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
     )?
     .execute(params![
         node.id.to_bytes(),
@@ -101,7 +103,8 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
         node.tool.calls.as_ref().map(Json::as_str),
         node.metadata.as_ref().map(Json::as_str),
         node.content,
-        node.raw
+        node.raw,
+        node.purged_at.map(Timestamp::as_millis)
     ])
 }
 
