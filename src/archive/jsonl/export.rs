@@ -1,0 +1,164 @@
+//! Writing.
+
+use std::io::Write;
+
+use serde::Serialize;
+
+use super::{AgentLine, DocumentLine, NodeLine, PositionLine, Record, SessionLine, TreeLine, VERSION};
+use crate::{
+    archive::ArchiveError,
+    id::TreeId,
+    model::{AuthorType, Node, SessionPatch},
+    ops::OpsError,
+    store::{SessionFilter, Snapshot},
+};
+
+/// Nodes read at once.
+const PAGE: u32 = 512;
+
+/// What an export wrote.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// Trees.
+    pub trees: u64,
+    /// Nodes of all trees.
+    pub nodes: u64,
+    /// Lines, the head included.
+    pub lines: u64,
+}
+
+/// Writes trees, with the agents, documents and sessions that they name.
+///
+/// # Errors
+/// If the store cannot be read or `out` cannot be written.
+pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) -> Result<Exported, ArchiveError> {
+    let mut trees = trees.to_vec();
+    trees.sort_unstable();
+    trees.dedup();
+    let mut writer = Writer { out, done: Exported::default() };
+    writer.line(&Record::Loomtree { version: VERSION })?;
+    for agent in snapshot.agents()? {
+        let line = AgentLine { created_at: agent.created_at, removed: agent.removed, profile: agent.profile };
+        writer.line(&Record::Agent(line))?;
+    }
+    for document in snapshot.documents()? {
+        let mut versions = Vec::new();
+        for number in 1..=document.version {
+            versions.extend(snapshot.document_version(document.id, number)?);
+        }
+        let line = DocumentLine { id: document.id, name: document.name, versions, removed: document.removed };
+        writer.line(&Record::Document(line))?;
+    }
+    for tree in &trees {
+        export_tree(snapshot, *tree, &mut writer)?;
+    }
+    writer.out.flush()?;
+    Ok(writer.done)
+}
+
+struct Writer<'a> {
+    out: &'a mut dyn Write,
+    done: Exported,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, record: &Record) -> Result<(), ArchiveError> {
+        serde_json::to_writer(&mut *self.out, record).map_err(std::io::Error::from)?;
+        self.out.write_all(b"\n")?;
+        self.done.lines += 1;
+        Ok(())
+    }
+}
+
+fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> Result<(), ArchiveError> {
+    let tree = snapshot.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))?;
+    writer.done.trees += 1;
+    writer.line(&Record::Tree(TreeLine {
+        id,
+        title: tree.titled.then_some(tree.title),
+        description: tree.description,
+        mode: tree.mode,
+        system_context: tree.system_context,
+        created_at: tree.created_at,
+        archived_at: tree.archived_at,
+    }))?;
+    let mut sessions = snapshot.sessions(&SessionFilter { tree: Some(id), ..SessionFilter::default() })?;
+    sessions.sort_unstable_by_key(|s| s.id);
+    for session in &sessions {
+        writer.line(&Record::Session(SessionLine {
+            id: session.id,
+            workspace: session.workspace.clone(),
+            agent_id: session.agent,
+            tree_id: id,
+            started_at: session.started_at,
+            expires_at: session.expires_at,
+        }))?;
+    }
+    let mut after = 0;
+    loop {
+        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        for node in page {
+            writer.done.nodes += 1;
+            let line = node_line(snapshot, node)?;
+            writer.line(&Record::Node(Box::new(line)))?;
+        }
+    }
+    let mut after = 0;
+    loop {
+        let page = snapshot.nodes_after(id, after, PAGE)?;
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        for node in page.iter().filter(|n| n.state.links > 0) {
+            for link in snapshot.links(node.id)?.into_iter().filter(|l| l.source == node.id) {
+                writer.line(&Record::Link(link))?;
+            }
+        }
+    }
+    for session in sessions {
+        let patch = SessionPatch {
+            position: session.position,
+            versions: Some(session.versions).filter(|v| !v.is_empty()),
+            state: session.state.map(Some),
+            active: (!session.active).then_some(false),
+            expires_at: None,
+            metadata: Some(session.metadata).filter(|m| !m.is_empty()),
+        };
+        let last_active_at = session.last_active_at;
+        writer.line(&Record::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;
+    }
+    Ok(())
+}
+
+fn node_line(snapshot: &dyn Snapshot, node: Node) -> Result<NodeLine, ArchiveError> {
+    Ok(NodeLine {
+        provenance: if node.author_type == AuthorType::Model { snapshot.provenance(node.id)? } else { None },
+        source: snapshot.sources_of(node.id)?.pop(),
+        pruned: node.state.pruned_by == Some(node.id),
+        id: node.id,
+        local_id: node.local,
+        tree_id: node.tree,
+        parent_id: node.parent,
+        kind: node.kind,
+        author_id: node.author,
+        author_type: node.author_type,
+        created_at: node.created_at,
+        hash: node.hash,
+        session_id: node.session,
+        turn: node.turn,
+        edited_from: node.edited_from,
+        version_of: node.version_of,
+        tokens: node.tokens,
+        interrupted: node.interrupted,
+        purged_at: node.purged_at,
+        content: node.content,
+        raw: node.raw,
+        tool_calls: node.tool.calls,
+        tool_call_id: node.tool.call_id,
+        tool_name: node.tool.name,
+        metadata: node.metadata,
+        bookmark: node.state.bookmark,
+        excluded: node.state.excluded,
+    })
+}

@@ -1,0 +1,230 @@
+//! Reading: each kind of line is taken in by a method of its own.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+
+use super::{AgentLine, DocumentLine, NodeLine, PositionLine, SessionLine, TreeLine, VERSION};
+use crate::{
+    archive::{ArchiveError, Imported, Line, Lines, batch::Batch},
+    id::{NodeId, TreeId},
+    model::{Link, LinkTarget, NewSession, NewTree},
+    ops::Actor,
+    store::{Mutation, default_agents},
+};
+
+/// Reads what [`export`] wrote.
+pub(in crate::archive) fn import(actor: &Actor, first: &Line, lines: &mut Lines<'_>) -> Result<Imported, ArchiveError> {
+    #[derive(Deserialize)]
+    struct Head {
+        version: u32,
+    }
+    let version = serde_json::from_str::<Head>(&first.text).map_or(0, |head| head.version);
+    if version != VERSION {
+        return Err(ArchiveError::Format(format!(
+            "{} is of version {version} of the format; this loomtree reads {VERSION}",
+            lines.name
+        )));
+    }
+    let mut import =
+        Import { actor, batch: Batch::new(actor, lines.name, "loomtree"), known: HashSet::new(), pruned: Vec::new() };
+    while let Some(line) = lines.next()? {
+        if let Err(error) = import.line(&line)? {
+            import.batch.problem(line.number, error);
+        }
+    }
+    import.batch.flush()?;
+    // Branches that were pruned are hidden once all of their nodes are there.
+    for (place, node) in std::mem::take(&mut import.pruned) {
+        import.batch.push(place, Mutation::Prune { node })?;
+    }
+    import.batch.flush()?;
+    Ok(import.batch.done)
+}
+
+struct Import<'a> {
+    actor: &'a Actor,
+    batch: Batch<'a>,
+    /// Trees that were there before: their nodes may be too.
+    known: HashSet<TreeId>,
+    pruned: Vec<(u64, NodeId)>,
+}
+
+impl Import<'_> {
+    /// Takes one line in; the inner error is about that line alone.
+    fn line(&mut self, line: &Line) -> Result<Result<(), String>, ArchiveError> {
+        #[derive(Deserialize)]
+        struct Head<'a> {
+            r#type: &'a str,
+        }
+        macro_rules! read {
+            () => {
+                match serde_json::from_str(&line.text) {
+                    Ok(read) => read,
+                    Err(error) => return Ok(Err(error.to_string())),
+                }
+            };
+        }
+        let head: Head<'_> = read!();
+        match head.r#type {
+            "node" => self.node(line.number, read!())?,
+            "tree" => self.tree(line.number, read!())?,
+            "agent" => self.agent(line.number, read!())?,
+            "document" => self.document(read!())?,
+            "session" => self.session(line.number, read!())?,
+            "position" => self.position(line.number, read!())?,
+            "link" => self.link(line.number, read!())?,
+            other => return Ok(Err(format!("lines of type {other:?} are not known"))),
+        }
+        Ok(Ok(()))
+    }
+
+    fn node(&mut self, place: u64, line: NodeLine) -> Result<(), ArchiveError> {
+        self.batch.done.messages += 1;
+        if self.known.contains(&line.tree_id) && self.actor.loom().snapshot()?.node(line.id)?.is_some() {
+            self.batch.done.skipped += 1;
+            return Ok(());
+        }
+        let (node, bookmark, excluded) = (line.id, line.bookmark.clone(), line.excluded);
+        if line.pruned {
+            self.pruned.push((place, node));
+        }
+        self.batch.push(place, Mutation::Append(Box::new(line.into())))?;
+        if let Some(label) = bookmark {
+            self.batch.push(place, Mutation::SetBookmark { node, label: Some(label) })?;
+        }
+        if excluded {
+            self.batch.push(place, Mutation::SetExcluded { node, excluded })?;
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, place: u64, line: TreeLine) -> Result<(), ArchiveError> {
+        self.batch.done.trees.push(line.id);
+        if self.actor.loom().snapshot()?.tree(line.id)?.is_some() {
+            self.known.insert(line.id);
+            return Ok(());
+        }
+        self.batch.push(
+            place,
+            Mutation::CreateTree(NewTree {
+                id: line.id,
+                title: line.title,
+                description: line.description,
+                mode: line.mode,
+                system_context: line.system_context,
+                created_at: line.created_at,
+            }),
+        )?;
+        if let Some(at) = line.archived_at {
+            let agent = self.actor.agent();
+            self.batch.commit_as(agent, at, vec![Mutation::SetArchived { tree: line.id, archived: true }])?;
+        }
+        Ok(())
+    }
+
+    /// An agent with the same id is the same agent; where only this file changed it from the default, its profile is
+    /// taken. One whose name is taken gets a number after it.
+    fn agent(&mut self, place: u64, line: AgentLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        let agents = self.actor.loom().snapshot()?.agents()?;
+        let mut profile = line.profile;
+        let own = self.actor.agent();
+        if let Some(here) = agents.iter().find(|a| a.id() == profile.id) {
+            if here.profile != profile && default_agents().contains(&here.profile) {
+                self.batch.commit_as(own, line.created_at, vec![Mutation::UpdateAgent(profile)])?;
+            } else if here.profile != profile {
+                self.batch.problem(place, format!("agent {:?} is kept as it is here", here.name()));
+            }
+            return Ok(());
+        }
+        let taken = |name: &str| agents.iter().any(|a| !a.removed && a.name() == name);
+        if !line.removed && taken(&profile.name) {
+            let name = (2..).map(|n| format!("{} ({n})", profile.name)).find(|name| !taken(name));
+            self.batch.problem(place, format!("the name {:?} is taken; it goes by a number", profile.name));
+            profile.name = name.unwrap_or_else(|| profile.id.to_string());
+        }
+        let id = profile.id;
+        let mut mutations = vec![Mutation::CreateAgent(profile)];
+        if line.removed {
+            mutations.push(Mutation::SetAgentRemoved { agent: id, removed: true });
+        }
+        self.batch.commit_as(own, line.created_at, mutations)
+    }
+
+    /// A document with the same id is the same; versions that are missing here are added.
+    fn document(&mut self, line: DocumentLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        let documents = self.actor.loom().snapshot()?.documents()?;
+        let here = documents.iter().find(|d| d.id == line.id).map_or(0, |d| d.version);
+        let taken = documents.iter().any(|d| d.id != line.id && !d.removed && d.name == line.name);
+        let name = if taken && !line.removed { format!("{} (imported)", line.name) } else { line.name };
+        for version in line.versions.into_iter().filter(|v| v.version > here) {
+            let (author, at) = (version.author, version.created_at);
+            let write = if version.version == 1 {
+                Mutation::CreateDocument { id: line.id, name: name.clone(), content: version.content }
+            } else {
+                Mutation::WriteDocument { document: line.id, base: version.version - 1, content: version.content }
+            };
+            self.batch.commit_as(author, at, vec![write])?;
+        }
+        if line.removed && here == 0 {
+            let remove = Mutation::SetDocumentRemoved { document: line.id, removed: true };
+            self.batch.commit_as(self.actor.agent(), self.actor.loom().now(), vec![remove])?;
+        }
+        Ok(())
+    }
+
+    fn session(&mut self, place: u64, line: SessionLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        if self.actor.loom().snapshot()?.session(line.id)?.is_some() {
+            return Ok(());
+        }
+        self.batch.push(
+            place,
+            Mutation::CreateSession(NewSession {
+                id: line.id,
+                workspace: line.workspace,
+                agent: line.agent_id,
+                tree: line.tree_id,
+                position: None,
+                started_at: line.started_at,
+                expires_at: line.expires_at,
+                metadata: BTreeMap::new(),
+            }),
+        )
+    }
+
+    fn position(&mut self, place: u64, line: PositionLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        self.batch.flush()?;
+        let here = self.actor.loom().snapshot()?.session(line.session_id)?;
+        let Some(here) = here else {
+            self.batch.problem(place, format!("no session {}", line.session_id));
+            return Ok(());
+        };
+        // A session that went on here is further than the file knows.
+        if here.position.is_some() && here.last_active_at >= line.last_active_at {
+            return Ok(());
+        }
+        let update = Mutation::UpdateSession { session: line.session_id, patch: line.patch };
+        self.batch.commit_as(self.actor.agent(), line.last_active_at, vec![update])
+    }
+
+    fn link(&mut self, place: u64, line: Link) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        self.batch.flush()?;
+        let snapshot = self.actor.loom().snapshot()?;
+        if snapshot.link(line.id)?.is_some() {
+            return Ok(());
+        }
+        if let LinkTarget::Node(target) = line.target
+            && snapshot.node(target)?.is_none()
+        {
+            self.batch.problem(place, "it points at a node of a tree that is not here");
+            return Ok(());
+        }
+        drop(snapshot);
+        self.batch.push(place, Mutation::Link(line))
+    }
+}

@@ -1,0 +1,220 @@
+//! Laws: any sequence of operations and undos leaves counts, paths and hashes as a recount says; an undo is the exact
+//! inverse of what it undoes, and a redo of that; what is derived can be lost and rebuilt.
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use loomtree::{
+    id::NodeId,
+    model::{EdgeKind, LinkTarget, Mode, Node, NodeState, Parent, TreeCounts},
+    ops::{Actor, Draft, SplitAt},
+    store::{ChildFilter, Snapshot, Store},
+};
+use proptest::prelude::*;
+use support::store::Scene;
+
+/// One random operation; the numbers pick nodes.
+#[derive(Debug, Clone)]
+enum Step {
+    Append(usize),
+    Annotate(usize),
+    Thought(usize),
+    Edit(usize),
+    Split(usize, usize),
+    Merge(usize, usize),
+    Copy(usize, usize),
+    Move(usize, usize),
+    Prune(usize),
+    Restore(usize),
+    Exclude(usize),
+    Include(usize),
+    Bookmark(usize, u8),
+    Unbookmark(usize),
+    Link(usize, usize),
+    Unlink(usize, usize),
+    Undo,
+    Redo,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let n = 0usize..40;
+    prop_oneof![
+        6 => n.clone().prop_map(Step::Append),
+        1 => n.clone().prop_map(Step::Annotate),
+        1 => n.clone().prop_map(Step::Thought),
+        3 => n.clone().prop_map(Step::Edit),
+        2 => (n.clone(), 0usize..8).prop_map(|(a, b)| Step::Split(a, b)),
+        1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Merge(a, b)),
+        1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Copy(a, b)),
+        1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Move(a, b)),
+        3 => n.clone().prop_map(Step::Prune),
+        3 => n.clone().prop_map(Step::Restore),
+        1 => n.clone().prop_map(Step::Exclude),
+        1 => n.clone().prop_map(Step::Include),
+        1 => (n.clone(), any::<u8>()).prop_map(|(a, b)| Step::Bookmark(a, b)),
+        1 => n.clone().prop_map(Step::Unbookmark),
+        1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Link(a, b)),
+        1 => (n.clone(), n).prop_map(|(a, b)| Step::Unlink(a, b)),
+        4 => Just(Step::Undo),
+        2 => Just(Step::Redo),
+    ]
+}
+
+/// Everything that can be seen of a tree: its counts, and its visible nodes with their counts and marks.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    counts: TreeCounts,
+    nodes: BTreeMap<NodeId, NodeState>,
+}
+
+struct Table {
+    actor: Actor,
+    tree: loomtree::id::TreeId,
+}
+
+impl Table {
+    fn set(mode: Mode) -> (Scene, Self) {
+        let scene = Scene::new(11);
+        let owner = scene.owner();
+        let (tree, root) = owner.create_tree(None, mode, None, Draft::text("the root of it all")).unwrap();
+        let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+        (scene, Self { actor: owner.in_session(session), tree: tree.id })
+    }
+
+    fn all(&self) -> Vec<Node> {
+        self.actor.loom().snapshot().unwrap().nodes_after(self.tree, 0, 0).unwrap()
+    }
+
+    fn pick(&self, n: usize) -> NodeId {
+        let all = self.all();
+        all[n % all.len()].id
+    }
+
+    fn seen(&self) -> Seen {
+        let counts = self.actor.loom().tree(self.tree).unwrap().counts;
+        let visible = self.all().into_iter().filter(|n| n.state.pruned_by.is_none());
+        Seen { counts, nodes: visible.map(|n| (n.id, n.state)).collect() }
+    }
+
+    /// Does a step; `false` if it was refused, as many random ones are.
+    fn take(&self, step: &Step) -> bool {
+        let a = &self.actor;
+        match step {
+            Step::Append(n) => a.append(Parent::Node(self.pick(*n)), Draft::text("some words here")).is_ok(),
+            Step::Annotate(n) => a.annotate(self.pick(*n), "a note").is_ok(),
+            Step::Thought(n) => {
+                let thought = Draft { kind: Some(EdgeKind::Thought), ..Draft::text("hm") };
+                a.append(Parent::Node(self.pick(*n)), thought).is_ok()
+            }
+            Step::Edit(n) => {
+                let text = format!("reworded {}", self.all().len());
+                a.edit(self.pick(*n), &text).is_ok()
+            }
+            Step::Split(n, at) => a.split(self.pick(*n), &SplitAt::Character(*at)).is_ok(),
+            Step::Merge(n, m) => a.merge(&[self.pick(*n), self.pick(*m)], "drawn together").is_ok(),
+            Step::Copy(n, m) if self.all().len() < 150 => a.copy_branch(self.pick(*n), self.pick(*m)).is_ok(),
+            Step::Move(n, m) if self.all().len() < 150 => a.move_branch(self.pick(*n), self.pick(*m)).is_ok(),
+            Step::Copy(..) | Step::Move(..) => false,
+            Step::Prune(n) => a.prune(self.pick(*n)).is_ok(),
+            Step::Restore(n) => a.restore(self.pick(*n)).is_ok(),
+            Step::Exclude(n) => a.exclude(self.pick(*n)).is_ok_and(|r| r.seq > 0),
+            Step::Include(n) => a.include(self.pick(*n)).is_ok_and(|r| r.seq > 0),
+            Step::Bookmark(n, label) => a.bookmark(self.pick(*n), &label.to_string()).is_ok_and(|r| r.seq > 0),
+            Step::Unbookmark(n) => a.unbookmark(self.pick(*n)).is_ok_and(|r| r.seq > 0),
+            Step::Link(n, m) => a.link(self.pick(*n), LinkTarget::Node(self.pick(*m)), None).is_ok(),
+            Step::Unlink(n, m) => a.unlink(self.pick(*n), &LinkTarget::Node(self.pick(*m))).is_ok(),
+            Step::Undo => a.undo(Some(self.tree)).is_ok(),
+            Step::Redo => a.redo(Some(self.tree)).is_ok(),
+        }
+    }
+}
+
+fn problems(store: &dyn Store) -> Vec<String> {
+    store.verify(&mut |_| {}).unwrap().problems
+}
+
+/// Each visible path hangs together: from the root down, every node is its follower's place.
+fn check_paths(snapshot: &dyn Snapshot, nodes: &[Node]) {
+    for node in nodes.iter().filter(|n| n.state.pruned_by.is_none()) {
+        let path = snapshot.path_back(node.id, &[], 0).unwrap();
+        assert_eq!(path.last().map(|n| n.id), Some(node.id));
+        let top = &path[0];
+        assert!(top.parent.is_none() || top.kind == EdgeKind::Version && top.depth == 1, "starts at {top:?}");
+        let mut ids: Vec<_> = path.iter().map(|n| n.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), path.len(), "a node twice on a path");
+        assert!(path.iter().all(|n| n.state.pruned_by.is_none()), "a hidden node on a visible path");
+        let tail = snapshot.path_back(node.id, &[], 2).unwrap();
+        assert_eq!(tail, path[path.len().saturating_sub(2)..]);
+    }
+}
+
+fn run(mode: Mode, steps: &[Step]) {
+    let (_scene, table) = Table::set(mode);
+    let loom = table.actor.loom().clone();
+    for step in steps {
+        let before = table.seen();
+        let did = table.take(step);
+        let after = table.seen();
+        if !did {
+            assert_eq!(before, after, "a refused {step:?} changed something");
+        } else if !matches!(step, Step::Undo | Step::Redo) {
+            table.actor.undo(Some(table.tree)).unwrap();
+            assert_eq!(table.seen(), before, "undo of {step:?}");
+            table.actor.redo(Some(table.tree)).unwrap();
+            assert_eq!(table.seen(), after, "redo of {step:?}");
+        }
+    }
+    assert_eq!(problems(loom.store().as_ref()), Vec::<String>::new());
+    let snapshot = loom.snapshot().unwrap();
+    let nodes = table.all();
+    check_paths(snapshot.as_ref(), &nodes);
+    for node in &nodes {
+        let filter = ChildFilter { kind: Some(EdgeKind::Continuation), ..ChildFilter::default() };
+        if node.version_of.is_none() && node.state.pruned_by.is_none() {
+            let children = snapshot.children(node.id, &filter).unwrap().len();
+            assert_eq!(children, node.state.continuations as usize);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn dialogues_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {
+        run(Mode::Dialogue, &steps);
+    }
+
+    #[test]
+    fn buffers_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {
+        run(Mode::Buffer, &steps);
+    }
+}
+
+#[test]
+fn what_is_derived_can_be_lost_and_rebuilt() {
+    let (scene, table) = Table::set(Mode::Dialogue);
+    for n in 0..30 {
+        table.take(&Step::Append(n * 7));
+        table.take(&Step::Annotate(n));
+        table.take(&Step::Link(n, n + 3));
+    }
+    table.take(&Step::Bookmark(4, 1));
+    table.take(&Step::Prune(5));
+    let whole = table.seen();
+    let raw = rusqlite::Connection::open(&scene.path).unwrap();
+    raw.execute_batch(
+        "UPDATE node_state SET continuations = 7, annotations = 0, links = 3, versions = 9, bookmarked = 0;
+         UPDATE tree_state SET nodes = 0, leaves = 0, branch_points = 99, max_depth = 0;",
+    )
+    .unwrap();
+    let store = table.actor.loom().store();
+    assert!(!problems(store.as_ref()).is_empty());
+    let rebuilt = store.rebuild().unwrap();
+    assert!(rebuilt.nodes > 0 && rebuilt.trees == 1);
+    assert_eq!(table.seen(), whole);
+    assert_eq!(problems(store.as_ref()), Vec::<String>::new());
+}
