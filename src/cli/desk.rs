@@ -1,7 +1,8 @@
 //! Where a command works: the open database, who acts, in which workspace, on which tree and node.
 //!
-//! The current session is the one this agent was last active in in this workspace. `--tree` looks at another tree;
-//! only what writes there starts a session in it, so that looking around leaves no trace.
+//! The current session is the one this agent was last active in in this workspace; an agent that was never here
+//! begins where the last one to work here stands. `--tree` looks at another tree; only what writes there starts a
+//! session in it, so that looking around leaves no trace.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -129,7 +130,10 @@ impl<'a> Desk<'a> {
             }
             None => match self.session(None)? {
                 Some(session) => (self.loom.tree(session.tree)?, Some(session)),
-                None => return Ok(None),
+                None => match self.neighbour()? {
+                    Some(session) => return self.beside(&session).map(Some),
+                    None => return Ok(None),
+                },
             },
         };
         let position = session.as_ref().and_then(|session| session.position).or(tree.root);
@@ -140,13 +144,26 @@ impl<'a> Desk<'a> {
         Ok(Some(Here { tree, session, position }))
     }
 
+    /// Anybody's newest session here: an agent that was never here begins where the work goes on.
+    fn neighbour(&self) -> Result<Option<Session>> {
+        let workspace = Some(self.workspace.clone());
+        let filter = SessionFilter { workspace, active: true, limit: 1, ..SessionFilter::default() };
+        Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+    }
+
+    fn beside(&self, session: &Session) -> Result<Here> {
+        let tree = self.loom.tree(session.tree)?;
+        let position = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
+        Ok(Here { tree, session: None, position: self.loom.node(position)? })
+    }
+
     /// The same for what writes: with a session, which is started if there is none.
     pub(crate) fn work(&self) -> Result<(Here, SessionId, Actor)> {
         let mut here = self.here()?;
         let session = match &here.session {
             Some(session) => session.id,
             None => {
-                let id = self.actor().start_session(&self.workspace, here.tree.id, here.tree.root)?;
+                let id = self.actor().start_session(&self.workspace, here.tree.id, Some(here.position.id))?;
                 here.session = Some(self.loom.session(id)?);
                 id
             }
@@ -159,8 +176,11 @@ impl<'a> Desk<'a> {
         match text {
             "." => return Ok(here.position.clone()),
             ".." => {
-                let parent = here.position.parent.ok_or_else(|| CliError::failed("nothing is before the root"))?;
-                return Ok(self.loom.node(parent)?);
+                let before = self.loom.snapshot()?.path_back(here.position.id, here.versions(), 2)?;
+                return match before.into_iter().next() {
+                    Some(node) if node.id != here.position.id => Ok(node),
+                    _ => Err(CliError::failed("nothing is before the root")),
+                };
             }
             "/" => {
                 let root = here.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;

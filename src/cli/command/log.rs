@@ -51,19 +51,22 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
                 desk.out.json(&Told { entry, agent: &name })?;
                 continue;
             }
-            let local = entry.local.as_ref().map(|local| paint(ID, local)).unwrap_or_default();
-            // One operation may be several changes; only where they differ from it they say something.
-            let change = if entry.change == entry.op.as_str() { String::new() } else { format!("({})", entry.change) };
-            let age = format!("{:>8}", entry.at.age(now));
-            let op = format!("{:<14}", entry.op.as_str());
-            let line = format!(
-                "{:>6}  {}  {:<14}  {op}  {local}  {}",
+            let mut line = format!(
+                "{:>6}  {}  {:<14}  {}",
                 entry.seq,
-                paint(DIM, age),
+                paint(DIM, format!("{:>8}", entry.at.age(now))),
                 cut(&name, 14),
-                paint(DIM, change.replace('_', " "))
+                entry.op
             );
-            writeln!(desk.out, "{}", line.trim_end())?;
+            if let Some(local) = &entry.local {
+                let gap = 14_usize.saturating_sub(entry.op.as_str().len()) + 2;
+                line.push_str(&format!("{:gap$}{}", "", paint(ID, local)));
+            }
+            // One operation may be several changes; only where they differ from it they say something.
+            if entry.change != entry.op.as_str() {
+                line.push_str(&paint(DIM, format!("  ({})", entry.change.replace('_', " "))));
+            }
+            writeln!(desk.out, "{line}")?;
         }
         let Some(last) = entries.last().filter(|last| last.seq > 1) else { return Ok(()) };
         before = last.seq;

@@ -3,8 +3,9 @@
 use std::str::FromStr as _;
 
 use loomtree::{
-    model::{EdgeKind, Op, Parent},
+    model::{AgentKind, AuthorType, EdgeKind, Op, Parent},
     ops::Draft,
+    store::Mutation,
 };
 
 use crate::cli::{
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// What it is to the node it goes under
     #[arg(long, default_value = "continuation", value_parser = ["continuation", "annotation", "context", "instruction"])]
     kind: String,
+    /// Whose words they are, if not yours
+    #[arg(long, value_name = "AGENT")]
+    by: Option<String>,
 }
 
 /// Adds the node.
@@ -37,7 +41,16 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     };
     let text = input::text(args.text, "")?;
     let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
-    let receipt = actor.append(parent, Draft { kind: Some(kind), ..Draft::text(text) })?;
+    let mut node = actor.draft(parent, Draft { kind: Some(kind), ..Draft::text(text) });
+    if let Some(name) = &args.by {
+        let by = desk.loom.agent(name)?;
+        node.author = by.id();
+        node.author_type = match by.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        };
+    }
+    let receipt = actor.commit(Op::Append, vec![Mutation::Append(Box::new(node))])?;
     let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
     desk.done(Op::Append, &receipt, || match kind {
         EdgeKind::Continuation => format!("{local}  you are here"),

@@ -31,7 +31,7 @@ pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
     if let Some(label) = &state.bookmark {
         marks.push((format!("★ {}", cut(label, LABEL)).trim_end().to_owned(), MARK));
     }
-    if node.kind != EdgeKind::Continuation && node.kind != EdgeKind::Version {
+    if node.kind != EdgeKind::Continuation && state.versions == 0 {
         marks.push((node.kind.to_string(), MARK));
     }
     if state.annotations > 0 {

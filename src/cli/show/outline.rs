@@ -88,13 +88,23 @@ impl Outline {
             None => near(&path, levels).cloned().or_else(|| Some(position.clone())),
         };
         let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
+        // Counts and children are those of the original wording; which one is read is chosen again on the way.
+        let mut versions = versions.to_vec();
+        let original = start.version_of.filter(|_| start.kind == EdgeKind::Version);
+        let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
+            Some(original) => {
+                versions.insert(0, start.id);
+                original
+            }
+            None => start,
+        };
         let above = start.depth;
         let path = path.into_iter().map(|node| (node.id, node)).collect();
         let lines = if look.lines == 0 { usize::MAX } else { look.lines };
         let mut walk = Walk {
             snapshot,
             look,
-            versions,
+            versions: &versions,
             path,
             position: position.id,
             levels,
@@ -212,11 +222,12 @@ impl Walk<'_> {
         }
         let mut wordings = self.snapshot.versions(node.id)?;
         self.reads += wordings.len();
-        let chosen = wordings.iter().position(|n| self.versions.contains(&n.id)).unwrap_or(wordings.len().max(1) - 1);
-        if chosen >= wordings.len() {
-            return Ok(vec![node]);
-        }
-        let mut read = vec![wordings.swap_remove(chosen)];
+        let wanted = self.versions.iter().find_map(|id| wordings.iter().position(|n| n.id == *id));
+        let Some(chosen) = wanted.or(wordings.len().checked_sub(1)) else { return Ok(vec![node]) };
+        let mut chosen = wordings.swap_remove(chosen);
+        chosen.state.versions = node.state.versions;
+        chosen.state.continuations = node.state.continuations;
+        let mut read = vec![chosen];
         // A version hangs where its original does; the second half of a split hangs on the first.
         while let Some(parent) =
             read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
@@ -225,16 +236,13 @@ impl Walk<'_> {
         {
             read.insert(0, half);
         }
-        for node in &mut read {
-            node.state.versions = node.state.versions.max(u32::try_from(wordings.len()).unwrap_or(u32::MAX));
-        }
         Ok(read)
     }
 
     fn next(&mut self, node: &Node) -> Result<Next> {
         let none = Next { nodes: Vec::new(), more: Some(0) };
         let total = node.state.continuations as usize;
-        if total == 0 && !self.look.pruned && node.state.versions == 0 {
+        if total == 0 && !self.look.pruned {
             return Ok(none);
         }
         let too_deep = self.look.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
@@ -269,29 +277,39 @@ impl Walk<'_> {
         let begin = self.lines.len();
         let length = run.len();
         let fold = !self.look.full && length > RUN;
-        let mut folded = 0;
+        let mut folded: Vec<Node> = Vec::new();
         let mut first = Some(first);
         for (index, node) in run.into_iter().enumerate() {
             if fold && index >= ENDS && index + ENDS < length && self.foldable(&node) {
-                folded += 1;
+                folded.push(node);
                 continue;
             }
-            if folded > 0 {
-                let what = What::Folded(std::mem::take(&mut folded));
+            // A line that says that one line is left out saves nothing.
+            let mut drawn = Vec::with_capacity(2);
+            if folded.len() > 1 {
+                let what = What::Folded(folded.len());
                 self.lines.push(Line { guides: guides.to_owned(), what });
+                folded.clear();
+            } else {
+                drawn.append(&mut folded);
             }
-            if self.lines.len() - begin >= room.max(1) {
-                return Ok(true);
+            drawn.push(node);
+            for node in drawn {
+                if self.lines.len() - begin >= room.max(1) {
+                    return Ok(true);
+                }
+                self.draw_node(node, first.take().unwrap_or_else(|| guides.to_owned()), guides)?;
             }
-            let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
-            let own = first.take().unwrap_or_else(|| guides.to_owned());
-            self.lines.push(Line { guides: own, what: What::Node(Box::new(node), false) });
-            let beside = notes
-                .into_iter()
-                .map(|note| Line { guides: format!("{guides}┊ "), what: What::Node(Box::new(note), false) });
-            self.lines.extend(beside);
         }
         Ok(false)
+    }
+
+    fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
+        let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
+        self.lines.push(Line { guides: own, what: What::Node(Box::new(node), false) });
+        let beside = |note| Line { guides: format!("{guides}┊ "), what: What::Node(Box::new(note), false) };
+        self.lines.extend(notes.into_iter().map(beside));
+        Ok(())
     }
 
     fn foldable(&self, node: &Node) -> bool {

@@ -1,0 +1,139 @@
+//! Runs the real program in a folder of its own.
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// A folder with a database, a configuration and a workspace.
+pub struct Home {
+    folder: tempfile::TempDir,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ran {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Home {
+    /// An empty home.
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The program, with nothing of this machine's settings.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_loom"));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        command.env_clear().env("PATH", path).env("HOME", self.folder.path()).current_dir(self.folder.path());
+        command.arg("--db").arg(self.file("loom.db")).args(args).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        Ran::of(&mut self.command(args))
+    }
+
+    /// Runs it with a text on standard input.
+    pub fn pipe(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A program that fails early closes its input.
+        let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+        Ran::from(child.wait_with_output().unwrap())
+    }
+
+    /// Runs it; it has to succeed. Returns what it printed.
+    #[track_caller]
+    pub fn ok(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.out, ran.err);
+        ran.out
+    }
+
+    /// Runs it; it has to fail with this code. Returns what it said.
+    #[track_caller]
+    pub fn fails(&self, code: i32, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
+        ran.err
+    }
+
+    /// Runs it with `--json`; every line has to be JSON.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> Vec<serde_json::Value> {
+        let out = self.ok(&[args, &["--json"]].concat());
+        out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+    }
+
+    /// Adds a node, perhaps by another agent; returns its short id.
+    #[track_caller]
+    pub fn say(&self, by: &str, at: Option<&str>, text: &str) -> String {
+        let mut args = vec!["say", "--by", by, text];
+        args.extend(at.iter().flat_map(|at| ["--at", at]));
+        self.json(&args)[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a tree; returns its root's short id.
+    #[track_caller]
+    pub fn start(&self, text: &str) -> String {
+        self.json(&["new", text])[0]["root"]["local_id"].as_str().unwrap().to_owned()
+    }
+
+    /// The folder's path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Ran {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().unwrap())
+    }
+}
+
+impl From<std::process::Output> for Ran {
+    fn from(output: std::process::Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+/// `text` with ids and ages replaced by words that are the same in every run.
+pub fn stable(text: &str, ids: &[(&str, &str)]) -> String {
+    let mut stable = text.to_owned();
+    for (id, name) in ids {
+        stable = stable.replace(id, name);
+    }
+    let mut out = String::new();
+    for line in stable.lines() {
+        // Ages are at most some seconds: `just now` or `12s ago`.
+        let mut words: Vec<&str> = line.split(' ').collect();
+        for i in (1..words.len()).rev() {
+            if words[i] == "ago" && words[i - 1].ends_with('s') {
+                words.splice(i - 1..=i, ["just", "now"]);
+            }
+        }
+        out.push_str(words.join(" ").trim_end());
+        out.push('\n');
+    }
+    out
+}
