@@ -21,7 +21,7 @@ pub enum StoreError {
     #[error("{0}")]
     Refused(String),
     /// Other processes kept the file locked for longer than the wait that was set.
-    #[error("the database is locked by another process; waited {} s", waited.as_secs())]
+    #[error("the database is locked by another process; waited {} s", waited.as_secs_f64())]
     Busy {
         /// How long this call waited.
         waited: Duration,

@@ -35,7 +35,13 @@ fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Refuses a file that this build must not touch; returns its version.
+/// Refuses a file that this build must not touch; returns its version. Reads one moment: another process may be
+/// making the file, and half of what it writes (the mark without the version) would look like somebody else's.
+fn inspect_now(conn: &Connection, path: &Path) -> Result<u32> {
+    inspect(&*conn.unchecked_transaction()?, path)
+}
+
+/// [`inspect_now`] within a transaction.
 fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = version(conn)?;
@@ -64,7 +70,7 @@ fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
 
 /// For a file that is only read: it must be of exactly this version.
 pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
-    let found = inspect(conn, path)?;
+    let found = inspect_now(conn, path)?;
     if found < VERSION {
         return Err(StoreError::Refused(format!(
             "{} is of schema {found}, this build reads {VERSION}: open it once for writing to migrate it",
@@ -76,7 +82,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
 
 /// Brings a file to this build's version. Two processes may do so at once: one migrates, the other finds it done.
 pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions) -> Result<()> {
-    let found = inspect(conn, path)?;
+    let found = inspect_now(conn, path)?;
     if found == VERSION {
         return Ok(());
     }

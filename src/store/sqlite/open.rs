@@ -34,12 +34,12 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
     conn.busy_timeout(options.wait)?;
     if options.read_only {
-        migrate::check(&conn, &path).map_err(|e| name_file(e, &path))?;
+        migrate::check(&conn, &path).map_err(|e| name_file(e, &path, options))?;
         let pool = Pool::new(&path, options.wait, Some(conn));
         return Ok(SqliteStore { writer: Writer::refusing(path), pool });
     }
-    prepare_writer(&conn, options).map_err(|e| at_open(e, &path))?;
-    migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path))?;
+    prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
+    migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
     let writer = Writer::start(conn, path.clone(), Arc::clone(&options.ids), options.wait)?;
     Ok(SqliteStore { writer, pool: Pool::new(&path, options.wait, None) })
 }
@@ -53,15 +53,14 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     conn.pragma_update(None, "cache_size", -16_384)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    conn.pragma_update(None, "secure_delete", "ON")?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;
     }
     Ok(())
 }
 
-/// Puts the path into errors that were made where it is not known.
-fn name_file(error: StoreError, path: &Path) -> StoreError {
+/// Puts the path and the wait into errors that were made where they are not known.
+fn name_file(error: StoreError, path: &Path, options: &OpenOptions) -> StoreError {
     match error {
         StoreError::Backend(source) => match source.downcast::<rusqlite::Error>() {
             Ok(error) => at_open(*error, path),
@@ -70,6 +69,7 @@ fn name_file(error: StoreError, path: &Path) -> StoreError {
         StoreError::Damaged { detail } if detail.contains("not a database") => {
             StoreError::NotADatabase { path: PathBuf::from(path) }
         }
+        StoreError::Busy { .. } => StoreError::Busy { waited: options.wait },
         other => other,
     }
 }

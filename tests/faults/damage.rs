@@ -1,0 +1,199 @@
+//! Flipped bytes: `verify` names what is hit, and nothing else that is done with such a file panics or hangs.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use loomtree::{
+    model::{LinkTarget, Mode, Node, Parent},
+    ops::Draft,
+    store::{JournalFilter, SessionFilter, Snapshot, Store, StoreError},
+};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use crate::{all_nodes, assert_sentence, chain, support::store::Scene, verified};
+
+#[test]
+fn verify_names_the_node_whose_content_was_changed() {
+    for (seed, words) in [(101, 3), (102, 4_000)] {
+        let scene = Scene::new(seed);
+        let owner = scene.owner();
+        let nodes = chain(&owner, 20);
+        let text = format!("{} needle {}", "hay ".repeat(words), "hay ".repeat(words));
+        let id = owner.append(Parent::Node(nodes[9].id), Draft::text(text)).unwrap().nodes[0].id;
+        let local = owner.loom().node(id).unwrap().local;
+        drop(owner);
+
+        let mut bytes = fs::read(&scene.path).unwrap();
+        let at = bytes.windows(6).position(|w| w == b"needle").expect("it is in the file");
+        bytes[at] ^= 1;
+        fs::write(&scene.path, &bytes).unwrap();
+        let problems = verified(&scene.store()).problems;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        let named = format!("node [{local}] is damaged");
+        assert!(problems[0].starts_with(&named), "{problems:?}");
+        // Not UTF-8 any more: SQLite hands out what is there, and the node cannot be read.
+        bytes[at] = 0xff;
+        fs::write(&scene.path, &bytes).unwrap();
+        let store = scene.store();
+        let problems = verified(&store).problems;
+        assert!(problems.iter().any(|p| p.starts_with(&format!("node [{local}]"))), "{problems:?}");
+        let read = store.snapshot().unwrap().node(id);
+        assert!(matches!(read, Err(StoreError::Undecodable(_))), "never a default: {read:?}");
+        assert_sentence(&read.unwrap_err());
+    }
+}
+
+#[test]
+fn what_is_derived_is_found_wrong_and_rebuilt() {
+    let scene = Scene::new(103);
+    let owner = scene.owner();
+    let nodes = chain(&owner, 9);
+    let raw = rusqlite::Connection::open(&scene.path).unwrap();
+    raw.execute_batch("UPDATE node_state SET continuations = 9 WHERE node = 3; UPDATE tree_state SET leaves = 77")
+        .unwrap();
+    let problems = verified(owner.loom().store().as_ref()).problems;
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains(nodes[2].local.as_str()), "{problems:?}");
+    let rebuilt = owner.loom().store().rebuild().unwrap();
+    assert_eq!((rebuilt.nodes, rebuilt.trees), (1, 1));
+    crate::assert_clean(owner.loom().store().as_ref());
+}
+
+/// A closed database with a row in every table.
+fn stocked() -> (Vec<u8>, Dump) {
+    let scene = Scene::new(104);
+    let owner = scene.owner();
+    let nodes = chain(&owner, 40);
+    let session = owner.start_session("/work", nodes[0].tree, Some(nodes[9].id)).unwrap();
+    let speaker = owner.clone().in_session(session);
+    let root = speaker.loom().tree(nodes[0].tree).unwrap().id;
+    speaker.append(Parent::Position(session), Draft::text("in a session")).unwrap();
+    let document = owner.create_document("notes", "# Notes\n\nsome\n").unwrap();
+    owner.link(nodes[4].id, LinkTarget::Document { id: document, section: None }, None).unwrap();
+    owner.link(nodes[4].id, LinkTarget::Node(nodes[7].id), Some("see".to_owned())).unwrap();
+    owner.bookmark(nodes[5].id, "five").unwrap();
+    owner.edit(nodes[6].id, "six again").unwrap();
+    owner.prune(nodes[30].id).unwrap();
+    owner.undo(Some(root)).unwrap();
+    owner.create_tree(None, Mode::Buffer, None, Draft::text("another")).unwrap();
+    drop((owner, speaker));
+    let store = scene.store();
+    let dump = Dump::of(store.snapshot().unwrap().as_ref()).unwrap();
+    drop(store);
+    (fs::read(&scene.path).unwrap(), dump)
+}
+
+/// What a file says, as far as hashes vouch for it, and all that it says.
+#[derive(Debug, PartialEq)]
+struct Dump {
+    vouched: Vec<String>,
+    all: Vec<String>,
+}
+
+impl Dump {
+    fn of(snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
+        let nodes = all_nodes(snapshot)?;
+        let vouched = |n: &Node| format!("{:?} {:?} {:?} {} {}", n.parent, n.author, n.kind, n.hash, n.content);
+        let mut all: Vec<String> = nodes.iter().map(|n| format!("{n:?}")).collect();
+        for node in &nodes {
+            all.push(format!("{:?}", snapshot.links(node.id)?));
+            let path = snapshot.path_back(node.id, &[], 0)?;
+            all.push(format!("{:?}", path.iter().map(|n| n.id).collect::<Vec<_>>()));
+            all.push(format!("{}", snapshot.children(node.id, &loomtree::store::ChildFilter::default())?.len()));
+        }
+        all.push(format!("{:?}", snapshot.agents()?));
+        all.push(format!("{:?}", snapshot.sessions(&SessionFilter::default())?));
+        all.push(format!("{:?}", snapshot.trees(loomtree::store::TreeFilter::default())?));
+        all.push(format!("{:?}", snapshot.journal(JournalFilter::default())?));
+        for document in snapshot.documents()? {
+            all.push(format!("{:?} {:?}", document, snapshot.document_version(document.id, 0)?));
+        }
+        Ok(Self { vouched: nodes.iter().map(vouched).collect(), all })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    /// Opening it fails.
+    Refused,
+    /// `verify` says what is wrong.
+    Found,
+    /// Reading it fails.
+    Unreadable,
+    /// Everything is as it was: the byte was in free space.
+    Unharmed,
+    /// A field that no hash covers is another one.
+    Unnoticed,
+}
+
+/// Does with a damaged file what one does with files. Panics where it says something untrue.
+fn live_with(path: &Path, original: &Dump) -> Outcome {
+    let scene = Scene::at(path, 105);
+    let store = match scene.options().open(&scene.path) {
+        Ok(store) => store,
+        Err(error) => {
+            assert_sentence(&error);
+            return Outcome::Refused;
+        }
+    };
+    let report = verified(&store);
+    let dump = store.snapshot().and_then(|s| Dump::of(s.as_ref()));
+    // Writing to it may work or fail; the writer must outlive it.
+    let loom = scene.over(store);
+    if let Some(owner) = loom.agent("owner").ok().map(|owner| loom.actor(&owner)) {
+        for attempt in 0..2 {
+            match owner.create_tree(None, Mode::Dialogue, None, Draft::text(format!("attempt {attempt}"))) {
+                Err(loomtree::ops::OpsError::Store(StoreError::Closed)) => panic!("the writer died"),
+                Err(error) => drop(error.to_string()),
+                Ok(_) => {}
+            }
+        }
+    }
+    if !report.problems.is_empty() {
+        assert!(report.problems.iter().all(|p| !p.contains('\n')), "{:?}", report.problems);
+        return Outcome::Found;
+    }
+    match dump {
+        Err(error) => {
+            assert_sentence(&error);
+            Outcome::Unreadable
+        }
+        Ok(dump) if dump == *original => Outcome::Unharmed,
+        Ok(dump) => {
+            assert_eq!(dump.vouched, original.vouched, "verify is silent about what a hash vouches for");
+            Outcome::Unnoticed
+        }
+    }
+}
+
+#[test]
+fn a_flipped_byte_anywhere_never_panics_hangs_or_passes_for_the_truth() {
+    let (bytes, dump) = stocked();
+    let dump = Arc::new(dump);
+    let mut rng = StdRng::seed_from_u64(106);
+    let mut outcomes = std::collections::BTreeMap::new();
+    let folder = tempfile::tempdir().unwrap();
+    for case in 0..300 {
+        // The first page holds the header and the schema; every tenth byte is taken there.
+        let at = if case % 10 == 0 { rng.random_range(0..4_096) } else { rng.random_range(0..bytes.len()) };
+        let mask = if case % 2 == 0 { 1_u8 << rng.random_range(0..8) } else { rng.random_range(1..=255) };
+        let mut flipped = bytes.clone();
+        flipped[at] ^= mask;
+        let path = folder.path().join(format!("{case}.db"));
+        fs::write(&path, &flipped).unwrap();
+        let (done, outcome) = mpsc::channel();
+        let (theirs, original) = (path.clone(), Arc::clone(&dump));
+        let case = std::thread::spawn(move || done.send(live_with(&theirs, &original)));
+        match outcome.recv_timeout(Duration::from_secs(60)) {
+            Ok(outcome) => *outcomes.entry(outcome).or_insert(0) += 1,
+            Err(mpsc::RecvTimeoutError::Timeout) => panic!("byte {at} ^ {mask:#x} makes it hang"),
+            Err(mpsc::RecvTimeoutError::Disconnected) => panic!("byte {at} ^ {mask:#x}: {:?}", case.join()),
+        }
+        fs::remove_file(path).unwrap();
+    }
+    println!("300 flipped bytes of {}: {outcomes:?}", bytes.len());
+}

@@ -1,0 +1,89 @@
+//! What goes wrong around a store: torn logs, full disks, files that cannot be written, are damaged or are something
+//! else, clocks that jump, writers that go round the front door. Each gives recovery or one clear sentence.
+
+// Clippy knows only functions marked #[test] as tests; what they call is test too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
+#[path = "../support/child.rs"]
+mod child;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod clock;
+mod damage;
+mod full;
+mod purge;
+mod readonly;
+mod refused;
+mod schema;
+mod torn;
+
+use loomtree::{
+    model::{Mode, Node, Parent},
+    ops::{Actor, Draft, OpsError},
+    store::{Report, Snapshot, Store, StoreError},
+};
+
+/// The job of a process that a test started; nothing in a process that tests.
+#[test]
+fn child() {
+    let Some(job) = child::job() else { return };
+    let words: Vec<&str> = job.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
+        ["fill and check", path, seed] => full::fill_and_check(path, seed.parse().unwrap()),
+        ["unprivileged", path] => readonly::unprivileged(path),
+        other => panic!("no such job: {other:?}"),
+    }
+}
+
+/// A root and `count` messages, one below the other, of lengths that differ.
+fn chain(owner: &Actor, count: usize) -> Vec<Node> {
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let mut nodes = vec![root];
+    for number in 0..count {
+        let parent = Parent::Node(nodes[number].id);
+        let receipt = owner.append(parent, Draft::text(message(number))).unwrap();
+        nodes.push(owner.loom().node(receipt.nodes[0].id).unwrap());
+    }
+    nodes
+}
+
+/// The text of a message: mostly short, sometimes longer than a page.
+fn message(number: usize) -> String {
+    let words = if number.is_multiple_of(9) { 900 } else { 8 };
+    format!("message {number}:{}", format!(" word{number}").repeat(words))
+}
+
+fn verified(store: &dyn Store) -> Report {
+    store.verify(&mut |_| ()).expect("the file can be read")
+}
+
+fn assert_clean(store: &dyn Store) {
+    let report = verified(store);
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
+}
+
+/// Every node of every tree.
+fn all_nodes(snapshot: &dyn Snapshot) -> Result<Vec<Node>, StoreError> {
+    let mut nodes = Vec::new();
+    for tree in snapshot.trees(loomtree::store::TreeFilter { archived: true, limit: 0 })? {
+        nodes.extend(snapshot.nodes_after(tree.id, 0, 0)?);
+    }
+    Ok(nodes)
+}
+
+/// The store's own error in an operation's.
+fn store_error(error: OpsError) -> StoreError {
+    match error {
+        OpsError::Store(error) => error,
+        other => panic!("not the store's: {other}"),
+    }
+}
+
+/// An error is said in one line, and not in Rust.
+fn assert_sentence(error: &StoreError) {
+    let said = error.to_string();
+    assert!(!said.is_empty() && !said.contains('\n') && said.len() < 400, "{said:?}");
+    assert!(!said.contains("SqliteFailure") && !said.contains("Error {"), "{said:?}");
+}

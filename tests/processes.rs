@@ -1,0 +1,305 @@
+//! Several processes, and many threads, at one file: everything acked is where its writer put it, nobody is told of a
+//! lock within the wait, and one who fails fails alone.
+
+// Clippy knows only functions marked #[test] as tests; what they call is test too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
+#[path = "support/child.rs"]
+mod child;
+mod support;
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Barrier,
+    time::{Duration, Instant},
+};
+
+use loomtree::{
+    id::{NodeId, SessionId, TreeId},
+    model::{Mode, Node, Op, Parent},
+    ops::{Actor, Draft, OpsError},
+    store::{Mutation, StoreError},
+};
+use support::store::Scene;
+
+const PROCESSES: usize = 8;
+const MESSAGES: usize = 60;
+
+/// The job of a process that a test started; nothing in a process that tests.
+#[test]
+fn child() {
+    let Some(job) = child::job() else { return };
+    let words: Vec<&str> = job.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["chain", path, number, session] => write_chain(path, number.parse().unwrap(), session.parse().unwrap()),
+        ["branch", path, number, root] => write_branch(path, number.parse().unwrap(), root.parse().unwrap()),
+        ["open", path, number] => {
+            let scene = Scene::at(path.as_ref(), number.parse().unwrap());
+            let agents = scene.owner().loom().snapshot().unwrap().agents().unwrap();
+            child::say(&format!("opened with {} agents", agents.len()));
+        }
+        other => panic!("no such job: {other:?}"),
+    }
+}
+
+fn worker(path: &str, number: usize) -> Actor {
+    Scene::at(path.as_ref(), 1_000 + number as u64).owner()
+}
+
+/// Everybody writes where the session stands.
+fn write_chain(path: &str, number: usize, session: SessionId) {
+    let actor = worker(path, number).in_session(session);
+    for message in 0..MESSAGES {
+        let text = format!("process {number}, message {message}");
+        let receipt = actor.append(Parent::Position(session), Draft::text(text)).unwrap();
+        child::say(&format!("{} {}", receipt.nodes[0].id, receipt.nodes[0].turn.unwrap()));
+    }
+}
+
+/// Everybody makes a chain of their own below the same node.
+fn write_branch(path: &str, number: usize, root: NodeId) {
+    let actor = worker(path, number);
+    let mut parent = root;
+    for message in 0..MESSAGES {
+        let text = format!("process {number}, message {message}");
+        let receipt = actor.append(Parent::Node(parent), Draft::text(text)).unwrap();
+        child::say(&format!("{} {parent}", receipt.nodes[0].id));
+        parent = receipt.nodes[0].id;
+    }
+}
+
+/// Runs a job in eight processes at once; gives the lines of each.
+fn at_once(job: impl Fn(String) -> Vec<String>) -> Vec<Vec<String>> {
+    let children: Vec<_> = (0..PROCESSES)
+        .map(|number| {
+            let job = job(number.to_string());
+            let words: Vec<&str> = job.iter().map(String::as_str).collect();
+            child::start(child::command(&[], &words))
+        })
+        .collect();
+    let mut said = Vec::new();
+    for (child, lines) in children {
+        said.push(lines.iter().collect::<Vec<_>>());
+        let end = child.wait_with_output().unwrap();
+        assert!(end.status.success(), "{}\n{:?}", String::from_utf8_lossy(&end.stderr), said.last());
+    }
+    said
+}
+
+fn conversation(actor: &Actor) -> (TreeId, Node) {
+    let (tree, root) = actor.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    (tree.id, root)
+}
+
+fn assert_clean(actor: &Actor) {
+    let report = actor.loom().store().verify(&mut |_| ()).unwrap();
+    assert!(report.problems.is_empty(), "{:#?}", report.problems);
+}
+
+#[test]
+fn eight_processes_in_one_session_make_one_chain_of_everything_acked() {
+    let scene = Scene::new(1);
+    let owner = scene.owner();
+    let (tree, root) = conversation(&owner);
+    let session = owner.start_session("/work", tree, Some(root.id)).unwrap();
+
+    let path = scene.path.to_str().unwrap().to_owned();
+    let acked = at_once(|number| vec!["chain".to_owned(), path.clone(), number, session.to_string()]);
+
+    let position = owner.loom().session(session).unwrap().position.unwrap();
+    let snapshot = owner.loom().snapshot().unwrap();
+    let chain = snapshot.path_back(position, &[], 0).unwrap();
+    assert_eq!(chain.len(), 1 + PROCESSES * MESSAGES, "one chain with the root");
+    let turns: Vec<u64> = chain.iter().skip(1).map(|n| n.turn.unwrap()).collect();
+    assert_eq!(turns, (1..=turns.len() as u64).collect::<Vec<_>>(), "turns follow the chain");
+    let places: BTreeMap<String, usize> = chain.iter().enumerate().map(|(at, n)| (n.id.to_string(), at)).collect();
+    for (number, lines) in acked.iter().enumerate() {
+        assert_eq!(lines.len(), MESSAGES, "process {number} acked everything");
+        let mut last = 0;
+        for (message, line) in lines.iter().enumerate() {
+            let (id, turn) = line.split_once(' ').unwrap();
+            let at = *places.get(id).unwrap_or_else(|| panic!("acked {id} is not in the chain"));
+            assert!(at > last, "process {number}'s messages are in its order");
+            assert_eq!(chain[at].content, format!("process {number}, message {message}"));
+            assert_eq!(chain[at].turn.unwrap().to_string(), turn);
+            last = at;
+        }
+    }
+    drop(snapshot);
+    assert_clean(&owner);
+}
+
+#[test]
+fn eight_processes_on_one_branch_find_every_message_where_they_put_it() {
+    let scene = Scene::new(2);
+    let owner = scene.owner();
+    let (tree, root) = conversation(&owner);
+
+    let path = scene.path.to_str().unwrap().to_owned();
+    let acked = at_once(|number| vec!["branch".to_owned(), path.clone(), number, root.id.to_string()]);
+
+    let snapshot = owner.loom().snapshot().unwrap();
+    for (number, lines) in acked.iter().enumerate() {
+        assert_eq!(lines.len(), MESSAGES, "process {number} acked everything");
+        for (message, line) in lines.iter().enumerate() {
+            let (id, parent) = line.split_once(' ').unwrap();
+            let node = snapshot.node(id.parse().unwrap()).unwrap().expect("acked, so it is there");
+            assert_eq!(node.parent.unwrap().to_string(), parent);
+            assert_eq!(node.content, format!("process {number}, message {message}"));
+            assert_eq!(node.depth as usize, message + 1);
+        }
+    }
+    let counts = snapshot.tree(tree).unwrap().unwrap().counts;
+    assert_eq!(counts.nodes, 1 + (PROCESSES * MESSAGES) as u64);
+    assert_eq!((counts.leaves, counts.max_depth as usize), (PROCESSES as u64, MESSAGES));
+    drop(snapshot);
+    assert_clean(&owner);
+}
+
+#[test]
+fn eight_processes_make_one_file_at_once() {
+    for round in 0..12 {
+        let scene = Scene::new(round);
+        let path = scene.path.to_str().unwrap().to_owned();
+        for lines in at_once(|number| vec!["open".to_owned(), path.clone(), number]) {
+            assert_eq!(lines, ["opened with 3 agents"], "round {round}");
+        }
+        assert_clean(&scene.owner());
+    }
+}
+
+#[test]
+fn sixteen_threads_make_one_file_at_once() {
+    // Threads start closer together than processes do, so that they meet inside the migration.
+    for round in 0..40 {
+        let scene = Scene::new(round);
+        let start = Barrier::new(16);
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let (path, start) = (&scene.path, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let agents = Scene::at(path, number).owner().loom().snapshot().unwrap().agents().unwrap();
+                    assert_eq!(agents.len(), 3, "round {round}");
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
+    let scene = Scene::new(3);
+    let (tree, root) = conversation(&scene.owner());
+    let wait = Duration::from_millis(300);
+    let store = scene.options().wait(wait).open(&scene.path).unwrap();
+    let loom = scene.over(store);
+    let owner = loom.actor(&loom.agent("owner").unwrap());
+    let before = loom.snapshot().unwrap().last_seq().unwrap();
+
+    let holder = rusqlite::Connection::open(&scene.path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let start = Instant::now();
+    let error = owner.append(Parent::Node(root.id), Draft::text("too early")).unwrap_err();
+    assert!(start.elapsed() >= wait, "it waited");
+    assert!(matches!(&error, OpsError::Store(StoreError::Busy { waited }) if *waited == wait), "{error:?}");
+    assert_eq!(error.to_string(), "the database is locked by another process; waited 0.3 s");
+    assert_eq!(loom.snapshot().unwrap().last_seq().unwrap(), before, "readers go on, and nothing was changed");
+
+    // Opening needs no lock once the file is of this version.
+    drop(scene.options().wait(wait).open(&scene.path).unwrap());
+    holder.execute_batch("ROLLBACK").unwrap();
+    let receipt = owner.append(Parent::Node(root.id), Draft::text("now")).unwrap();
+    assert_eq!(receipt.seq, before + 1);
+    assert_eq!(loom.tree(tree).unwrap().counts.nodes, 2);
+    assert_clean(&owner);
+}
+
+#[test]
+fn a_lock_released_within_the_wait_is_never_told() {
+    let scene = Scene::new(4);
+    let owner = scene.owner();
+    let (_, root) = conversation(&owner);
+    let holder = rusqlite::Connection::open(&scene.path).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| owner.append(Parent::Node(root.id), Draft::text("patient")));
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(!waiting.is_finished());
+        holder.execute_batch("COMMIT").unwrap();
+        waiting.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_file_that_stays_locked_while_it_is_made_is_told() {
+    let scene = Scene::new(5);
+    let holder = rusqlite::Connection::open(&scene.path).unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let wait = Duration::from_millis(300);
+    let error = scene.options().wait(wait).open(&scene.path).unwrap_err();
+    assert_eq!(error.to_string(), "the database is locked by another process; waited 0.3 s");
+    drop(holder);
+    assert_clean(&scene.owner());
+}
+
+/// An append that cannot be: its parent is nowhere.
+fn invalid(owner: &Actor) -> Vec<Mutation> {
+    let nowhere = Parent::Node(owner.loom().node_id());
+    vec![Mutation::Append(Box::new(owner.draft(nowhere, Draft::text("never there"))))]
+}
+
+#[test]
+fn a_failing_change_does_not_fail_its_neighbours() {
+    let scene = Scene::new(6);
+    let owner = scene.owner();
+    let (tree, root) = conversation(&owner);
+    let start = Barrier::new(64);
+    let results: Vec<(usize, NodeId, Result<_, _>)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..64)
+            .map(|number| {
+                let (owner, start) = (&owner, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let mut done = Vec::new();
+                    for message in 0..10 {
+                        let good = owner.draft(Parent::Node(root.id), Draft::text(format!("{number}/{message}")));
+                        let id = good.id;
+                        let mut mutations = vec![Mutation::Append(Box::new(good))];
+                        if number % 7 == 0 {
+                            // The good part of a change that fails is taken back with it.
+                            mutations.extend(invalid(owner));
+                        }
+                        done.push((number, id, owner.commit(Op::Append, mutations)));
+                    }
+                    done
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|t| t.join().unwrap()).collect()
+    });
+
+    let snapshot = owner.loom().snapshot().unwrap();
+    let mut seqs = HashSet::new();
+    for (number, id, result) in &results {
+        let node = snapshot.node(*id).unwrap();
+        match result {
+            Ok(receipt) => {
+                assert_ne!(number % 7, 0);
+                assert_eq!(node.unwrap().seq, receipt.nodes[0].seq);
+                assert!(seqs.insert(receipt.seq), "each has an entry of its own");
+            }
+            Err(OpsError::Store(StoreError::NotFound { what: "node", .. })) => {
+                assert_eq!(number % 7, 0);
+                assert!(node.is_none(), "told failed, so not there");
+            }
+            Err(other) => panic!("thread {number}: {other:?}"),
+        }
+    }
+    let good = results.iter().filter(|r| r.2.is_ok()).count();
+    assert_eq!((results.len(), good), (640, 540));
+    assert_eq!(snapshot.tree(tree).unwrap().unwrap().counts.nodes, 1 + good as u64);
+    assert_eq!(snapshot.last_seq().unwrap(), seqs.into_iter().max().unwrap(), "the journal has no gap");
+    drop(snapshot);
+    assert_clean(&owner);
+}
