@@ -71,7 +71,8 @@ enum Command {
 
 /// How to write.
 #[derive(Debug, clap::Args)]
-#[group(id = "where", required = true, multiple = false, args = ["append", "start", "replace", "whole"])]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("where").required(true).args(["append", "start", "replace", "whole"]))]
 struct WriteArgs {
     /// Which
     name: String,

@@ -10,7 +10,8 @@ use crate::cli::{
 
 /// What `split` reads.
 #[derive(Debug, clap::Args)]
-#[group(id = "cut", required = true, multiple = false, args = ["at", "after"])]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("cut").required(true).args(["at", "after"]))]
 pub(crate) struct Args {
     /// The node
     id: String,

@@ -57,7 +57,9 @@ fn show_path(args: &Args, here: &Here, to: &Node, desk: &mut Desk<'_>) -> Result
     let now = desk.now();
     if !desk.out.json {
         writeln!(desk.out, "{}", tree_line(&here.tree, desk.out.width))?;
-        if let Some(above) = path.first().map(|node| node.depth).filter(|_| limit > 0 && path.len() == limit as usize) {
+        if let Some(above) =
+            path.first().map(|node| node.depth).filter(|above| *above > 0 && path.len() == limit as usize)
+        {
             let hint = format!("⋮ {above} above; `loom view --all` shows them");
             writeln!(desk.out, "{}", paint(DIM, hint))?;
         }

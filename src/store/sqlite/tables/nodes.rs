@@ -60,7 +60,8 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -
     let mut local = insert.node.local.clone().unwrap_or_else(|| LocalId::derive(insert.node.id, 6));
     // Rarely is an id taken, so the row is tried first; the table's own rules refuse it if it is.
     while let Err(error) = try_insert(conn, insert, &local) {
-        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)? {
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)?
+        {
             return Err(error.into());
         }
         let longer = if insert.node.local.as_ref() == Some(&local) { 6 } else { local.len() + 1 };
