@@ -4,7 +4,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{ContentHash, EdgeKind, Json, NewNode},
+    model::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
     store::{Result, StoreError, sqlite::rows},
 };
 
@@ -77,8 +77,9 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
     let node = insert.node;
     conn.prepare_cached(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
-             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
+             purged_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
     )?
     .execute(params![
         node.id.to_bytes(),
@@ -102,7 +103,8 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
         node.tool.calls.as_ref().map(Json::as_str),
         node.metadata.as_ref().map(Json::as_str),
         node.content,
-        node.raw
+        node.raw,
+        node.purged_at.map(Timestamp::as_millis)
     ])
 }
 
