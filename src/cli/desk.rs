@@ -29,7 +29,6 @@ pub(crate) struct Desk<'a> {
     pub(crate) config: Config,
     pub(crate) workspace: String,
     pub(crate) out: &'a mut Out,
-    pub(crate) db: PathBuf,
     agents: Vec<Agent>,
     tree: Option<String>,
 }
@@ -73,7 +72,7 @@ impl<'a> Desk<'a> {
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = host::workspace(globals.workspace.as_deref())?;
-        Ok(Self { loom, agent, config, workspace, out, db, agents, tree: globals.tree.clone() })
+        Ok(Self { loom, agent, config, workspace, out, agents, tree: globals.tree.clone() })
     }
 
     /// The agent, outside any session.

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io, process::ExitCode};
 
-use loomtree::{ops::OpsError, provider::ProviderError, store::StoreError};
+use loomtree::{archive::ArchiveError, ops::OpsError, provider::ProviderError, store::StoreError};
 
 use super::{
     args::Globals,
@@ -203,6 +203,16 @@ impl From<StoreError> for CliError {
 impl From<ProviderError> for CliError {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error)
+    }
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Ops(error) => error.into(),
+            ArchiveError::Io(error) => Self::io("reading or writing", error),
+            other => Self::failed(other.to_string()),
+        }
     }
 }
 

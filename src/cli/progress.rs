@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 /// A bar towards `total`, in bytes or things.
 pub(crate) fn bar(what: &'static str, total: u64, bytes: bool) -> ProgressBar {
@@ -18,6 +18,16 @@ pub(crate) fn bar(what: &'static str, total: u64, bytes: bool) -> ProgressBar {
 pub(crate) fn line(what: &'static str) -> ProgressBar {
     let line = styled(ProgressBar::no_length(), "{spinner:.dim} {msg} {human_pos}", what);
     line.enable_steady_tick(Duration::from_millis(120));
+    line
+}
+
+/// A line of text that streams in, among others. `name` says from where.
+pub(crate) fn streaming(area: &MultiProgress, name: String) -> ProgressBar {
+    let line = area.add(ProgressBar::no_length());
+    let style = ProgressStyle::with_template("{spinner:.dim} {prefix:20!.dim} {msg}");
+    line.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    line.set_prefix(name);
+    line.tick();
     line
 }
 

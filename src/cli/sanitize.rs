@@ -48,6 +48,12 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     line
 }
 
+/// The end of `text` on one line, at most `width` characters: what a text that grows is up to.
+pub(crate) fn tail(text: &str, width: usize) -> String {
+    let from = text.char_indices().rev().nth(width.saturating_sub(1)).map_or(0, |(at, _)| at);
+    cut(&text[from..], width)
+}
+
 /// `text` on one line, as long as it is.
 pub(crate) fn one_line(text: &str) -> String {
     sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
