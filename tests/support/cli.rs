@@ -7,48 +7,52 @@ use std::{
 };
 
 /// A folder with a database, a configuration and a workspace.
-pub struct Home {
+pub(crate) struct Home {
     folder: tempfile::TempDir,
 }
 
 /// How a run ended.
 #[derive(Debug)]
-pub struct Ran {
+pub(crate) struct Ran {
     /// The exit code.
-    pub code: i32,
+    pub(crate) code: i32,
     /// Standard output.
-    pub out: String,
+    pub(crate) out: String,
     /// Standard error.
-    pub err: String,
+    pub(crate) err: String,
 }
 
 impl Home {
     /// An empty home.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
 
     /// A file in it.
-    pub fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// The program, with nothing of this machine's settings.
-    pub fn command(&self, args: &[&str]) -> Command {
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loom"));
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env_clear().env("PATH", path).env("HOME", self.folder.path()).current_dir(self.folder.path());
+        // Nothing listens there, whatever runs on this machine.
+        for server in ["OLLAMA_HOST", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"] {
+            command.env(server, "http://127.0.0.1:9/v1");
+        }
         command.arg("--db").arg(self.file("loom.db")).args(args).stdin(Stdio::null());
         command
     }
 
     /// Runs the program to its end.
-    pub fn run(&self, args: &[&str]) -> Ran {
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
         Ran::of(&mut self.command(args))
     }
 
     /// Runs it with a text on standard input.
-    pub fn pipe(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+    pub(crate) fn pipe(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
         let mut command = self.command(args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -59,7 +63,7 @@ impl Home {
 
     /// Runs it; it has to succeed. Returns what it printed.
     #[track_caller]
-    pub fn ok(&self, args: &[&str]) -> String {
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
         let ran = self.run(args);
         assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.out, ran.err);
         ran.out
@@ -67,7 +71,7 @@ impl Home {
 
     /// Runs it; it has to fail with this code. Returns what it said.
     #[track_caller]
-    pub fn fails(&self, code: i32, args: &[&str]) -> String {
+    pub(crate) fn fails(&self, code: i32, args: &[&str]) -> String {
         let ran = self.run(args);
         assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
         ran.err
@@ -75,14 +79,14 @@ impl Home {
 
     /// Runs it with `--json`; every line has to be JSON.
     #[track_caller]
-    pub fn json(&self, args: &[&str]) -> Vec<serde_json::Value> {
+    pub(crate) fn json(&self, args: &[&str]) -> Vec<serde_json::Value> {
         let out = self.ok(&[args, &["--json"]].concat());
         out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
     }
 
     /// Adds a node, perhaps by another agent; returns its short id.
     #[track_caller]
-    pub fn say(&self, by: &str, at: Option<&str>, text: &str) -> String {
+    pub(crate) fn say(&self, by: &str, at: Option<&str>, text: &str) -> String {
         let mut args = vec!["say", "--by", by, text];
         args.extend(at.iter().flat_map(|at| ["--at", at]));
         self.json(&args)[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned()
@@ -90,19 +94,19 @@ impl Home {
 
     /// Starts a tree; returns its root's short id.
     #[track_caller]
-    pub fn start(&self, text: &str) -> String {
+    pub(crate) fn start(&self, text: &str) -> String {
         self.json(&["new", text])[0]["root"]["local_id"].as_str().unwrap().to_owned()
     }
 
     /// The folder's path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
 impl Ran {
     /// Runs a command to its end.
-    pub fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         Self::from(command.output().unwrap())
     }
 }
@@ -118,7 +122,7 @@ impl From<std::process::Output> for Ran {
 }
 
 /// `text` with ids and ages replaced by words that are the same in every run.
-pub fn stable(text: &str, ids: &[(&str, &str)]) -> String {
+pub(crate) fn stable(text: &str, ids: &[(&str, &str)]) -> String {
     let mut stable = text.to_owned();
     for (id, name) in ids {
         stable = stable.replace(id, name);
