@@ -48,10 +48,12 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     line
 }
 
-/// The end of `text` on one line, at most `width` characters: what a text that grows is up to.
+/// The end of `text` on one line, about `width` columns wide: what a text that grows is up to.
 pub(crate) fn tail(text: &str, width: usize) -> String {
-    let from = text.char_indices().rev().nth(width.saturating_sub(1)).map_or(0, |(at, _)| at);
-    cut(&text[from..], width)
+    match text.char_indices().rev().nth(width.saturating_sub(2)) {
+        Some((from, _)) if from > 0 => format!("…{}", cut(&text[from..], width.saturating_sub(1))),
+        _ => cut(text, width),
+    }
 }
 
 /// `text` on one line, as long as it is.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use loomtree::archive::{self, Format, Imported};
+use loomtree::archive::{self, ArchiveError, Format, Imported};
 use serde::Serialize;
 
 use crate::cli::{
@@ -63,7 +63,10 @@ fn import(path: &Path, format: Option<Format>, desk: &Desk<'_>) -> Result<Import
     let bar = progress::bar("importing", size, true);
     let imported = archive::import(&desk.actor(), format, &name, &mut *input, &mut |bytes| bar.set_position(bytes));
     bar.finish_and_clear();
-    Ok(imported?)
+    imported.map_err(|error| match error {
+        ArchiveError::Io(error) => cannot(error),
+        other => other.into(),
+    })
 }
 
 fn tell(file: &Path, imported: &Imported, desk: &mut Desk<'_>) -> Result<()> {
@@ -81,7 +84,7 @@ fn tell(file: &Path, imported: &Imported, desk: &mut Desk<'_>) -> Result<()> {
     let name = one_line(&file.display().to_string());
     writeln!(desk.out, "{}  {}: {}", paint(BOLD, name), imported.format, facts.join(", "))?;
     for problem in &imported.problems {
-        writeln!(desk.out, "  skipped: {}", one_line(problem))?;
+        writeln!(desk.out, "  {}", one_line(problem))?;
     }
     for tree in imported.trees.iter().take(3) {
         writeln!(desk.out, "  loom trees --use {}", short(*tree))?;
