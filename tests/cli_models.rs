@@ -1,5 +1,7 @@
 //! The program `loom` with models and files: continuing, importing, exporting.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 #[path = "support/cli.rs"]
 mod support;
 
