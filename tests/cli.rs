@@ -357,3 +357,21 @@ fn changes_and_their_undoing() {
     assert!(home.ok(&["verify"]).contains("all is well"));
     assert!(home.ok(&["rebuild"]).contains("every count was right"));
 }
+
+#[test]
+fn agents_have_positions_of_their_own_and_begin_where_work_goes_on() {
+    let (home, ids) = sample();
+    let last = id(&ids, "LAST");
+    assert_eq!(home.json(&["--as", "collaborator", "view", "."])[0]["local_id"], last);
+    home.ok(&["--as", "collaborator", "say", "Because."]);
+    home.ok(&["say", "For nothing."]);
+    home.ok(&["--as", "collaborator", "say", "As I said."]);
+    let path: Vec<String> = home
+        .json(&["--as", "collaborator", "view", "-n", "3"])
+        .iter()
+        .map(|node| node["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(path, ["For what?", "Because.", "As I said."]);
+    assert!(home.ok(&["tree"]).contains("For nothing.  ← you are here"));
+    assert!(home.ok(&["restore"]).contains("nothing is pruned"));
+}

@@ -6,7 +6,7 @@ use loomtree::model::Op;
 
 use crate::cli::{
     desk::Desk,
-    error::{CliError, Result},
+    error::Result,
     out::{ID, count, paint},
     sanitize::cut,
     show::{NodeJson, author},
@@ -69,8 +69,8 @@ fn list(desk: &mut Desk<'_>) -> Result<()> {
         let words = cut(&node.content, desk.out.width.saturating_sub(30).max(20));
         writeln!(desk.out, "{}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
     }
-    if nodes.is_empty() {
-        return Err(CliError::failed("nothing is pruned in this tree"));
+    if nodes.is_empty() && !desk.out.json {
+        writeln!(desk.out, "nothing is pruned in this tree")?;
     }
     Ok(())
 }
