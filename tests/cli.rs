@@ -1,5 +1,6 @@
 //! The program `loom`, run for real: what it prints, what it says when something is wrong, and how it ends.
 
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]

@@ -1,5 +1,6 @@
 //! The program `loom` beside trees: documents, agents, databases, configuration, completions.
 
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]

@@ -1,5 +1,6 @@
 //! The program `loom` with models and files: continuing, importing, exporting.
 
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 #[path = "support/cli.rs"]
