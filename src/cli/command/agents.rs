@@ -1,0 +1,171 @@
+//! `loom agents`: people and models that write.
+
+use std::{io::Write as _, str::FromStr as _};
+
+use clap::Subcommand;
+use loomtree::model::{AgentKind, NewAgent, Op, Permission, Permissions};
+
+use crate::cli::{
+    desk::Desk,
+    error::{CliError, Result},
+    out::{BOLD, DIM, paint},
+    sanitize::{cut, one_line},
+};
+
+/// What `agents` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What can be done with agents; listing them needs no word.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make an agent
+    Add {
+        /// What it is called
+        name: String,
+        /// What it is, for ever
+        #[arg(long, value_parser = ["human", "model"], default_value = "model")]
+        kind: String,
+        #[command(flatten)]
+        profile: Profile,
+    },
+    /// Change an agent; what is not named stays
+    Set {
+        /// Which
+        name: String,
+        /// A new name
+        #[arg(long, value_name = "NAME")]
+        rename: Option<String>,
+        #[command(flatten)]
+        profile: Profile,
+    },
+    /// Take an agent out of use; what it wrote stays
+    Remove {
+        /// Which
+        name: String,
+    },
+}
+
+/// What an agent is made of; an empty text takes a value away.
+#[derive(Debug, clap::Args)]
+struct Profile {
+    /// Its model, such as ollama:llama3.2 or a name of the configuration
+    #[arg(long, value_name = "REF")]
+    model: Option<String>,
+    /// What it is told before everything else
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+    /// Sampling temperature
+    #[arg(long, value_name = "NUMBER")]
+    temperature: Option<f64>,
+    /// The longest reply, in tokens
+    #[arg(long, value_name = "COUNT")]
+    max_tokens: Option<u32>,
+    /// A text that ends a reply; may be repeated
+    #[arg(long, value_name = "TEXT")]
+    stop: Vec<String>,
+    /// What it may do, joined by commas, or `all` or `none`
+    #[arg(long, value_name = "LIST")]
+    permissions: Option<String>,
+}
+
+impl Profile {
+    fn apply(self, agent: &mut NewAgent) -> Result<()> {
+        let words = |text: String| Some(text).filter(|text| !text.trim().is_empty());
+        if let Some(model) = self.model {
+            agent.model = words(model);
+        }
+        if let Some(system) = self.system {
+            agent.system_prompt = words(system);
+        }
+        if let Some(temperature) = self.temperature {
+            if !(0.0..=10.0).contains(&temperature) {
+                return Err(CliError::usage("a temperature is between 0 and 10"));
+            }
+            agent.temperature = Some(temperature);
+        }
+        agent.max_tokens = self.max_tokens.or(agent.max_tokens);
+        if !self.stop.is_empty() {
+            agent.stop = self.stop.into_iter().filter(|stop| !stop.is_empty()).collect();
+        }
+        if let Some(list) = self.permissions {
+            agent.permissions = permissions(&list)?;
+        }
+        Ok(())
+    }
+}
+
+fn permissions(list: &str) -> Result<Permissions> {
+    match list {
+        "all" => Ok(Permissions::all()),
+        "none" => Ok(Permissions::default()),
+        list => list
+            .split(',')
+            .map(|word| Permission::from_str(word.trim()).map_err(|e| CliError::usage(e.to_string())))
+            .collect(),
+    }
+}
+
+/// Does what was asked with agents.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    match args.command {
+        None => list(desk),
+        Some(Command::Add { name, kind, profile }) => {
+            let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
+            let mut agent = NewAgent {
+                id: desk.loom.agent_id(),
+                name: name.clone(),
+                kind,
+                model: None,
+                system_prompt: None,
+                temperature: None,
+                max_tokens: None,
+                stop: Vec::new(),
+                permissions: Permissions::default(),
+            };
+            profile.apply(&mut agent)?;
+            let receipt = desk.actor().create_agent(agent)?;
+            desk.done(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
+        }
+        Some(Command::Set { name, rename, profile }) => {
+            let before = desk.loom.agent(&name)?.profile;
+            let mut agent = before.clone();
+            agent.name = rename.unwrap_or(agent.name);
+            profile.apply(&mut agent)?;
+            if agent == before {
+                return Err(CliError::usage("nothing would change; `loom agents set --help` lists what can"));
+            }
+            let receipt = desk.actor().update_agent(agent)?;
+            desk.done(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
+        }
+        Some(Command::Remove { name }) => {
+            let agent = desk.loom.agent(&name)?;
+            let receipt = desk.actor().remove_agent(agent.id())?;
+            desk.done(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
+        }
+    }
+}
+
+fn list(desk: &mut Desk<'_>) -> Result<()> {
+    let agents: Vec<_> = desk.agents().iter().filter(|agent| !agent.removed).cloned().collect();
+    for agent in agents {
+        if desk.out.json {
+            desk.out.json(&agent)?;
+            continue;
+        }
+        let profile = &agent.profile;
+        let may: Vec<&str> = profile.permissions.iter().map(Permission::as_str).collect();
+        let may = match may.len() {
+            0 => "may nothing but write what it is asked for".to_owned(),
+            all if all == Permission::ALL.len() => "may everything".to_owned(),
+            _ => format!("may {}", may.join(", ")),
+        };
+        let name = format!("{:<14}", cut(agent.name(), 14));
+        let model = profile.model.as_deref().map(|m| format!("  {}", one_line(m))).unwrap_or_default();
+        writeln!(desk.out, "{}  {:<5}{model}  {}", paint(BOLD, name), profile.kind, paint(DIM, may))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! `loom annotate`: a note on a node.
+
+use loomtree::model::Op;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    input,
+    out::{ID, paint},
+};
+
+/// What `annotate` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node
+    id: String,
+    /// The note; `-` or nothing: standard input, or your editor
+    text: Option<String>,
+}
+
+/// Writes the note.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let node = desk.node(&here, &args.id)?;
+    let text = input::text(args.text, "")?;
+    let receipt = actor.annotate(node.id, &text)?;
+    let local = receipt.nodes.first().map(|note| paint(ID, &note.local)).unwrap_or_default();
+    desk.done(Op::Annotate, &receipt, || format!("{local}  a note on {}", paint(ID, &node.local)))
+}

@@ -1,0 +1,24 @@
+//! `loom archive`: a tree put away, out of lists, or taken out again.
+
+use loomtree::model::Op;
+
+use crate::cli::{desk::Desk, error::Result, show::tree_line};
+
+/// What `archive` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Take it out again
+    #[arg(long)]
+    undo: bool,
+}
+
+/// Puts the tree away, or takes it out.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let actor = desk.actor();
+    let tree = here.tree.id;
+    let receipt = if args.undo { actor.unarchive_tree(tree)? } else { actor.archive_tree(tree)? };
+    let tree = desk.loom.tree(tree)?;
+    let width = desk.out.width;
+    desk.done(Op::Archive, &receipt, || tree_line(&tree, width))
+}

@@ -1,0 +1,41 @@
+//! `loom backup`: a copy of the whole database, made while others write.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::cli::{
+    desk::Desk,
+    error::{CliError, Result},
+    progress,
+};
+
+/// What `backup` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file to write; it must not be there yet
+    file: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Written {
+    file: PathBuf,
+    bytes: u64,
+}
+
+/// Copies the database.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    if args.file.exists() {
+        return Err(CliError::failed(format!("{} is there already; nothing was written", args.file.display())));
+    }
+    let bar = progress::bar("copying", 0, false);
+    let done = desk.loom.store().backup(&args.file, &mut |pages, all| {
+        bar.set_length(all);
+        bar.set_position(pages);
+    });
+    bar.finish_and_clear();
+    done?;
+    let bytes = std::fs::metadata(&args.file).map_err(|e| CliError::io("reading the copy", e))?.len();
+    let written = Written { file: args.file.clone(), bytes };
+    desk.say(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
+}

@@ -1,0 +1,68 @@
+//! `loom bookmark`: sets, changes, removes and lists bookmarks.
+
+use std::io::Write as _;
+
+use loomtree::model::Op;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{ID, paint},
+    sanitize::{cut, one_line},
+    show::{NodeJson, author, marks},
+};
+
+/// What `bookmark` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node [default: where you are]
+    id: Option<String>,
+    /// What the bookmark says
+    #[arg(default_value = "")]
+    label: String,
+    /// Take the bookmark away
+    #[arg(long, conflicts_with_all = ["label", "list"])]
+    remove: bool,
+    /// List the tree's bookmarks
+    #[arg(long, short, conflicts_with_all = ["id", "label"])]
+    list: bool,
+}
+
+/// Sets, removes or lists.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    if args.list {
+        return list(desk);
+    }
+    let (here, _, actor) = desk.work()?;
+    let node = desk.node_or_here(&here, args.id.as_deref())?;
+    let local = paint(ID, &node.local);
+    if args.remove {
+        let receipt = actor.unbookmark(node.id)?;
+        let had = node.state.bookmark.is_some();
+        return desk.done(Op::Bookmark, &receipt, || {
+            format!("{local}  {}", if had { "bookmark removed" } else { "had no bookmark" })
+        });
+    }
+    let receipt = actor.bookmark(node.id, &args.label)?;
+    desk.done(Op::Bookmark, &receipt, || format!("{local}  ★ {}", one_line(&args.label)))
+}
+
+fn list(desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let nodes = desk.loom.snapshot()?.bookmarks(here.tree.id)?;
+    for node in &nodes {
+        let name = desk.name(node.author).to_owned();
+        if desk.out.json {
+            desk.out.json(&NodeJson { node, author: &name, position: node.id == here.position.id })?;
+            continue;
+        }
+        let mark = marks(node).first().map(|(mark, style)| paint(*style, mark)).unwrap_or_default();
+        let (name, style) = author(&name, node.author_type);
+        let words = cut(&node.content, desk.out.width.saturating_sub(50).max(20));
+        writeln!(desk.out, "{}  {mark}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
+    }
+    if nodes.is_empty() && !desk.out.json {
+        writeln!(desk.out, "no bookmarks; `loom bookmark ID LABEL` sets one")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,49 @@
+//! `loom copy` and `loom move`: a branch under another node, of this or another tree.
+
+use loomtree::{model::Op, store::Receipt};
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{ID, count, paint},
+};
+
+/// What `copy` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct CopyArgs {
+    /// The branch's first node
+    id: String,
+    /// The node to put it under; of another tree if it is a full ULID
+    to: String,
+}
+
+/// What `move` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct MoveArgs {
+    /// The branch's first node
+    id: String,
+    /// The node to put it under; of another tree if it is a full ULID
+    to: String,
+}
+
+/// Copies the branch.
+pub(crate) fn copy(args: &CopyArgs, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+    let receipt = actor.copy_branch(node.id, to.id)?;
+    desk.done(Op::Copy, &receipt, || said(&receipt, "copied"))
+}
+
+/// Moves the branch.
+pub(crate) fn move_(args: &MoveArgs, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
+    let receipt = actor.move_branch(node.id, to.id)?;
+    desk.done(Op::Move, &receipt, || format!("{}; the original is pruned", said(&receipt, "moved")))
+}
+
+fn said(receipt: &Receipt, what: &str) -> String {
+    let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
+    let copied = receipt.nodes.len() as u64;
+    format!("{local}  {} {what}", count(copied, "node"))
+}

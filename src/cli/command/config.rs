@@ -1,0 +1,118 @@
+//! `loom config`: which configuration counts, where it is, and a first one to start from.
+
+use std::{io::Write as _, path::PathBuf};
+
+use clap::Subcommand;
+use serde::Serialize;
+
+use crate::cli::{
+    args::Globals,
+    config::{self, STARTER},
+    desk,
+    error::{CliError, Result},
+    host,
+    out::{DIM, Out, paint},
+    sanitize::one_line,
+};
+
+/// What `config` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What else can be done with it.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print where the file is, or would be
+    Path,
+    /// Write a first file, with everything in it commented out
+    Init,
+}
+
+#[derive(Serialize)]
+struct Effective {
+    config: PathBuf,
+    exists: bool,
+    db: PathBuf,
+    workspace: String,
+    agent: String,
+    model: Option<String>,
+    models: Vec<String>,
+    continuations: usize,
+    temperature: Option<f32>,
+    max_tokens: Option<u32>,
+    wait_seconds: u32,
+}
+
+/// Shows, locates or begins the configuration.
+pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
+    let path = config::path(globals)?;
+    match args.command {
+        None => show(path, globals, out),
+        Some(Command::Path) if out.json => Ok(out.json(&path)?),
+        Some(Command::Path) => Ok(writeln!(out, "{}", path.display())?),
+        Some(Command::Init) => init(path, out),
+    }
+}
+
+fn show(path: PathBuf, globals: &Globals, out: &mut Out) -> Result<()> {
+    let config = config::load(globals)?;
+    let effective = Effective {
+        exists: path.exists(),
+        config: path,
+        db: desk::db_path(globals)?,
+        workspace: host::workspace(globals.workspace.as_deref())?,
+        agent: globals.agent.clone().unwrap_or_else(|| "owner".to_owned()),
+        continuations: config.continuations(),
+        wait_seconds: config.wait_seconds(),
+        model: config.model,
+        models: config.models.into_keys().collect(),
+        temperature: config.temperature,
+        max_tokens: config.max_tokens,
+    };
+    if out.json {
+        return Ok(out.json(&effective)?);
+    }
+    let e = &effective;
+    let unset = || paint(DIM, "not set");
+    let there = if e.exists { "" } else { "  (not there; `loom config init` writes it)" };
+    let number = |value: Option<String>| value.unwrap_or_else(unset);
+    let lines = [
+        ("config", format!("{}{}", one_line(&e.config.display().to_string()), paint(DIM, there))),
+        ("db", one_line(&e.db.display().to_string())),
+        ("workspace", one_line(&e.workspace)),
+        ("agent", one_line(&e.agent)),
+        ("model", e.model.as_deref().map_or_else(|| paint(DIM, "not set; looked for"), one_line)),
+        ("models", if e.models.is_empty() { unset() } else { one_line(&e.models.join(", ")) }),
+        ("continuations", e.continuations.to_string()),
+        ("temperature", number(e.temperature.map(|t| t.to_string()))),
+        ("max_tokens", number(e.max_tokens.map(|t| t.to_string()))),
+        ("wait_seconds", e.wait_seconds.to_string()),
+    ];
+    for (name, value) in lines {
+        writeln!(out, "{}  {value}", paint(DIM, format!("{name:>13}")))?;
+    }
+    Ok(())
+}
+
+fn init(path: PathBuf, out: &mut Out) -> Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        host::make_folder(folder)?;
+    }
+    let file = std::fs::File::options().write(true).create_new(true).open(&path);
+    let mut file = file.map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            CliError::failed(format!("{} is there already; nothing was written", path.display()))
+        }
+        _ => CliError::io(format!("writing {}", path.display()), e),
+    })?;
+    file.write_all(STARTER.as_bytes()).map_err(|e| CliError::io(format!("writing {}", path.display()), e))?;
+    if out.json {
+        out.json(&path)?
+    } else {
+        writeln!(out, "{}", path.display())?
+    }
+    Ok(())
+}

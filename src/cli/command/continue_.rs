@@ -1,0 +1,239 @@
+//! `loom continue`: a model, or several, go on from a node. One continuation streams to standard output; several are
+//! printed as they end, and the person chooses by `loom switch`.
+
+use std::{io::Write as _, sync::Arc};
+
+use indicatif::{MultiProgress, ProgressBar};
+use loomtree::{
+    model::Node,
+    provider::{FinishReason, Model, ProviderError, Sampling, Target, discover, resolve},
+    session::{GenerateError, Plan, Progress, generate},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{
+    config::Config,
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+    out::{DIM, ID, paint},
+    progress,
+    sanitize::{one_line, sanitize, tail},
+    show::{NodeJson, turn},
+};
+
+/// What `continue` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node to go on from [default: where you are]
+    id: Option<String>,
+    /// How many continuations, of each model [default: 3, or what the configuration says]
+    #[arg(short = 'n', long = "count", value_name = "COUNT", value_parser = clap::value_parser!(u16).range(1..))]
+    count: Option<u16>,
+    /// A model: provider:model, a URL, or a name of the configuration; may be repeated
+    #[arg(long, short, value_name = "REF")]
+    model: Vec<String>,
+    /// The longest continuation, in tokens
+    #[arg(long, value_name = "COUNT")]
+    max_tokens: Option<u32>,
+    /// Sampling temperature
+    #[arg(long, value_name = "NUMBER")]
+    temperature: Option<f32>,
+    /// Makes draws repeatable where the server can
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+    /// Which agent the continuations are by
+    #[arg(long, value_name = "AGENT", default_value = "subject")]
+    by: String,
+}
+
+/// Generates.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let author = desk.loom.agent(&args.by)?;
+    let (here, _, actor) = desk.work()?;
+    let from = desk.node_or_here(&here, args.id.as_deref())?;
+    let runtime = host::runtime()?;
+    let own = author.profile.model.as_deref().or(desk.config.model.as_deref());
+    let models = runtime.block_on(open_all(&args.model, own, &desk.config))?;
+    let n = args.count.map_or_else(|| desk.config.continuations(), usize::from);
+    let cancel = CancellationToken::new();
+    let plan = Plan {
+        from: from.id,
+        versions: here.versions().to_vec(),
+        author,
+        n,
+        sampling: Sampling {
+            temperature: args.temperature,
+            max_tokens: args.max_tokens,
+            seed: args.seed,
+            ..Sampling::default()
+        },
+        cancel: cancel.clone(),
+        models,
+    };
+    let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
+    runtime.spawn(stop_on_ctrl_c(cancel.clone()));
+    let done = runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
+    watch.end(done, desk)
+}
+
+/// The models that were named; else the agent's or the configured one; else one that is found.
+async fn open_all(named: &[String], own: Option<&str>, config: &Config) -> Result<Vec<Arc<dyn Model>>> {
+    if named.is_empty() {
+        return Ok(vec![open(own, config).await?]);
+    }
+    let mut models = Vec::with_capacity(named.len());
+    for reference in named {
+        models.push(open(Some(reference), config).await?);
+    }
+    Ok(models)
+}
+
+async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
+    let mut target = match reference {
+        Some(reference) => resolve(reference, &config.models, &host::env)?,
+        None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
+    };
+    if let Target::Endpoint(endpoint) = &mut target {
+        let defaults =
+            Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
+        endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(&defaults);
+    }
+    Ok(target.connect().await?)
+}
+
+/// The first Ctrl-C ends the generation, which saves what came; the second ends the program.
+async fn stop_on_ctrl_c(cancel: CancellationToken) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        cancel.cancel();
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(130);
+        }
+    }
+}
+
+/// Shows what streams in.
+struct Watch {
+    all: usize,
+    author: String,
+    /// One line a continuation; empty if there is but one, which streams.
+    lines: Vec<ProgressBar>,
+    area: MultiProgress,
+    texts: Vec<String>,
+    failures: Vec<String>,
+    cancel: CancellationToken,
+    /// Standard output is gone.
+    lost: Option<CliError>,
+}
+
+impl Watch {
+    fn new(all: usize, models: &[Arc<dyn Model>], n: usize, author: &str, cancel: CancellationToken) -> Self {
+        let area = MultiProgress::new();
+        let lines = if all > 1 {
+            models
+                .iter()
+                .flat_map(|model| std::iter::repeat_n(one_line(model.reference()), n))
+                .map(|name| progress::streaming(&area, name))
+                .collect()
+        } else {
+            Vec::new()
+        };
+        let texts = vec![String::new(); all];
+        Self { all, author: author.to_owned(), lines, area, texts, failures: Vec::new(), cancel, lost: None }
+    }
+
+    fn hear(&mut self, progress: Progress, desk: &mut Desk<'_>) {
+        let told = match progress {
+            Progress::Text { index, text } => self.text(index, &text, desk),
+            Progress::Saved { index, node, reason } => self.saved(index, &node, &reason, desk),
+            Progress::Failed { index, error, saved } => self.failed(index, &error, saved.as_deref(), desk),
+        };
+        if let Err(error) = told {
+            // Nobody reads any more, so nobody needs the rest.
+            self.cancel.cancel();
+            self.lost.get_or_insert(error);
+        }
+    }
+
+    fn text(&mut self, index: usize, text: &str, desk: &mut Desk<'_>) -> Result<()> {
+        if let Some(line) = self.lines.get(index) {
+            self.texts[index].push_str(text);
+            line.set_message(tail(&self.texts[index], desk.out.width.saturating_sub(30)));
+            line.tick();
+        } else if !desk.out.json {
+            write!(desk.out, "{}", sanitize(text))?;
+            desk.out.flush()?;
+        }
+        Ok(())
+    }
+
+    fn saved(&mut self, index: usize, node: &Node, reason: &FinishReason, desk: &mut Desk<'_>) -> Result<()> {
+        if let Some(line) = self.lines.get(index) {
+            line.finish_and_clear();
+        }
+        let note = match reason {
+            FinishReason::Length => "  cut at the limit of tokens",
+            FinishReason::Refused => "  refused",
+            _ => "",
+        };
+        let streamed = self.lines.is_empty();
+        let (author, now) = (&self.author, desk.now());
+        self.area.suspend(|| {
+            if desk.out.json {
+                desk.out.json(&NodeJson { node, author, position: streamed })?;
+            } else if streamed {
+                writeln!(desk.out)?;
+                if desk.out.terminal {
+                    writeln!(desk.out, "{}  {}", paint(ID, &node.local), paint(DIM, format!("you are here{note}")))?;
+                }
+            } else {
+                writeln!(desk.out, "{}", turn(node, author, now, false))?;
+            }
+            Ok(desk.out.flush()?)
+        })
+    }
+
+    fn failed(&mut self, index: usize, error: &GenerateError, saved: Option<&Node>, desk: &mut Desk<'_>) -> Result<()> {
+        match saved {
+            Some(node) => {
+                self.saved(index, node, &FinishReason::Interrupted, desk)?;
+                self.failures.push(format!("{error}; what came is saved as {}", node.local));
+            }
+            None => {
+                if let Some(line) = self.lines.get(index) {
+                    line.finish_and_clear();
+                }
+                self.failures.push(error.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn end(mut self, done: Result<Vec<Node>, GenerateError>, desk: &mut Desk<'_>) -> Result<()> {
+        if let Some(lost) = self.lost.take() {
+            return Err(lost);
+        }
+        let nodes = match done {
+            Ok(nodes) => nodes,
+            Err(GenerateError::Provider(ProviderError::Cancelled)) => return Err(CliError::Cancelled),
+            Err(GenerateError::Ops(error)) => return Err(error.into()),
+            Err(GenerateError::Provider(error)) => return Err(error.into()),
+            Err(error) => return Err(CliError::Generation(error.to_string())),
+        };
+        if self.all > 1 && !desk.out.json {
+            let hints: Vec<String> = nodes.iter().map(|node| format!("loom switch {}", node.local)).collect();
+            writeln!(desk.out, "{}", paint(DIM, hints.join("\n")))?;
+        }
+        if self.cancel.is_cancelled() {
+            return Err(CliError::Cancelled);
+        }
+        match self.failures.first() {
+            None => Ok(()),
+            Some(failure) if self.all == 1 => Err(CliError::Generation(failure.clone())),
+            Some(failure) => {
+                let count = self.failures.len();
+                Err(CliError::Generation(format!("{count} of {} failed: {failure}", self.all)))
+            }
+        }
+    }
+}

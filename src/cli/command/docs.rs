@@ -1,0 +1,252 @@
+//! `loom docs`: markdown documents with versions, shared by all trees.
+
+use std::io::Write as _;
+
+use clap::Subcommand;
+use loomtree::{
+    model::{Document, DocumentVersion, Op, section},
+    ops::{DocumentEdit, OpsError},
+};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::Desk,
+    error::{CliError, Result},
+    input,
+    out::{BOLD, DIM, count, paint},
+    sanitize::{cut, one_line, sanitize},
+};
+
+/// What `docs` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// What can be done with documents; listing them needs no word.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a document
+    New {
+        /// What it is called
+        name: String,
+        /// Its text; `-`: standard input
+        text: Option<String>,
+    },
+    /// Print a document, a section or some lines of it
+    Read {
+        /// Which
+        name: String,
+        /// Only this section, by its heading
+        #[arg(long, value_name = "HEADING")]
+        section: Option<String>,
+        /// Only these lines, such as 1-20, 7 or 30-
+        #[arg(long, value_name = "FROM-TO", conflicts_with = "section")]
+        lines: Option<String>,
+        /// An earlier version
+        #[arg(long, value_name = "NUMBER")]
+        version: Option<u64>,
+    },
+    /// Write a document's next version
+    Write(WriteArgs),
+    /// List a document's versions
+    Versions {
+        /// Which
+        name: String,
+    },
+    /// Bring an earlier version's text back, as the next version
+    Revert {
+        /// Which
+        name: String,
+        /// The version
+        version: u64,
+    },
+    /// Take a document out of use; its versions stay
+    Remove {
+        /// Which
+        name: String,
+    },
+}
+
+/// How to write.
+#[derive(Debug, clap::Args)]
+#[group(skip)]
+#[command(group = clap::ArgGroup::new("where").required(true).args(["append", "start", "replace", "whole"]))]
+struct WriteArgs {
+    /// Which
+    name: String,
+    /// As a paragraph at the end
+    #[arg(long)]
+    append: bool,
+    /// As a paragraph at the start
+    #[arg(long)]
+    start: bool,
+    /// Under this heading, instead of what stands there
+    #[arg(long, value_name = "HEADING")]
+    replace: Option<String>,
+    /// Instead of the whole text
+    #[arg(long)]
+    whole: bool,
+    /// The text; `-` or nothing: standard input, or your editor
+    text: Option<String>,
+}
+
+/// Does what was asked with documents.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    match args.command {
+        None => list(desk),
+        Some(Command::New { name, text }) => new(&name, text, desk),
+        Some(Command::Read { name, section, lines, version }) => {
+            read(&name, section.as_deref(), lines.as_deref(), version, desk)
+        }
+        Some(Command::Write(args)) => write(args, desk),
+        Some(Command::Versions { name }) => versions(&name, desk),
+        Some(Command::Revert { name, version }) => {
+            let document = desk.loom.document(&name)?;
+            let receipt = desk.actor().revert_document(document.id, version)?;
+            let newest = desk.loom.document(&name)?.version;
+            desk.done(Op::WriteDocument, &receipt, || {
+                format!("{}  version {newest}, with the text of version {version}", one_line(&name))
+            })
+        }
+        Some(Command::Remove { name }) => {
+            let document = desk.loom.document(&name)?;
+            let receipt = desk.actor().remove_document(document.id)?;
+            desk.done(Op::WriteDocument, &receipt, || format!("{}  removed; undo brings it back", one_line(&name)))
+        }
+    }
+}
+
+fn list(desk: &mut Desk<'_>) -> Result<()> {
+    let documents = desk.loom.snapshot()?.documents()?;
+    let now = desk.now();
+    let mut listed = documents.iter().filter(|document| !document.removed).peekable();
+    if listed.peek().is_none() && !desk.out.json {
+        writeln!(desk.out, "no documents; `loom docs new NAME` makes one")?;
+    }
+    for document in listed {
+        if desk.out.json {
+            desk.out.json(document)?;
+            continue;
+        }
+        let facts = format!("{}, {}", count(document.version, "version"), document.updated_at.age(now));
+        let summary = document.summary.as_deref().map(|s| cut(s, 60)).unwrap_or_default();
+        let line = format!("{}  {}  {summary}", paint(BOLD, one_line(&document.name)), paint(DIM, facts));
+        writeln!(desk.out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn new(name: &str, text: Option<String>, desk: &mut Desk<'_>) -> Result<()> {
+    // A document may begin empty, so nobody is asked for its text.
+    let text = text.map(|text| input::text(Some(text), "")).transpose()?.unwrap_or_default();
+    desk.actor().create_document(name, &text)?;
+    let document = desk.loom.document(name)?;
+    desk.say(&document, || format!("{}  a new document", one_line(name)))
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    name: &'a str,
+    version: u64,
+    content: &'a str,
+}
+
+fn version_of(document: &Document, version: u64, desk: &Desk<'_>) -> Result<DocumentVersion> {
+    desk.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
+        message: format!("{} has no version {version}", document.name),
+        hint: Some(format!("its newest is {}", document.version)),
+    })
+}
+
+fn read(
+    name: &str,
+    heading: Option<&str>,
+    lines: Option<&str>,
+    version: Option<u64>,
+    desk: &mut Desk<'_>,
+) -> Result<()> {
+    let document = desk.loom.document(name)?;
+    if version == Some(0) {
+        return Err(CliError::usage("versions are counted from 1"));
+    }
+    let found = version_of(&document, version.unwrap_or(0), desk)?;
+    let content = match (heading, lines) {
+        (Some(heading), _) => found.content[section(&found.content, heading).map_err(OpsError::from)?.span].to_owned(),
+        (None, Some(lines)) => some_lines(&found.content, lines)?,
+        (None, None) => found.content,
+    };
+    let text = Text { name: &document.name, version: found.version, content: &content };
+    desk.say(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
+}
+
+/// The lines `3-7`, `3-`, `-7` or `3` of a text, counted from 1, ends included.
+fn some_lines(text: &str, range: &str) -> Result<String> {
+    let wrong = || CliError::usage(format!("{range:?} is no range of lines; write 1-20, 7 or 30-"));
+    let number = |text: &str, default| match text.trim() {
+        "" => Ok(default),
+        text => text.parse::<usize>().map_err(|_| wrong()),
+    };
+    let (from, to) = match range.split_once('-') {
+        Some((from, to)) => (number(from, 1)?, number(to, usize::MAX)?),
+        None => (number(range, 0)?, number(range, 0)?),
+    };
+    if from == 0 || to < from {
+        return Err(wrong());
+    }
+    Ok(text.split_inclusive('\n').skip(from - 1).take(to - from + 1).collect())
+}
+
+fn write(args: WriteArgs, desk: &mut Desk<'_>) -> Result<()> {
+    let document = desk.loom.document(&args.name)?;
+    let newest = version_of(&document, 0, desk)?.content;
+    let initial = match &args.replace {
+        Some(heading) => newest[section(&newest, heading).map_err(OpsError::from)?.body].trim_matches('\n').to_owned(),
+        None if args.whole => newest,
+        None => String::new(),
+    };
+    let text = input::text(args.text, &initial)?;
+    let edit = match args.replace {
+        Some(section) => DocumentEdit::Replace { section, body: text },
+        None if args.append => DocumentEdit::Append(text),
+        None if args.start => DocumentEdit::AtStart(text),
+        None => DocumentEdit::Whole(text),
+    };
+    let receipt = desk.actor().write_document(document.id, &edit)?;
+    let newest = desk.loom.document(&args.name)?.version;
+    desk.done(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
+}
+
+fn versions(name: &str, desk: &mut Desk<'_>) -> Result<()> {
+    let document = desk.loom.document(name)?;
+    let now = desk.now();
+    for number in (1..=document.version).rev() {
+        let version = version_of(&document, number, desk)?;
+        let author = desk.name(version.author).to_owned();
+        if desk.out.json {
+            desk.out.json(&version)?;
+            continue;
+        }
+        let size = version.content.len();
+        let about = format!("{}, {size} bytes", version.created_at.age(now));
+        writeln!(desk.out, "{number:>5}  {:<14}  {}", cut(&author, 14), paint(DIM, about))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_from_one_ends_included() {
+        let text = "a\nb\nc\n";
+        for (range, lines) in [("1-2", "a\nb\n"), ("2", "b\n"), ("2-", "b\nc\n"), ("-1", "a\n"), ("9", "")] {
+            assert_eq!(some_lines(text, range).unwrap(), lines, "{range}");
+        }
+        for range in ["0", "3-2", "x", "1-x", ""] {
+            assert!(some_lines(text, range).is_err(), "{range:?}");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `loom edit`: another wording of a node; a branch in a dialogue, a version in a buffer.
+
+use loomtree::model::{Mode, Op};
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    input,
+    out::{ID, paint},
+};
+
+/// What `edit` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node
+    id: String,
+    /// The new words; `-`: standard input; nothing: your editor
+    text: Option<String>,
+}
+
+/// Writes the new wording.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let node = desk.node(&here, &args.id)?;
+    let text = input::text(args.text, &node.content)?;
+    let receipt = actor.edit(node.id, &text)?;
+    let local = receipt.nodes.first().map(|node| paint(ID, &node.local)).unwrap_or_default();
+    let what = if here.tree.mode == Mode::Buffer || node.parent.is_none() { "version" } else { "branch" };
+    desk.done(Op::Edit, &receipt, || format!("{local}  a {what} of {}, which stays", paint(ID, &node.local)))
+}

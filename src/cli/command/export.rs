@@ -1,0 +1,152 @@
+//! `loom export`: trees as JSONL, from which `import` makes them again exactly; a path as Markdown, for people.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use loomtree::{
+    archive::{jsonl, markdown},
+    id::TreeId,
+    store::TreeFilter,
+};
+
+use crate::cli::{
+    desk::Desk,
+    error::{CliError, Result},
+    out::{Out, count},
+    sanitize::{escape_json, one_line, sanitize},
+};
+
+/// What `export` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The tree [default: the current one]
+    #[arg(conflicts_with_all = ["all", "path"])]
+    which: Option<String>,
+    /// Every tree
+    #[arg(long, conflicts_with = "path")]
+    all: bool,
+    /// The path to a node, or to where you are
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
+    path: Option<String>,
+    /// How [default: jsonl for trees, markdown for a path]
+    #[arg(long, value_parser = ["jsonl", "markdown"])]
+    format: Option<String>,
+    /// The file to write [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Exports trees or a path.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let markdown = match (args.format.as_deref(), &args.path) {
+        (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
+        (Some("markdown"), None) if args.all || args.which.is_some() => {
+            return Err(CliError::usage("markdown is for a path: --path ID"));
+        }
+        (Some("markdown"), _) | (None, Some(_)) => true,
+        _ => false,
+    };
+    if markdown { path(args, desk) } else { trees(args, desk) }
+}
+
+fn path(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let node = desk.node_or_here(&here, args.path.as_deref())?;
+    let nodes = desk.loom.snapshot()?.path_back(node.id, here.versions(), 0)?;
+    let text = markdown::path(&nodes, desk.agents());
+    match &args.output {
+        Some(file) => {
+            to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;
+            desk.say(&serde_json::json!({ "file": file, "nodes": nodes.len() }), || {
+                format!("{}  {}", one_line(&file.display().to_string()), count(nodes.len() as u64, "node"))
+            })
+        }
+        None if desk.out.terminal => Ok(desk.out.write_all(sanitize(&text).as_bytes())?),
+        None => Ok(desk.out.raw()?.write_all(text.as_bytes())?),
+    }
+}
+
+fn trees(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let trees: Vec<TreeId> = if args.all {
+        let all = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+        all.iter().map(|tree| tree.id).collect()
+    } else {
+        vec![match &args.which {
+            Some(text) => desk.loom.find_tree(text)?.id,
+            None => desk.here()?.tree.id,
+        }]
+    };
+    let loom = desk.loom.clone();
+    let snapshot = loom.snapshot()?;
+    let write = |out: &mut dyn Write| Ok(jsonl::export(&*snapshot, &trees, out)?);
+    match &args.output {
+        Some(file) => {
+            let exported = to_file(file, args.force, write)?;
+            desk.say(&exported, || {
+                let (trees, nodes) = (count(exported.trees, "tree"), count(exported.nodes, "node"));
+                format!("{}  {trees}, {nodes}", one_line(&file.display().to_string()))
+            })
+        }
+        None if desk.out.terminal => {
+            write(&mut Shown { out: desk.out, line: Vec::new() })?;
+            Ok(())
+        }
+        None => {
+            let mut out = BufWriter::new(desk.out.raw()?);
+            write(&mut out)?;
+            Ok(out.flush()?)
+        }
+    }
+}
+
+/// Writes a file whole or not at all: a file that could not be finished is taken away again.
+fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    if path.exists() && !force {
+        return Err(CliError::Failed {
+            message: format!("{} is there already; nothing was written", path.display()),
+            hint: Some("--force writes over it".to_owned()),
+        });
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let cannot = |e| CliError::io(format!("writing {}", path.display()), e);
+    let mut file = BufWriter::new(File::create(&part).map_err(cannot)?);
+    let written = write(&mut file).and_then(|written| {
+        file.flush().and_then(|()| file.get_ref().sync_all()).map_err(cannot)?;
+        std::fs::rename(&part, path).map_err(cannot)?;
+        Ok(written)
+    });
+    if written.is_err() {
+        // The first error counts; this file is only litter.
+        let _ = std::fs::remove_file(&part);
+    }
+    written
+}
+
+/// JSON lines on their way to a terminal, with everything escaped that it would obey.
+struct Shown<'a> {
+    out: &'a mut Out,
+    line: Vec<u8>,
+}
+
+impl Write for Shown<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.line.extend_from_slice(bytes);
+        while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {
+            let rest = self.line.split_off(end + 1);
+            let line = std::mem::replace(&mut self.line, rest);
+            self.out.write_all(escape_json(&String::from_utf8_lossy(&line)).as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,76 @@
+//! `loom log`: the journal, the newest entry first.
+
+use std::io::Write as _;
+
+use loomtree::{model::JournalEntry, store::JournalFilter};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{DIM, ID, paint},
+    sanitize::cut,
+};
+
+/// What `log` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// At most so many entries; 0: all
+    #[arg(long, short = 'n', default_value_t = 30, value_name = "COUNT")]
+    limit: u32,
+    /// Only entries before this number
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "NUMBER")]
+    before: u64,
+    /// Of all trees, documents and agents
+    #[arg(long, conflicts_with = "tree")]
+    all: bool,
+}
+
+/// Entries that are read at once.
+const PAGE: u32 = 500;
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    entry: &'a JournalEntry,
+    agent: &'a str,
+}
+
+/// Prints the journal of the tree, or of everything.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let tree = if args.all { None } else { desk.find_here()?.map(|here| here.tree.id) };
+    let mut before = args.before;
+    let mut left = if args.limit == 0 { u32::MAX } else { args.limit };
+    let now = desk.now();
+    while left > 0 {
+        let limit = left.min(PAGE);
+        let entries = desk.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
+        for entry in &entries {
+            let name = desk.name(entry.agent).to_owned();
+            if desk.out.json {
+                desk.out.json(&Told { entry, agent: &name })?;
+                continue;
+            }
+            let mut line = format!(
+                "{:>6}  {}  {:<14}  {}",
+                entry.seq,
+                paint(DIM, format!("{:>8}", entry.at.age(now))),
+                cut(&name, 14),
+                entry.op
+            );
+            if let Some(local) = &entry.local {
+                let gap = 14_usize.saturating_sub(entry.op.as_str().len()) + 2;
+                line.push_str(&format!("{:gap$}{}", "", paint(ID, local)));
+            }
+            // One operation may be several changes; only where they differ from it they say something.
+            if entry.change != entry.op.as_str() {
+                line.push_str(&paint(DIM, format!("  ({})", entry.change.replace('_', " "))));
+            }
+            writeln!(desk.out, "{line}")?;
+        }
+        let Some(last) = entries.last().filter(|last| last.seq > 1) else { return Ok(()) };
+        before = last.seq;
+        left -= u32::try_from(entries.len()).unwrap_or(left).min(left);
+    }
+    Ok(())
+}

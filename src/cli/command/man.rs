@@ -1,0 +1,31 @@
+//! `loom man`: the manual page, or a page for each command.
+
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{
+    args::Cli,
+    error::{CliError, Result},
+    out::Out,
+};
+
+/// What `man` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Write a page for every command into this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// Prints the page, or writes all of them.
+pub(crate) fn run(args: Args, out: &mut Out) -> Result<()> {
+    if let Some(folder) = args.out {
+        let doing = format!("writing to {}", folder.display());
+        return clap_mangen::generate_to(Cli::command(), folder).map_err(|e| CliError::io(doing, e));
+    }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+    std::io::Write::write_all(&mut out.raw()?, &page)?;
+    Ok(())
+}

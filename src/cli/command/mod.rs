@@ -1,0 +1,180 @@
+//! The commands, one a file of one shape: `Args` is what clap reads, `run` does it.
+
+mod agents;
+mod annotate;
+mod archive;
+mod backup;
+mod bookmark;
+mod branch;
+mod completions;
+mod config;
+mod continue_;
+mod docs;
+mod edit;
+mod exclude;
+mod export;
+mod home;
+mod import;
+mod link;
+mod log;
+mod man;
+mod merge;
+mod models;
+mod new;
+mod prune;
+mod purge;
+mod rebuild;
+mod rename;
+mod say;
+mod split;
+mod switch;
+mod tree;
+mod trees;
+mod undo;
+mod verify;
+mod view;
+
+use clap::Subcommand;
+
+use super::{args::Globals, desk::Desk, error::Result, out::Out};
+
+/// What can be done.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start a tree with its first words
+    New(new::Args),
+    /// List trees, or take one up
+    Trees(trees::Args),
+    /// Draw the tree
+    Tree(tree::Args),
+    /// Read the conversation up to here, or one node with all that belongs to it
+    View(view::Args),
+    /// Add a node after the one where you are
+    Say(say::Args),
+    /// Have a model continue
+    Continue(continue_::Args),
+    /// Go to another node
+    Switch(switch::Args),
+    /// Word a node otherwise; the original stays
+    Edit(edit::Args),
+    /// Write a note on a node
+    Annotate(annotate::Args),
+    /// Link a node to a node, a tree or a document
+    Link(link::Args),
+    /// Take links away
+    Unlink(link::UnlinkArgs),
+    /// Bookmark a node, or list bookmarks
+    Bookmark(bookmark::Args),
+    /// Hide a branch
+    Prune(prune::Args),
+    /// Show a hidden branch again
+    Restore(prune::RestoreArgs),
+    /// Keep a node out of what models read
+    Exclude(exclude::Args),
+    /// Let models read a node again
+    Include(exclude::IncludeArgs),
+    /// Write a node that draws on several
+    Merge(merge::Args),
+    /// Cut a node in two
+    Split(split::Args),
+    /// Copy a branch under another node
+    Copy(branch::CopyArgs),
+    /// Move a branch under another node
+    Move(branch::MoveArgs),
+    /// Take your last change back
+    Undo(undo::Args),
+    /// Do again what undo took back
+    Redo(undo::RedoArgs),
+    /// Show who did what and when
+    Log(log::Args),
+    /// Change the title, description or system prompt of the tree
+    Rename(rename::Args),
+    /// Put the tree away, or take it out again
+    Archive(archive::Args),
+    /// Read and write documents
+    Docs(docs::Args),
+    /// List, make and change agents
+    Agents(agents::Args),
+    /// Show which models there are
+    Models(models::Args),
+    /// Bring in conversations from files
+    Import(import::Args),
+    /// Write trees or a path out
+    Export(export::Args),
+    /// Check everything in the database
+    Verify(verify::Args),
+    /// Compute counts anew
+    Rebuild(rebuild::Args),
+    /// Copy the database, also while others write
+    Backup(backup::Args),
+    /// Remove content for good
+    Purge(purge::Args),
+    /// Show the configuration, or begin one
+    Config(config::Args),
+    /// Print a script that completes commands in your shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man(man::Args),
+}
+
+impl Command {
+    /// Whether it makes the database if that is not there: where something is put in.
+    fn makes_database(&self) -> bool {
+        matches!(self, Self::New(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
+    }
+}
+
+/// Runs a command.
+pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) -> Result<()> {
+    let Some(command) = command else { return home::run(globals, out) };
+    match command {
+        Command::Config(args) => config::run(args, globals, out),
+        Command::Models(args) => models::run(args, globals, out),
+        Command::Completions(args) => completions::run(&args, out),
+        Command::Man(args) => man::run(args, out),
+        command => {
+            let create = command.makes_database();
+            run_at(command, &mut Desk::open(globals, out, create)?)
+        }
+    }
+}
+
+fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
+    match command {
+        Command::New(args) => new::run(args, desk),
+        Command::Trees(args) => trees::run(&args, desk),
+        Command::Tree(args) => tree::run(&args, desk),
+        Command::View(args) => view::run(&args, desk),
+        Command::Say(args) => say::run(args, desk),
+        Command::Continue(args) => continue_::run(&args, desk),
+        Command::Switch(args) => switch::run(&args, desk),
+        Command::Edit(args) => edit::run(args, desk),
+        Command::Annotate(args) => annotate::run(args, desk),
+        Command::Link(args) => link::run(args, desk),
+        Command::Unlink(args) => link::unlink(&args, desk),
+        Command::Bookmark(args) => bookmark::run(&args, desk),
+        Command::Prune(args) => prune::run(&args, desk),
+        Command::Restore(args) => prune::restore(&args, desk),
+        Command::Exclude(args) => exclude::run(&args, desk),
+        Command::Include(args) => exclude::include(&args, desk),
+        Command::Merge(args) => merge::run(args, desk),
+        Command::Split(args) => split::run(args, desk),
+        Command::Copy(args) => branch::copy(&args, desk),
+        Command::Move(args) => branch::move_(&args, desk),
+        Command::Undo(args) => undo::run(&args, desk),
+        Command::Redo(args) => undo::redo(&args, desk),
+        Command::Log(args) => log::run(&args, desk),
+        Command::Rename(args) => rename::run(args, desk),
+        Command::Archive(args) => archive::run(&args, desk),
+        Command::Docs(args) => docs::run(args, desk),
+        Command::Agents(args) => agents::run(args, desk),
+        Command::Import(args) => import::run(&args, desk),
+        Command::Export(args) => export::run(&args, desk),
+        Command::Verify(args) => verify::run(&args, desk),
+        Command::Rebuild(args) => rebuild::run(&args, desk),
+        Command::Backup(args) => backup::run(&args, desk),
+        Command::Purge(args) => purge::run(&args, desk),
+        // These need no database and were run before.
+        Command::Config(_) | Command::Models(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
+    }
+}

@@ -1,0 +1,49 @@
+//! `loom new`: a tree with its first words, taken up at once.
+
+use loomtree::{
+    model::{Mode, Node, Tree},
+    ops::Draft,
+};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    input,
+    out::{ID, paint},
+    show::short,
+};
+
+/// What `new` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The first words; `-` or nothing: standard input
+    text: Option<String>,
+    /// What the tree is called [default: the first words]
+    #[arg(long)]
+    title: Option<String>,
+    /// One text instead of turns of a conversation: an edit is then a version, not a branch
+    #[arg(long)]
+    buffer: bool,
+    /// A system prompt for everything models write in this tree
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Made {
+    tree: Tree,
+    root: Node,
+}
+
+/// Makes the tree and a session at its root.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let text = input::text(args.text, "")?;
+    let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
+    let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, Draft::text(text))?;
+    desk.actor().start_session(&desk.workspace, tree.id, Some(root.id))?;
+    let made = Made { tree, root };
+    desk.say(&made, || {
+        format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))
+    })
+}

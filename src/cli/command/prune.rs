@@ -1,0 +1,76 @@
+//! `loom prune` and `loom restore`: branches hidden and shown again.
+
+use std::io::Write as _;
+
+use loomtree::model::Op;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{ID, count, paint},
+    sanitize::cut,
+    show::{NodeJson, author},
+};
+
+/// What `prune` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The branch's first node
+    #[arg(required_unless_present = "list")]
+    id: Option<String>,
+    /// List what is pruned
+    #[arg(long, short, conflicts_with = "id")]
+    list: bool,
+}
+
+/// What `restore` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RestoreArgs {
+    /// The node that was pruned; nothing: list what is
+    id: Option<String>,
+}
+
+/// Hides the branch, or lists what is hidden.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let Some(id) = args.id.as_deref().filter(|_| !args.list) else { return list(desk) };
+    let (here, session, actor) = desk.work()?;
+    let node = desk.node(&here, id)?;
+    let receipt = actor.prune(node.id)?;
+    // The position is never on a hidden node: whoever stood there stands above it now.
+    let after = desk.loom.session(session)?.position;
+    let moved = after.filter(|after| *after != here.position.id).map(|id| desk.loom.node(id)).transpose()?;
+    desk.done(Op::Prune, &receipt, || {
+        let moved = moved.map(|node| format!("; you are at {} now", paint(ID, &node.local))).unwrap_or_default();
+        format!("{}  {} hidden{moved}", paint(ID, &node.local), count(receipt.affected, "node"))
+    })
+}
+
+/// Shows the branch again.
+pub(crate) fn restore(args: &RestoreArgs, desk: &mut Desk<'_>) -> Result<()> {
+    let Some(id) = &args.id else { return list(desk) };
+    let (here, _, actor) = desk.work()?;
+    let node = desk.node(&here, id)?;
+    let receipt = actor.restore(node.id)?;
+    desk.done(Op::Restore, &receipt, || {
+        format!("{}  {} shown again", paint(ID, &node.local), count(receipt.affected, "node"))
+    })
+}
+
+fn list(desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let nodes = desk.loom.snapshot()?.pruned(here.tree.id)?;
+    for node in &nodes {
+        let name = desk.name(node.author).to_owned();
+        if desk.out.json {
+            desk.out.json(&NodeJson { node, author: &name, position: false })?;
+            continue;
+        }
+        let (name, style) = author(&name, node.author_type);
+        let words = cut(&node.content, desk.out.width.saturating_sub(30).max(20));
+        writeln!(desk.out, "{}  {}  {words}", paint(ID, &node.local), paint(style, name))?;
+    }
+    if nodes.is_empty() && !desk.out.json {
+        writeln!(desk.out, "nothing is pruned in this tree")?;
+    }
+    Ok(())
+}

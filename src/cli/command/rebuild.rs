@@ -1,0 +1,19 @@
+//! `loom rebuild`: everything that is derived, computed anew.
+
+use crate::cli::{desk::Desk, error::Result, out::count, progress};
+
+/// What `rebuild` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// Computes counts anew.
+pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let line = progress::line("counting");
+    let rebuilt = desk.loom.store().rebuild();
+    line.finish_and_clear();
+    let rebuilt = rebuilt?;
+    desk.say(&rebuilt, || match (rebuilt.nodes, rebuilt.trees) {
+        (0, 0) => "every count was right".to_owned(),
+        (nodes, trees) => format!("set right: {} and {}", count(nodes, "node"), count(trees, "tree")),
+    })
+}

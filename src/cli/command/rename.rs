@@ -1,0 +1,40 @@
+//! `loom rename`: a tree's title, description and system prompt.
+
+use loomtree::model::{Op, TreePatch};
+
+use crate::cli::{
+    desk::Desk,
+    error::{CliError, Result},
+    show::tree_line,
+};
+
+/// What `rename` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The new title; an empty one: the first words of the root
+    title: Option<String>,
+    /// What the tree is for; an empty text takes it away
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+    /// A system prompt for everything models write in this tree; an empty text takes it away
+    #[arg(long, value_name = "TEXT")]
+    system: Option<String>,
+}
+
+/// Changes the tree's words.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
+    let patch = TreePatch {
+        title: words(args.title),
+        description: words(args.description),
+        system_context: words(args.system),
+    };
+    if patch == TreePatch::default() {
+        return Err(CliError::usage("what is to change? give a title, --description or --system"));
+    }
+    let receipt = desk.actor().rename(here.tree.id, patch)?;
+    let tree = desk.loom.tree(here.tree.id)?;
+    let width = desk.out.width;
+    desk.done(Op::Rename, &receipt, || tree_line(&tree, width))
+}

@@ -1,0 +1,110 @@
+//! `loom tree`: the tree as an outline.
+
+use std::{collections::HashSet, io::Write as _};
+
+use loomtree::{id::NodeId, model::Node};
+
+use crate::cli::{
+    desk::{Desk, Here},
+    error::Result,
+    out::{DIM, paint},
+    show::{Look, NodeJson, Outline, tree_line},
+};
+
+/// What `tree` reads.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Args {
+    /// Begin at this node
+    id: Option<String>,
+    /// Only so many steps down
+    #[arg(long, value_name = "STEPS")]
+    depth: Option<u32>,
+    /// Do not fold long runs
+    #[arg(long)]
+    full: bool,
+    /// Also pruned branches
+    #[arg(long)]
+    pruned: bool,
+    /// Also notes, sources, thoughts and tool results
+    #[arg(long)]
+    notes: bool,
+    /// At most about so many lines; 0: all [default: 100]
+    #[arg(long, short = 'n', value_name = "LINES")]
+    limit: Option<usize>,
+}
+
+/// Nodes that are read at once for JSON.
+const PAGE: u32 = 1_000;
+
+/// Draws the tree, or prints its nodes.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let start = args.id.as_deref().map(|id| desk.node(&here, id)).transpose()?;
+    if desk.out.json { as_json(args, &here, start, desk) } else { draw(args, &here, start, desk) }
+}
+
+fn draw(args: &Args, here: &Here, start: Option<Node>, desk: &mut Desk<'_>) -> Result<()> {
+    let width = desk.out.width;
+    let look = Look {
+        pruned: args.pruned,
+        notes: args.notes,
+        full: args.full,
+        depth: args.depth,
+        lines: args.limit.unwrap_or(100),
+        width,
+    };
+    let loom = desk.loom.clone();
+    let snapshot = loom.snapshot()?;
+    let outline = Outline::of(&*snapshot, start, here.tree.root, &here.position, here.versions(), &look)?;
+    drop(snapshot);
+    let now = desk.now();
+    writeln!(desk.out, "{}", tree_line(&here.tree, width))?;
+    if outline.above > 0 {
+        let above = format!("  ⋮ {} above; `loom tree /` begins at the root", outline.above);
+        writeln!(desk.out, "{}", paint(DIM, above))?;
+    }
+    let mut cut = None;
+    for line in &outline.lines {
+        let node = line.node();
+        let name = node.map_or("", |node| desk.name(node.author));
+        let text = line.draw(name, node.is_some_and(|n| n.id == here.position.id), now, width);
+        writeln!(desk.out, "{text}")?;
+        if let (true, Some(node)) = (line.is_cut(), node) {
+            cut = Some(node.local.clone());
+        }
+    }
+    if let Some(local) = cut {
+        writeln!(desk.out, "{}", paint(DIM, format!("  ▸ goes on: `loom tree {local}`")))?;
+    }
+    Ok(())
+}
+
+/// Every node, or those of a branch, in the order in which they were added.
+fn as_json(args: &Args, here: &Here, start: Option<Node>, desk: &mut Desk<'_>) -> Result<()> {
+    let loom = desk.loom.clone();
+    let top = start.as_ref().map_or(0, |node| node.depth);
+    let tree = start.as_ref().map_or(here.tree.id, |node| node.tree);
+    let mut after = start.as_ref().map_or(0, |node| node.seq - 1);
+    let mut branch: Option<HashSet<NodeId>> = start.map(|node| HashSet::from([node.id]));
+    let mut left = args.limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    loop {
+        let nodes = loom.snapshot()?.nodes_after(tree, after, PAGE)?;
+        let Some(last) = nodes.last() else { return Ok(()) };
+        after = last.seq;
+        for node in &nodes {
+            let inside = branch.as_mut().is_none_or(|branch| {
+                branch.contains(&node.id) || node.parent.is_some_and(|p| branch.contains(&p)) && branch.insert(node.id)
+            });
+            let deep = args.depth.is_some_and(|depth| node.depth.saturating_sub(top) > depth);
+            if !inside || deep || node.state.pruned_by.is_some() && !args.pruned {
+                continue;
+            }
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            let (author, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);
+            desk.out.json(&NodeJson { node, author: &author, position })?;
+        }
+    }
+}

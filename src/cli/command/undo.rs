@@ -1,0 +1,58 @@
+//! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
+
+use loomtree::{model::Op, ops::Undone};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{ID, paint},
+};
+
+/// What `undo` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// What `redo` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RedoArgs {}
+
+#[derive(Serialize)]
+struct Told {
+    op: Op,
+    target: u64,
+    target_op: Op,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    seq: u64,
+}
+
+/// Takes the newest change back.
+pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let undone = actor.undo(Some(here.tree.id))?;
+    tell(&undone, Op::Undo, desk)
+}
+
+/// Does it again.
+pub(crate) fn redo(_: &RedoArgs, desk: &mut Desk<'_>) -> Result<()> {
+    let (here, _, actor) = desk.work()?;
+    let undone = actor.redo(Some(here.tree.id))?;
+    tell(&undone, Op::Redo, desk)
+}
+
+fn tell(undone: &Undone, op: Op, desk: &mut Desk<'_>) -> Result<()> {
+    let node = undone.target.node.map(|id| desk.loom.node(id)).transpose()?.map(|node| node.local.to_string());
+    let told = Told {
+        op,
+        target: undone.target.group,
+        target_op: undone.target.op,
+        node: node.clone(),
+        seq: undone.receipt.seq,
+    };
+    desk.say(&told, || {
+        let node = node.map(|local| format!(" {}", paint(ID, local))).unwrap_or_default();
+        let what = undone.target.op.as_str().replace('_', " ");
+        format!("{}: {what}{node}", if op == Op::Undo { "taken back" } else { "done again" })
+    })
+}

@@ -1,0 +1,190 @@
+//! `loom view`: the conversation up to the position, or one node with all that belongs to it.
+
+use std::io::Write as _;
+
+use loomtree::{
+    model::{EdgeKind, Link, LinkTarget, Node},
+    ops::Loom,
+    store::ChildFilter,
+};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::{Desk, Here},
+    error::Result,
+    out::{DIM, ID, paint},
+    sanitize::{cut, one_line},
+    show::{NodeJson, author, short, tree_line, turn},
+};
+
+/// What `view` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Show this node in full, with its children, notes and links
+    id: Option<String>,
+    /// Show the path to that node instead
+    #[arg(long)]
+    path: bool,
+    /// The whole path
+    #[arg(long)]
+    all: bool,
+    /// The last so many nodes of the path
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", conflicts_with = "all")]
+    last: u32,
+}
+
+/// Children that are listed below a node.
+const CHILDREN: u32 = 50;
+
+/// Shows the path or the node.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    match &args.id {
+        Some(id) if !args.path => {
+            let node = desk.node(&here, id)?;
+            show_node(&node, desk)
+        }
+        id => {
+            let node = desk.node_or_here(&here, id.as_deref())?;
+            show_path(args, &here, &node, desk)
+        }
+    }
+}
+
+fn show_path(args: &Args, here: &Here, to: &Node, desk: &mut Desk<'_>) -> Result<()> {
+    let limit = if args.all { 0 } else { args.last };
+    let path = desk.loom.snapshot()?.path_back(to.id, here.versions(), limit)?;
+    let now = desk.now();
+    if !desk.out.json {
+        writeln!(desk.out, "{}", tree_line(&here.tree, desk.out.width))?;
+        if let Some(above) =
+            path.first().map(|node| node.depth).filter(|above| *above > 0 && path.len() == limit as usize)
+        {
+            let hint = format!("⋮ {above} above; `loom view --all` shows them");
+            writeln!(desk.out, "{}", paint(DIM, hint))?;
+        }
+    }
+    for node in &path {
+        let (name, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);
+        if desk.out.json {
+            desk.out.json(&NodeJson { node, author: &name, position })?;
+        } else {
+            write!(desk.out, "\n{}", turn(node, &name, now, position))?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    node: NodeJson<'a>,
+    children: &'a [Node],
+    wordings: &'a [Node],
+    links: &'a [Link],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<loomtree::model::Json>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sources: &'a [String],
+}
+
+fn show_node(node: &Node, desk: &mut Desk<'_>) -> Result<()> {
+    let loom = desk.loom.clone();
+    let snapshot = loom.snapshot()?;
+    let children = snapshot.children(node.id, &ChildFilter { kind: None, pruned: false, limit: CHILDREN })?;
+    let wordings = if node.state.versions > 0 { snapshot.versions(node.id)? } else { Vec::new() };
+    let links = snapshot.links(node.id)?;
+    let (provenance, sources) = (snapshot.provenance(node.id)?, snapshot.sources_of(node.id)?);
+    drop(snapshot);
+    let name = desk.name(node.author).to_owned();
+    if desk.out.json {
+        let node = NodeJson { node, author: &name, position: false };
+        let whole =
+            Whole { node, children: &children, wordings: &wordings, links: &links, provenance, sources: &sources };
+        desk.out.json(&whole)?;
+        return Ok(());
+    }
+    write!(desk.out, "{}", turn(node, &name, desk.now(), false))?;
+    writeln!(desk.out)?;
+    for (label, value) in facts(node, &sources, &loom)? {
+        writeln!(desk.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;
+    }
+    let (mut after, mut beside) = (Vec::new(), Vec::new());
+    for child in &children {
+        if child.kind == EdgeKind::Continuation { after.push(child) } else { beside.push(child) }
+    }
+    list("continued by", &after, desk)?;
+    list("beside", &beside, desk)?;
+    list("versions", &wordings.iter().collect::<Vec<_>>(), desk)?;
+    for link in &links {
+        let line = link_line(node, link, desk)?;
+        writeln!(desk.out, "{}  {line}", paint(DIM, format!("{:>12}", "linked")))?;
+    }
+    Ok(())
+}
+
+fn facts(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static str, String)>> {
+    let local = |id| loom.node(id).map(|node| paint(ID, node.local));
+    let mut facts =
+        vec![("id", node.id.to_string()), ("kind", node.kind.to_string()), ("depth", node.depth.to_string())];
+    if let Some(parent) = node.parent {
+        facts.push(("after", local(parent)?));
+    }
+    if let Some(from) = node.edited_from {
+        facts.push(("edited from", local(from)?));
+    }
+    if let Some(by) = node.state.pruned_by {
+        facts.push(("pruned with", local(by)?));
+    }
+    let optional = [
+        ("tokens", node.tokens.map(|n| n.to_string())),
+        ("turn", node.turn.map(|n| n.to_string())),
+        ("tool", node.tool.name.as_deref().map(one_line)),
+        ("raw", node.raw.as_deref().map(|raw| format!("{} bytes; --json shows them", raw.len()))),
+        ("metadata", node.metadata.as_ref().map(|json| cut(json.as_str(), 70))),
+    ];
+    facts.extend(optional.into_iter().filter_map(|(label, value)| Some((label, value?))));
+    facts.push(("hash", node.hash.to_string()));
+    facts.extend(sources.iter().map(|source| ("imported", one_line(source))));
+    Ok(facts)
+}
+
+fn list(label: &str, nodes: &[&Node], desk: &mut Desk<'_>) -> Result<()> {
+    for (index, node) in nodes.iter().enumerate() {
+        let label = if index == 0 { label } else { "" };
+        let (name, style) = author(desk.name(node.author), node.author_type);
+        let kind = match node.kind {
+            EdgeKind::Continuation | EdgeKind::Version => String::new(),
+            kind => format!("{kind}  "),
+        };
+        let words = cut(&node.content, desk.out.width.saturating_sub(46).max(20));
+        let (label, local) = (paint(DIM, format!("{label:>12}")), paint(ID, &node.local));
+        writeln!(desk.out, "{label}  {local}  {}  {kind}{words}", paint(style, name))?;
+    }
+    Ok(())
+}
+
+fn link_line(node: &Node, link: &Link, desk: &Desk<'_>) -> Result<String> {
+    let other = |id, way| -> Result<String> {
+        let other = desk.loom.node(id)?;
+        Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&other.content, 40)))
+    };
+    let mut line = match &link.target {
+        LinkTarget::Node(target) if *target == node.id => other(link.source, "from")?,
+        LinkTarget::Node(target) => other(*target, "to")?,
+        LinkTarget::Tree(id) => {
+            let tree = desk.loom.tree(*id)?;
+            format!("to the tree {}  {}", paint(ID, short(*id)), cut(&tree.title, 40))
+        }
+        LinkTarget::Document { id, section } => {
+            let documents = desk.loom.snapshot()?.documents()?;
+            let name = documents.iter().find(|d| d.id == *id).map_or("?", |d| d.name.as_str());
+            let section = section.as_deref().map(|s| format!(" # {}", one_line(s))).unwrap_or_default();
+            format!("to the document {}{section}", one_line(name))
+        }
+    };
+    if let Some(note) = &link.note {
+        line.push_str(&format!("  ({})", one_line(note)));
+    }
+    Ok(line)
+}

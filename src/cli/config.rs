@@ -1,0 +1,157 @@
+//! The configuration: a YAML file, every field of it optional. A mistake in it is one sentence with file and line.
+//!
+//! It holds no keys: it names the variable or the file that does.
+
+use std::path::{Path, PathBuf};
+
+use loomtree::provider::{ModelConfig, Names};
+use serde::{Deserialize, Deserializer};
+
+use super::{
+    args::Globals,
+    error::{CliError, Result},
+    host,
+};
+
+/// What stands in the file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The model that continues: a name from `models`, or a reference such as `ollama:llama3.2`.
+    pub(crate) model: Option<String>,
+    /// Models by name.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) models: Names,
+    /// How many continuations `loom continue` asks for.
+    pub(crate) continuations: Option<usize>,
+    /// Sampling temperature.
+    pub(crate) temperature: Option<f32>,
+    /// The longest continuation, in tokens.
+    pub(crate) max_tokens: Option<u32>,
+    /// How long to wait for other processes that write to the database.
+    pub(crate) wait_seconds: Option<u32>,
+}
+
+/// A `models:` with nothing but comments under it is an empty list.
+fn none_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
+    Ok(Option::<std::collections::BTreeMap<String, ModelConfig>>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// What `loom config init` writes.
+pub(crate) const STARTER: &str = "\
+# loomtree's configuration. Every line is optional; remove the # in front of those you want.
+
+# The model that continues: a name from the list below, or provider:model, or a URL.
+# Without it: LOOM_MODEL, then keys in the environment, then servers on this machine.
+# model: ollama:llama3.2
+
+# Models by name. Keys do not stand here: key_env names a variable, key_file a file.
+# models:
+#   fast:
+#     provider: openai
+#     model: gpt-4o-mini
+#     temperature: 0.7
+#   home:
+#     base_url: http://192.168.1.4:8080/v1
+#     key_env: HOME_KEY
+
+# How many continuations `loom continue` asks for.
+# continuations: 3
+
+# How to draw from models that do not say otherwise.
+# temperature: 1.0
+# max_tokens: 500
+
+# How long to wait for other programs that write to the database.
+# wait_seconds: 10
+";
+
+impl Config {
+    /// How many continuations to ask for.
+    pub(crate) fn continuations(&self) -> usize {
+        self.continuations.unwrap_or(3)
+    }
+
+    /// How long to wait for other writers, in seconds.
+    pub(crate) fn wait_seconds(&self) -> u32 {
+        self.wait_seconds.unwrap_or(10)
+    }
+}
+
+/// The file that is read, whether it is there or not.
+pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
+    globals.config.clone().map_or_else(host::default_config, Ok)
+}
+
+/// Reads the configuration; no file is an empty one, unless somebody named it.
+pub(crate) fn load(globals: &Globals) -> Result<Config> {
+    let path = path(globals)?;
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && globals.config.is_none() => {
+            return Ok(Config::default());
+        }
+        Err(e) => return Err(CliError::Config(format!("{} cannot be read: {e}", path.display()))),
+    };
+    parse(&path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Config> {
+    let wrong = |what: String| CliError::Config(format!("{}: {what}", path.display()));
+    // A file of comments is no value at all.
+    let config = serde_yaml::from_str::<Option<Config>>(text).map_err(|error| match error.location() {
+        Some(at) => {
+            let said = error.to_string();
+            let said = said.split(" at line ").next().unwrap_or(&said);
+            CliError::Config(format!("{}:{}: {said}", path.display(), at.line()))
+        }
+        None => wrong(error.to_string()),
+    })?;
+    let config = config.unwrap_or_default();
+    if config.continuations == Some(0) {
+        return Err(wrong("continuations is at least 1".to_owned()));
+    }
+    if config.temperature.is_some_and(|t| !(0.0..=10.0).contains(&t)) {
+        return Err(wrong("temperature is between 0 and 10".to_owned()));
+    }
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config> {
+        parse(Path::new("config.yaml"), text)
+    }
+
+    #[test]
+    fn the_starter_is_valid_with_and_without_its_comment_signs() {
+        assert!(read(STARTER).is_ok());
+        let prose = |line: &str| line.starts_with("# ") && (line.ends_with('.') || line.ends_with("want."));
+        let on: String = STARTER
+            .lines()
+            .filter(|l| !prose(l))
+            .map(|l| l.strip_prefix("# ").unwrap_or(l).to_owned() + "\n")
+            .collect();
+        let config = read(&on).unwrap();
+        assert_eq!((config.models.len(), config.continuations()), (2, 3));
+    }
+
+    #[test]
+    fn a_mistake_is_one_sentence_with_file_and_line() {
+        for (text, said) in [
+            ("model: a\ncolour: red\n", "config.yaml:2: "),
+            ("models:\n  a:\n    colour: red\n", "config.yaml:3: "),
+            ("continuations: many\n", "config.yaml:1: "),
+            ("continuations: 0\n", "config.yaml: continuations is at least 1"),
+            ("- a\n", "config.yaml:1: "),
+            ("a: [\n", "config.yaml:"),
+        ] {
+            let Err(CliError::Config(message)) = read(text) else { panic!("{text:?} was read") };
+            assert!(message.starts_with(said), "{message:?}");
+            assert_eq!(message.lines().count(), 1);
+        }
+        assert!(read("").is_ok() && read("# nothing\n").is_ok() && read("models:\n").is_ok());
+    }
+}

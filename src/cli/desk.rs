@@ -1,0 +1,228 @@
+//! Where a command works: the open database, who acts, in which workspace, on which tree and node.
+//!
+//! The current session is the one this agent was last active in in this workspace; an agent that was never here
+//! begins where the last one to work here stands. `--tree` looks at another tree; only what writes there starts a
+//! session in it, so that looking around leaves no trace.
+
+use std::{path::PathBuf, time::Duration};
+
+use loomtree::{
+    id::{AgentId, NodeId, SessionId, TreeId},
+    model::{Agent, Node, Op, Session, Timestamp, Tree},
+    ops::{Actor, Loom, OpsError},
+    store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
+};
+use serde::Serialize;
+
+use super::{
+    args::Globals,
+    config::{self, Config},
+    error::{Candidate, CliError, Result},
+    host,
+    out::Out,
+};
+
+/// Where a command works.
+pub(crate) struct Desk<'a> {
+    pub(crate) loom: Loom,
+    pub(crate) agent: Agent,
+    pub(crate) config: Config,
+    pub(crate) workspace: String,
+    pub(crate) out: &'a mut Out,
+    agents: Vec<Agent>,
+    tree: Option<String>,
+}
+
+/// The tree that is worked on, and where in it.
+pub(crate) struct Here {
+    pub(crate) tree: Tree,
+    pub(crate) session: Option<Session>,
+    pub(crate) position: Node,
+}
+
+impl Here {
+    /// The versions that the session chose to read.
+    pub(crate) fn versions(&self) -> &[NodeId] {
+        self.session.as_ref().map_or(&[], |session| &session.versions)
+    }
+}
+
+/// The file that holds the trees.
+pub(crate) fn db_path(globals: &Globals) -> Result<PathBuf> {
+    globals.db.clone().map_or_else(host::default_db, Ok)
+}
+
+impl<'a> Desk<'a> {
+    /// Opens the database; makes it only if `create`.
+    pub(crate) fn open(globals: &Globals, out: &'a mut Out, create: bool) -> Result<Self> {
+        let config = config::load(globals)?;
+        let db = db_path(globals)?;
+        if !create && !db.exists() {
+            return Err(CliError::NoDatabase(db.display().to_string()));
+        }
+        if globals.db.is_none()
+            && let Some(folder) = db.parent()
+        {
+            host::make_folder(folder)?;
+        }
+        let (clock, ids) = (std::sync::Arc::new(host::SystemClock), host::ids()?);
+        let wait = Duration::from_secs(config.wait_seconds().into());
+        let store = OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create).open(&db)?;
+        let loom = Loom::new(std::sync::Arc::new(store), clock, ids);
+        let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
+        let agents = loom.snapshot()?.agents()?;
+        let workspace = host::workspace(globals.workspace.as_deref())?;
+        Ok(Self { loom, agent, config, workspace, out, agents, tree: globals.tree.clone() })
+    }
+
+    /// The agent, outside any session.
+    pub(crate) fn actor(&self) -> Actor {
+        self.loom.actor(&self.agent)
+    }
+
+    /// The time now.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.loom.now()
+    }
+
+    /// Everybody who ever wrote.
+    pub(crate) fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    /// An agent's name.
+    pub(crate) fn name(&self, id: AgentId) -> &str {
+        self.agents.iter().find(|agent| agent.id() == id).map_or("?", |agent| agent.name())
+    }
+
+    /// The tree named by `--tree`.
+    pub(crate) fn named_tree(&self) -> Result<Option<Tree>> {
+        Ok(self.tree.as_deref().map(|text| self.loom.find_tree(text)).transpose()?)
+    }
+
+    /// The newest session here, of a tree or of any.
+    pub(crate) fn session(&self, tree: Option<TreeId>) -> Result<Option<Session>> {
+        let filter = SessionFilter {
+            workspace: Some(self.workspace.clone()),
+            agent: Some(self.agent.id()),
+            tree,
+            active: true,
+            limit: 1,
+        };
+        Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+    }
+
+    /// The tree that is worked on and the place in it; changes nothing.
+    pub(crate) fn here(&self) -> Result<Here> {
+        self.find_here()?.ok_or_else(|| {
+            let trees = self.loom.snapshot().and_then(|s| Ok(s.trees(TreeFilter { archived: true, limit: 2 })?));
+            CliError::NoTree { elsewhere: trees.map_or(0, |trees| trees.len()) }
+        })
+    }
+
+    /// The same, where having no tree is no mistake.
+    pub(crate) fn find_here(&self) -> Result<Option<Here>> {
+        let (tree, session) = match self.named_tree()? {
+            Some(tree) => {
+                let session = self.session(Some(tree.id))?;
+                (tree, session)
+            }
+            None => match self.session(None)? {
+                Some(session) => (self.loom.tree(session.tree)?, Some(session)),
+                None => match self.neighbour()? {
+                    Some(session) => return self.beside(&session).map(Some),
+                    None => return Ok(None),
+                },
+            },
+        };
+        let position = session.as_ref().and_then(|session| session.position).or(tree.root);
+        let Some(position) = position else {
+            return Err(CliError::failed("this tree has no root"));
+        };
+        let position = self.loom.node(position)?;
+        Ok(Some(Here { tree, session, position }))
+    }
+
+    /// Anybody's newest session here: an agent that was never here begins where the work goes on.
+    fn neighbour(&self) -> Result<Option<Session>> {
+        let workspace = Some(self.workspace.clone());
+        let filter = SessionFilter { workspace, active: true, limit: 1, ..SessionFilter::default() };
+        Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+    }
+
+    fn beside(&self, session: &Session) -> Result<Here> {
+        let tree = self.loom.tree(session.tree)?;
+        let position = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
+        Ok(Here { tree, session: None, position: self.loom.node(position)? })
+    }
+
+    /// The same for what writes: with a session, which is started if there is none.
+    pub(crate) fn work(&self) -> Result<(Here, SessionId, Actor)> {
+        let mut here = self.here()?;
+        let session = match &here.session {
+            Some(session) => session.id,
+            None => {
+                let id = self.actor().start_session(&self.workspace, here.tree.id, Some(here.position.id))?;
+                here.session = Some(self.loom.session(id)?);
+                id
+            }
+        };
+        Ok((here, session, self.actor().in_session(session)))
+    }
+
+    /// The node that `text` means: an id in any form, `.` the position, `..` the node before it, `/` the root.
+    pub(crate) fn node(&self, here: &Here, text: &str) -> Result<Node> {
+        match text {
+            "." => return Ok(here.position.clone()),
+            ".." => {
+                let before = self.loom.snapshot()?.path_back(here.position.id, here.versions(), 2)?;
+                return match before.into_iter().next() {
+                    Some(node) if node.id != here.position.id => Ok(node),
+                    _ => Err(CliError::failed("nothing is before the root")),
+                };
+            }
+            "/" => {
+                let root = here.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
+                return Ok(self.loom.node(root)?);
+            }
+            _ => {}
+        }
+        self.loom.find_node(here.tree.id, text).map_err(|error| match error {
+            OpsError::Ambiguous { text, candidates } => {
+                CliError::Ambiguous { text, candidates: candidates.into_iter().map(|n| self.candidate(n)).collect() }
+            }
+            other => other.into(),
+        })
+    }
+
+    /// The same, with the position where nothing was written.
+    pub(crate) fn node_or_here(&self, here: &Here, text: Option<&str>) -> Result<Node> {
+        self.node(here, text.unwrap_or("."))
+    }
+
+    fn candidate(&self, node: Node) -> Candidate {
+        Candidate { local: node.local.to_string(), author: self.name(node.author).to_owned(), words: node.content }
+    }
+
+    /// Says what was done, or prints its receipt.
+    pub(crate) fn done(&mut self, op: Op, receipt: &Receipt, said: impl FnOnce() -> String) -> Result<()> {
+        #[derive(Serialize)]
+        struct Done<'a> {
+            op: Op,
+            #[serde(flatten)]
+            receipt: &'a Receipt,
+        }
+        self.say(&Done { op, receipt }, said)
+    }
+
+    /// Says a line, or prints a value.
+    pub(crate) fn say(&mut self, value: &impl Serialize, said: impl FnOnce() -> String) -> Result<()> {
+        use std::io::Write as _;
+        if self.out.json {
+            self.out.json(value)?;
+        } else {
+            writeln!(self.out, "{}", said())?;
+        }
+        Ok(())
+    }
+}

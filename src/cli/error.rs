@@ -1,0 +1,257 @@
+//! Errors as speech: what happened, what to do about it, and the exit code. The only file that words errors.
+
+use std::{fmt::Write as _, io, process::ExitCode};
+
+use loomtree::{archive::ArchiveError, ops::OpsError, provider::ProviderError, store::StoreError};
+
+use super::{
+    args::Globals,
+    out::{BOLD, DIM, ID, paint},
+    sanitize::{cut, escape_json, one_line},
+};
+
+/// What the command line's functions return.
+pub(crate) type Result<T, E = CliError> = std::result::Result<T, E>;
+
+/// Why a command was not done.
+#[derive(Debug)]
+pub(crate) enum CliError {
+    /// An operation failed.
+    Ops(OpsError),
+    /// A model cannot be used.
+    Provider(ProviderError),
+    /// An id names several nodes.
+    Ambiguous { text: String, candidates: Vec<Candidate> },
+    /// The command line does not make sense.
+    Usage(String),
+    /// The configuration does not.
+    Config(String),
+    /// There is no tree in this workspace.
+    NoTree { elsewhere: usize },
+    /// The database is not there yet.
+    NoDatabase(String),
+    /// No model is attached.
+    NoModel,
+    /// Every continuation, or the only one, failed.
+    Generation(String),
+    /// Something else could not be done.
+    Failed { message: String, hint: Option<String> },
+    /// The system did not do what was asked.
+    Io { doing: String, source: io::Error },
+    /// `verify` found this many problems.
+    Damage(usize),
+    /// The person stopped it.
+    Cancelled,
+}
+
+/// A node that an id could mean.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) local: String,
+    pub(crate) author: String,
+    pub(crate) words: String,
+}
+
+/// An error as it is told.
+struct Speech {
+    kind: &'static str,
+    message: String,
+    details: Vec<String>,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Speech {
+    fn new(kind: &'static str, code: u8, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), details: Vec::new(), hint: None, code }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl CliError {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed { message: message.into(), hint: None }
+    }
+
+    pub(crate) fn io(doing: impl Into<String>, source: io::Error) -> Self {
+        Self::Io { doing: doing.into(), source }
+    }
+
+    /// Whether the reader of standard output went away, which is its good right.
+    pub(crate) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    fn speech(&self) -> Speech {
+        match self {
+            Self::Ops(error) => of_ops(error),
+            Self::Provider(error) => of_provider(error),
+            Self::Ambiguous { text, candidates } => Speech {
+                details: candidates.iter().map(candidate).collect(),
+                ..Speech::new("ambiguous", 1, format!("{text:?} could be any of these:")).hint("write more of the id")
+            },
+            Self::Usage(message) => Speech::new("usage", 2, message),
+            Self::Config(message) => Speech::new("config", 2, message),
+            Self::NoTree { elsewhere: 0 } => {
+                Speech::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` makes one")
+            }
+            Self::NoTree { elsewhere } => {
+                let (are, one) = if *elsewhere == 1 { ("is 1 tree", "it") } else { ("are trees", "one") };
+                Speech::new("no_tree", 1, "no tree is in use in this folder").hint(format!(
+                    "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` takes {one} up"
+                ))
+            }
+            Self::NoDatabase(path) => Speech::new("no_database", 3, format!("there is no database at {path} yet"))
+                .hint("`loom new \"First words\"` makes it"),
+            Self::NoModel => Speech {
+                details: vec![
+                    "a key in the environment: OPENAI_API_KEY or OPENROUTER_API_KEY".to_owned(),
+                    "a server on this machine: Ollama, llama.cpp or LM Studio on its usual port".to_owned(),
+                    "any other compatible server: --model http://host:port/v1".to_owned(),
+                ],
+                ..Speech::new("no_model", 1, "no model is attached; there are three ways to attach one:")
+                    .hint("`loom config init` writes a file to name models in")
+            },
+            Self::Generation(message) => Speech::new("generation", 1, message),
+            Self::Failed { message, hint } => Speech { hint: hint.clone(), ..Speech::new("failed", 1, message) },
+            Self::Io { doing, source } => Speech::new("io", 1, format!("{doing}: {source}")),
+            Self::Damage(1) => damage("1 problem was found"),
+            Self::Damage(number) => damage(&format!("{number} problems were found")),
+            Self::Cancelled => Speech::new("cancelled", 130, "cancelled"),
+        }
+    }
+}
+
+fn damage(message: &str) -> Speech {
+    Speech::new("damage", 4, message)
+        .hint("wrong counts are set right by `loom rebuild`; damaged content only by a backup")
+}
+
+fn candidate(candidate: &Candidate) -> String {
+    format!("{}  {}  {}", paint(ID, &candidate.local), one_line(&candidate.author), cut(&candidate.words, 60))
+}
+
+fn of_ops(error: &OpsError) -> Speech {
+    match error {
+        OpsError::NotFound { what, nearest, .. } => {
+            let speech = Speech::new("not_found", 1, error.to_string());
+            match nearest.as_slice() {
+                [] => speech,
+                _ if *what == "node" => speech.hint(format!("did you mean {}?", nearest.join(", "))),
+                _ => speech.hint(format!("there are: {}", nearest.join(", "))),
+            }
+        }
+        OpsError::AmbiguousTree { text, candidates } => Speech {
+            details: candidates
+                .iter()
+                .take(10)
+                .map(|tree| format!("{}  {}", paint(ID, super::show::short(tree.id)), cut(&tree.title, 60)))
+                .collect(),
+            ..Speech::new("ambiguous", 1, format!("{text:?} could be any of these trees:")).hint("write its id")
+        },
+        OpsError::Section(_) => Speech::new("not_found", 1, error.to_string()),
+        OpsError::Invalid(_) => Speech::new("invalid", 1, error.to_string()),
+        OpsError::Store(error) => of_store(error),
+        other => Speech::new("failed", 1, other.to_string()),
+    }
+}
+
+fn of_store(error: &StoreError) -> Speech {
+    let message = error.to_string();
+    match error {
+        StoreError::NotFound { .. } => Speech::new("not_found", 1, message),
+        StoreError::Conflict(_) => Speech::new("conflict", 1, message),
+        StoreError::Refused(_) => Speech::new("refused", 1, message),
+        StoreError::Busy { .. } => Speech::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
+        StoreError::Damaged { .. } | StoreError::Undecodable(_) => Speech::new("damaged", 3, message),
+        StoreError::Full => Speech::new("full", 3, message),
+        _ => Speech::new("database", 3, message),
+    }
+}
+
+fn of_provider(error: &ProviderError) -> Speech {
+    use loomtree::provider::Class;
+    let message = error.to_string();
+    match error.class() {
+        Class::Configuration => Speech::new("model_configuration", 1, message),
+        Class::Refused => Speech::new("refused", 1, message),
+        Class::Cancelled => Speech::new("cancelled", 130, message),
+        Class::Retryable => Speech::new("model", 1, message).hint("trying again may help"),
+    }
+}
+
+impl From<OpsError> for CliError {
+    fn from(error: OpsError) -> Self {
+        Self::Ops(error)
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        Self::Ops(OpsError::Store(error))
+    }
+}
+
+impl From<ProviderError> for CliError {
+    fn from(error: ProviderError) -> Self {
+        Self::Provider(error)
+    }
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        match error {
+            ArchiveError::Ops(error) => error.into(),
+            ArchiveError::Io(error) => Self::io("reading or writing", error),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        Self::io("writing output", error)
+    }
+}
+
+/// Tells an error on standard error, in words or, with `--json`, as an object; gives the exit code.
+pub(crate) fn tell(error: &CliError, globals: &Globals) -> ExitCode {
+    let speech = error.speech();
+    let text = if globals.json { as_json(&speech) } else { as_text(&speech) };
+    let choice = match globals.color {
+        super::args::Color::Auto => anstream::AutoStream::choice(&io::stderr()),
+        super::args::Color::Always => anstream::ColorChoice::Always,
+        super::args::Color::Never => anstream::ColorChoice::Never,
+    };
+    // If standard error is gone too, the exit code is all that is left to say.
+    let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());
+    ExitCode::from(speech.code)
+}
+
+fn as_text(speech: &Speech) -> String {
+    let red = anstyle::AnsiColor::Red.on_default().bold();
+    let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&speech.message));
+    for detail in &speech.details {
+        let _ = writeln!(text, "  {detail}");
+    }
+    if let Some(hint) = &speech.hint {
+        let _ = writeln!(text, "{} {}", paint(DIM, "hint:"), paint(BOLD, one_line(hint)));
+    }
+    text
+}
+
+fn as_json(speech: &Speech) -> String {
+    let details: Vec<String> = speech.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
+    let value = serde_json::json!({
+        "error": speech.kind, "message": speech.message, "details": details, "hint": speech.hint, "exit": speech.code,
+    });
+    format!("{}\n", escape_json(&value.to_string()))
+}

@@ -1,0 +1,91 @@
+//! What only the rim may touch: the clock, the system's random numbers, folders, the environment, the log.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use loomtree::{
+    id::RandomIds,
+    model::{Clock, Timestamp},
+};
+use rand::{TryRng as _, rngs::SysRng};
+
+use super::error::{CliError, Result};
+
+/// The system's clock.
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        // A clock before 1970 is wrong anyway; 0 is said of it.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// Ids seeded by the system.
+///
+/// # Errors
+/// If the system gives no random numbers.
+pub(crate) fn ids() -> Result<Arc<RandomIds>> {
+    let mut seed = [0; 32];
+    SysRng.try_fill_bytes(&mut seed).map_err(|e| CliError::io("reading random numbers", std::io::Error::other(e)))?;
+    Ok(Arc::new(RandomIds::from_entropy(seed)))
+}
+
+/// A variable of the environment; one that is empty or not text counts as not set.
+pub(crate) fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn folders() -> Result<directories::ProjectDirs> {
+    directories::ProjectDirs::from("", "", "loomtree")
+        .ok_or_else(|| CliError::usage("there is no home directory; name the files with --db and --config"))
+}
+
+/// Where the database is if nobody says otherwise. The folder is not made yet.
+pub(crate) fn default_db() -> Result<PathBuf> {
+    Ok(folders()?.data_dir().join("loom.db"))
+}
+
+/// Where the configuration is if nobody says otherwise.
+pub(crate) fn default_config() -> Result<PathBuf> {
+    Ok(folders()?.config_dir().join("config.yaml"))
+}
+
+/// Makes a folder and those above it; on Unix only their owner may look into the new ones.
+pub(crate) fn make_folder(folder: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|e| CliError::io(format!("making {}", folder.display()), e))
+}
+
+/// The folder that work belongs to: the one given, else the current one, by its real path.
+pub(crate) fn workspace(given: Option<&Path>) -> Result<String> {
+    let folder = given.unwrap_or(Path::new("."));
+    let real = folder.canonicalize().map_err(|e| CliError::io(format!("the workspace {}", folder.display()), e))?;
+    Ok(real.to_string_lossy().into_owned())
+}
+
+/// Has the library's log written to standard error, as much as was asked for.
+pub(crate) fn log(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => "loomtree=info",
+        2 => "loomtree=debug",
+        _ => "trace",
+    };
+    let filter = tracing_subscriber::EnvFilter::new(level);
+    // The only one to set a log up in this program, so it cannot be there already.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+/// What runs requests to models, and hears Ctrl-C meanwhile.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
+    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    built.map_err(|e| CliError::io("starting threads", e))
+}

@@ -1,0 +1,107 @@
+//! Text that a person gives: as an argument, through standard input, in an editor; and the answer to a question.
+
+use std::{
+    io::{self, IsTerminal as _, Read as _, Write as _},
+    path::Path,
+    process::Command,
+};
+
+use super::{
+    error::{CliError, Result},
+    host,
+};
+
+/// The text of a command: what was written, standard input for `-` or where that is no terminal, else the editor,
+/// which begins with `initial`.
+pub(crate) fn text(given: Option<String>, initial: &str) -> Result<String> {
+    let text = match given {
+        Some(text) if text != "-" => text,
+        None if io::stdin().is_terminal() => edit(initial)?,
+        _ => stdin()?,
+    };
+    if text.trim().is_empty() {
+        return Err(CliError::usage("there is no text"));
+    }
+    Ok(text)
+}
+
+/// Standard input without the line feed at its end.
+fn stdin() -> Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|e| CliError::io("reading standard input", e))?;
+    let mut text =
+        String::from_utf8(bytes).map_err(|_| CliError::usage("standard input is not text (it is not UTF-8)"))?;
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    Ok(text)
+}
+
+/// Has the person write in their editor.
+fn edit(initial: &str) -> Result<String> {
+    let editor = host::env("VISUAL")
+        .or_else(|| host::env("EDITOR"))
+        .ok_or_else(|| CliError::usage("there is no text; write it, pipe it in, or set EDITOR to write it there"))?;
+    let folder = tempfolder()?;
+    let file = folder.join("text.md");
+    let edited = edit_in(&editor, &file, initial);
+    // The text is private; it must not stay behind, also if the editor failed.
+    let _ = std::fs::remove_dir_all(&folder);
+    edited
+}
+
+fn tempfolder() -> Result<std::path::PathBuf> {
+    let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
+    let folder = std::env::temp_dir().join(name);
+    host::make_folder(&folder)?;
+    Ok(folder)
+}
+
+fn edit_in(editor: &str, file: &Path, initial: &str) -> Result<String> {
+    std::fs::write(file, initial).map_err(|e| CliError::io("writing the text to edit", e))?;
+    // EDITOR may hold options: `code --wait`.
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = Command::new(program)
+        .args(words)
+        .arg(file)
+        .status()
+        .map_err(|e| CliError::io(format!("starting the editor {program}"), e))?;
+    if !status.success() {
+        return Err(CliError::failed(format!("the editor ended with {status}; nothing was changed")));
+    }
+    let mut text = std::fs::read_to_string(file).map_err(|e| CliError::io("reading the edited text", e))?;
+    // Editors end the last line; the text did not, unless it did before.
+    if text.ends_with('\n') && !initial.ends_with('\n') {
+        text.pop();
+    }
+    Ok(text)
+}
+
+/// Has the person type `word` to go on.
+///
+/// # Errors
+/// If they type something else, or nobody is there to be asked.
+pub(crate) fn confirm(question: &str, words: &[&str], yes: bool) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !io::stdin().is_terminal() {
+        return Err(CliError::usage("nobody is there to be asked; say --yes if it is meant"));
+    }
+    let word = words.first().copied().unwrap_or("yes");
+    let mut stderr = io::stderr().lock();
+    let asked = write!(stderr, "{question}\nType {word} to go on: ").and_then(|()| stderr.flush());
+    asked.map_err(|e| CliError::io("asking", e))?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).map_err(|e| CliError::io("reading the answer", e))?;
+    let answer = answer.trim().to_lowercase();
+    if words.iter().any(|word| word.to_lowercase() == answer) {
+        Ok(())
+    } else {
+        Err(CliError::failed("not confirmed; nothing was changed"))
+    }
+}

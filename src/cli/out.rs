@@ -1,0 +1,91 @@
+//! Standard output: locked once, buffered, without colours where no terminal reads it.
+//!
+//! Writing to a pipe that the reader closed is an error that [`super::main`] takes for the end of the program's work.
+
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
+
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use super::{args::Color, sanitize::escape_json};
+
+/// Columns of a line that no terminal limits.
+const WIDTH_WITHOUT_TERMINAL: usize = 100;
+/// Columns below which a terminal is taken for one that does not know its width.
+const NARROWEST: usize = 20;
+
+/// How ids look.
+pub(crate) const ID: Style = AnsiColor::Cyan.on_default();
+/// How what is said about content looks.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// How marks look: bookmarks, notes, versions.
+pub(crate) const MARK: Style = AnsiColor::Yellow.on_default();
+/// How titles and the position look.
+pub(crate) const BOLD: Style = Style::new().bold();
+
+/// Standard output.
+pub(crate) struct Out {
+    stream: BufWriter<AutoStream<StdoutLock<'static>>>,
+    /// Whether data is printed as JSON.
+    pub(crate) json: bool,
+    /// Columns of a line.
+    pub(crate) width: usize,
+    /// Whether a person watches.
+    pub(crate) terminal: bool,
+}
+
+impl Out {
+    /// Takes standard output.
+    pub(crate) fn new(color: Color, json: bool) -> Self {
+        let stdout = io::stdout();
+        let choice = match color {
+            Color::Auto => AutoStream::choice(&stdout),
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        };
+        let terminal = stdout.is_terminal();
+        let width = terminal_size::terminal_size_of(&stdout)
+            .map(|(width, _)| usize::from(width.0))
+            .filter(|width| *width >= NARROWEST)
+            .unwrap_or(WIDTH_WITHOUT_TERMINAL);
+        Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal }
+    }
+
+    /// Prints a value on a line of its own.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        let json = serde_json::to_string(value)?;
+        writeln!(self, "{}", escape_json(&json))
+    }
+
+    /// Standard output without a filter, for data that must arrive as it is.
+    pub(crate) fn raw(&mut self) -> io::Result<StdoutLock<'static>> {
+        self.flush()?;
+        Ok(io::stdout().lock())
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// `text` in a style; where there are no colours the codes are taken out again.
+pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// `3 notes`, `1 note`.
+pub(crate) fn count(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
+    match (number, noun.strip_suffix("ch").is_some()) {
+        (1, _) => format!("1 {noun}"),
+        (_, true) => format!("{number} {noun}es"),
+        _ => format!("{number} {noun}s"),
+    }
+}

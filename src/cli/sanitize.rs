@@ -1,0 +1,146 @@
+//! What others wrote, made fit for a terminal.
+//!
+//! Content can hold anything, and a terminal obeys much of it: escape sequences repaint lines, retitle the window,
+//! put words into the clipboard; bidirectional overrides make text read as what it is not. So every text that is not
+//! this program's own passes through here on its way out: control characters are shown as pictures instead of
+//! being sent. Line feeds and tabs stay. JSON output keeps every character, written as an escape.
+
+use std::borrow::Cow;
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// `text` without what a terminal would obey, over as many lines as it has.
+pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").chars().map(picture).collect())
+}
+
+/// The beginning of `text` on one line, at most `width` columns wide, with `…` where something is left out.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    let mut line = String::new();
+    let (mut used, mut gap) = (0, false);
+    for c in text.chars() {
+        if c.is_whitespace() {
+            gap = !line.is_empty();
+            continue;
+        }
+        let wide = c.width().unwrap_or(1) + usize::from(gap);
+        // Characters without width are not counted above, and a text may be made of nothing else.
+        if used + wide > width || line.len() > 16 * width {
+            while used >= width
+                && let Some(last) = line.pop()
+            {
+                used -= last.width().unwrap_or(1);
+            }
+            if width > 0 {
+                line.push('…');
+            }
+            return line;
+        }
+        if std::mem::take(&mut gap) {
+            line.push(' ');
+        }
+        line.push(picture(c));
+        used += wide;
+    }
+    line
+}
+
+/// The end of `text` on one line, about `width` columns wide: what a text that grows is up to.
+pub(crate) fn tail(text: &str, width: usize) -> String {
+    match text.char_indices().rev().nth(width.saturating_sub(2)) {
+        Some((from, _)) if from > 0 => format!("…{}", cut(&text[from..], width.saturating_sub(1))),
+        _ => cut(text, width),
+    }
+}
+
+/// `text` on one line, as long as it is.
+pub(crate) fn one_line(text: &str) -> String {
+    sanitize(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+/// JSON with the characters escaped that JSON allows in strings and terminals do not take well.
+pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+    let keeps = |c: char| c == '\n' || !is_harmful(c);
+    if json.chars().all(keeps) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if keeps(c) {
+            escaped.push(c);
+        } else {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Control characters but line feed and tab, and what turns the direction of writing.
+fn is_harmful(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What is shown for a character: itself, if it does no harm.
+fn picture(c: char) -> char {
+    match u32::from(c) {
+        _ if !is_harmful(c) => c,
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
+        0x7f => '␡',
+        _ => '\u{fffd}',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Real sequences: colour, clear screen, window title, clipboard, 8-bit CSI and OSC, a hyperlink, a reset.
+    const HOSTILE: [&str; 9] = [
+        "\x1b[31mred\x1b[0m",
+        "\x1b[2J\x1b[H",
+        "\x1b]0;title\x07",
+        "\x1b]52;c;ZWNobw==\x1b\\",
+        "\u{9b}31m",
+        "\u{9d}0;t\u{9c}",
+        "\x1b]8;;http://e.example\x1b\\text\x1b]8;;\x1b\\",
+        "\x1bc\x08\x7f",
+        "a\u{202e}txt.exe\u{2066}\u{2069}",
+    ];
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_gets_through() {
+        for text in HOSTILE {
+            for shown in [sanitize(text).into_owned(), cut(text, 60), one_line(text)] {
+                assert!(!shown.chars().any(is_harmful), "{text:?} gave {shown:?}");
+            }
+            let json = serde_json::to_string(text).unwrap();
+            let escaped = escape_json(&json);
+            assert!(!escaped.chars().any(is_harmful), "{escaped:?}");
+            assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
+        }
+        assert_eq!(sanitize("\x1b[31mred"), "␛[31mred");
+    }
+
+    #[test]
+    fn harmless_text_stays() {
+        let text = "a line\n\ta tab — naïve 漢字 👩‍👩‍👧 עברית\r\n";
+        assert_eq!(sanitize("plain\n\ttext"), "plain\n\ttext");
+        assert_eq!(sanitize(text), text.replace("\r\n", "\n"));
+    }
+
+    #[test]
+    fn a_line_is_cut_to_columns() {
+        assert_eq!(cut("one  two\nthree", 40), "one two three");
+        assert_eq!(cut("one two three", 7), "one tw…");
+        assert_eq!(cut("one two", 7), "one two");
+        assert_eq!(cut("漢字漢字", 5), "漢字…");
+        assert_eq!(cut("漢字漢字", 8), "漢字漢字");
+        assert_eq!(cut("long", 1), "…");
+        assert_eq!(cut("long", 0), "");
+        assert!(cut(&"\u{301}".repeat(1 << 20), 10).len() < 400);
+        assert_eq!(cut("", 5), "");
+    }
+}

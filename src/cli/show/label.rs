@@ -1,0 +1,55 @@
+//! What is said about a node beside its text: who wrote it, and its marks.
+
+use anstyle::{AnsiColor, Style};
+use loomtree::model::{AuthorType, EdgeKind, Node};
+
+use crate::cli::{
+    out::{DIM, MARK, count},
+    sanitize::cut,
+};
+
+/// Columns of a bookmark's label.
+const LABEL: usize = 24;
+/// Columns of a name.
+const NAME: usize = 20;
+
+/// A name, fit to show, and how it looks.
+pub(crate) fn author(name: &str, kind: AuthorType) -> (String, Style) {
+    let style = match kind {
+        AuthorType::Human => AnsiColor::Green.on_default(),
+        AuthorType::Model => AnsiColor::Magenta.on_default(),
+        AuthorType::Tool => AnsiColor::Blue.on_default(),
+        AuthorType::System => DIM,
+    };
+    (cut(name, NAME), style)
+}
+
+/// A node's marks, each with its look: bookmark, kind, notes, links, wordings, what hides it or cut it off.
+pub(crate) fn marks(node: &Node) -> Vec<(String, Style)> {
+    let state = &node.state;
+    let mut marks = Vec::new();
+    if let Some(label) = &state.bookmark {
+        marks.push((format!("★ {}", cut(label, LABEL)).trim_end().to_owned(), MARK));
+    }
+    if node.kind != EdgeKind::Continuation && state.versions == 0 {
+        marks.push((node.kind.to_string(), MARK));
+    }
+    if state.annotations > 0 {
+        marks.push((count(state.annotations, "note"), MARK));
+    }
+    if state.links > 0 {
+        marks.push((count(state.links, "link"), MARK));
+    }
+    if state.versions > 0 {
+        marks.push((count(state.versions + 1, "version"), MARK));
+    }
+    let flags = [
+        (node.edited_from.is_some() && node.kind != EdgeKind::Version, "edited"),
+        (state.excluded, "excluded"),
+        (state.pruned_by.is_some(), "pruned"),
+        (node.interrupted, "interrupted"),
+        (node.purged_at.is_some(), "purged"),
+    ];
+    marks.extend(flags.into_iter().filter(|(set, _)| *set).map(|(_, word)| (word.to_owned(), DIM)));
+    marks
+}

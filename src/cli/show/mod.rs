@@ -1,0 +1,57 @@
+//! How things look: trees as outlines, paths as conversations, nodes with their marks.
+
+mod label;
+mod outline;
+mod talk;
+
+use loomtree::{
+    id::TreeId,
+    model::{Node, Tree},
+};
+use serde::Serialize;
+
+pub(crate) use label::{author, marks};
+pub(crate) use outline::{Look, Outline};
+pub(crate) use talk::turn;
+
+use super::{
+    out::{BOLD, DIM, ID, count, paint},
+    sanitize::cut,
+};
+
+/// The end of a tree's id: enough to name it, and unlike its beginning no clock.
+pub(crate) fn short(tree: TreeId) -> String {
+    let mut text = tree.to_string().to_lowercase();
+    text.split_off(20)
+}
+
+/// A node as JSON, with what a reader would have to look up.
+#[derive(Debug, Serialize)]
+pub(crate) struct NodeJson<'a> {
+    #[serde(flatten)]
+    pub(crate) node: &'a Node,
+    /// The author's name.
+    pub(crate) author: &'a str,
+    /// Whether the session stands here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) position: bool,
+}
+
+/// A tree in one line: title, id, mode, counts.
+pub(crate) fn tree_line(tree: &Tree, width: usize) -> String {
+    let counts = &tree.counts;
+    let mut facts = vec![count(counts.nodes, "node")];
+    if counts.leaves > 1 {
+        facts.push(count(counts.leaves, "branch"));
+    }
+    if tree.mode == loomtree::model::Mode::Buffer {
+        facts.push("buffer".to_owned());
+    }
+    if tree.archived_at.is_some() {
+        facts.push("archived".to_owned());
+    }
+    let facts = facts.join(", ");
+    let room = width.saturating_sub(facts.len() + 10).max(16);
+    let id = short(tree.id);
+    format!("{}  {}  {}", paint(BOLD, cut(&tree.title, room)), paint(ID, id), paint(DIM, facts))
+}

@@ -1,0 +1,334 @@
+//! A tree as an outline. It indents at branch points only: what follows without a choice stands in one column, and
+//! long runs of it are folded. Nothing is read but what is shown or folded, and both are bounded, so a tree of a
+//! million nodes is drawn as fast as a small one; where something is left out, a `▸` says so.
+
+use std::collections::HashMap;
+
+use loomtree::{
+    id::NodeId,
+    model::{EdgeKind, Node},
+    store::{ChildFilter, Result, Snapshot},
+};
+
+/// How much of a tree to show.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// Also pruned branches.
+    pub(crate) pruned: bool,
+    /// Also notes, sources, thoughts and tool results.
+    pub(crate) notes: bool,
+    /// Without folding.
+    pub(crate) full: bool,
+    /// Only so many steps down.
+    pub(crate) depth: Option<u32>,
+    /// At most about so many lines; 0: all.
+    pub(crate) lines: usize,
+    /// Columns there are.
+    pub(crate) width: usize,
+}
+
+/// One line of an outline.
+#[derive(Debug)]
+pub(crate) struct Line {
+    /// The guides before it.
+    pub(crate) guides: String,
+    pub(crate) what: What,
+}
+
+/// What a line is about.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// A node, and whether what follows it is left out.
+    Node(Box<Node>, bool),
+    /// Nodes of a run that are folded.
+    Folded(usize),
+    /// Siblings that are left out; the number is known unless pruned ones are among them.
+    Siblings(Option<usize>),
+}
+
+/// An outline, ready to be printed.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// How many nodes stand above it.
+    pub(crate) above: u32,
+    pub(crate) lines: Vec<Line>,
+}
+
+/// A run longer than this is folded.
+const RUN: usize = 7;
+/// Nodes that are shown at each end of a folded run.
+const ENDS: usize = 2;
+/// Branches shown at one branch point.
+const BRANCHES: usize = 24;
+/// Nodes that are read at most for an outline whose length is limited.
+const READS: usize = 5_000;
+/// Nodes of the path to the position that an outline may begin above it.
+const ABOVE: u32 = 40;
+/// Columns that guides leave to the text.
+const TEXT: usize = 52;
+/// Levels of branches at which even an unlimited outline stops.
+const DEEPEST: usize = 200;
+
+impl Outline {
+    /// The outline of the branch at `start`; without it, of the tree, or of what is around the position if that is
+    /// far down.
+    pub(crate) fn of(
+        snapshot: &dyn Snapshot,
+        start: Option<Node>,
+        root: Option<NodeId>,
+        position: &Node,
+        versions: &[NodeId],
+        look: &Look,
+    ) -> Result<Self> {
+        let path = snapshot.path_back(position.id, versions, ABOVE)?;
+        let levels = if look.lines == 0 { DEEPEST } else { (look.width.saturating_sub(TEXT) / 3).clamp(4, 30) };
+        let start = match start {
+            Some(node) => Some(node),
+            None if look.lines == 0 => root.map(|id| snapshot.node(id)).transpose()?.flatten(),
+            None => near(&path, levels).cloned().or_else(|| Some(position.clone())),
+        };
+        let Some(start) = start else { return Ok(Self { above: 0, lines: Vec::new() }) };
+        // Counts and children are those of the original wording; which one is read is chosen again on the way.
+        let mut versions = versions.to_vec();
+        let original = start.version_of.filter(|_| start.kind == EdgeKind::Version);
+        let start = match original.map(|id| snapshot.node(id)).transpose()?.flatten() {
+            Some(original) => {
+                versions.insert(0, start.id);
+                original
+            }
+            None => start,
+        };
+        let above = start.depth;
+        let path = path.into_iter().map(|node| (node.id, node)).collect();
+        let lines = if look.lines == 0 { usize::MAX } else { look.lines };
+        let mut walk = Walk {
+            snapshot,
+            look,
+            versions: &versions,
+            path,
+            position: position.id,
+            levels,
+            top: above,
+            reads: 0,
+            lines: Vec::new(),
+        };
+        walk.branch(start, String::new(), "", lines, 0)?;
+        Ok(Self { above, lines: walk.lines })
+    }
+}
+
+/// The first node of the path from which the position is not too many levels down.
+fn near(path: &[Node], levels: usize) -> Option<&Node> {
+    let mut branch_points = 0;
+    let mut from = path.len().checked_sub(1)?;
+    for (index, node) in path.iter().enumerate().rev().skip(1) {
+        branch_points += usize::from(node.state.continuations > 1);
+        if branch_points > levels.saturating_sub(2) {
+            break;
+        }
+        from = index;
+    }
+    path.get(from)
+}
+
+struct Walk<'a> {
+    snapshot: &'a dyn Snapshot,
+    look: &'a Look,
+    versions: &'a [NodeId],
+    /// The end of the path to the position: these branches are shown whatever else is left out.
+    path: HashMap<NodeId, Node>,
+    position: NodeId,
+    levels: usize,
+    top: u32,
+    reads: usize,
+    lines: Vec<Line>,
+}
+
+/// What follows a node.
+struct Next {
+    nodes: Vec<Node>,
+    /// How many more there are; `None` if there are, but nobody counted.
+    more: Option<usize>,
+}
+
+impl Walk<'_> {
+    /// Draws a node and what follows it in about `room` lines. `first` are the guides of the first line, `guides` those of the others.
+    fn branch(&mut self, node: Node, first: String, guides: &str, room: usize, level: usize) -> Result<()> {
+        let begin = self.lines.len();
+        let (run, next) = self.run(node)?;
+        let cut = self.draw_run(run, first, guides, room)?;
+        let left = room.saturating_sub(self.lines.len() - begin);
+        let many = next.nodes.len() > 1;
+        if cut || !many || left < 2 || level >= self.levels {
+            if (cut || many || next.more != Some(0))
+                && let Some(What::Node(_, more)) = self.lines.last_mut().map(|line| &mut line.what)
+            {
+                *more = true;
+            }
+            return Ok(());
+        }
+        self.draw_branches(next, guides, left, level + 1)
+    }
+
+    fn draw_branches(&mut self, mut next: Next, guides: &str, mut room: usize, level: usize) -> Result<()> {
+        let most = room.min(if self.look.lines == 0 { usize::MAX } else { BRANCHES });
+        if next.nodes.len() > most {
+            let beyond = next.nodes.split_off(most);
+            next.more = next.more.map(|more| more + beyond.len());
+            // The branch that leads to the position is not left out.
+            if let (Some(node), Some(last)) =
+                (beyond.into_iter().find(|n| self.path.contains_key(&n.id)), next.nodes.last_mut())
+            {
+                *last = node;
+            }
+        }
+        let shown = next.nodes.len();
+        for (index, node) in next.nodes.into_iter().enumerate() {
+            let last = index + 1 == shown && next.more == Some(0);
+            let (turn, below) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            let mut share = (room / (shown - index)).max(1);
+            if self.path.contains_key(&node.id) {
+                share = share.max(room / 2);
+            }
+            let begin = self.lines.len();
+            self.branch(node, format!("{guides}{turn}"), &format!("{guides}{below}"), share, level)?;
+            room = room.saturating_sub(self.lines.len() - begin);
+        }
+        if next.more != Some(0) {
+            self.lines.push(Line { guides: format!("{guides}└─ "), what: What::Siblings(next.more) });
+        }
+        Ok(())
+    }
+
+    /// The nodes that follow each other without a choice, and what follows the last of them.
+    fn run(&mut self, node: Node) -> Result<(Vec<Node>, Next)> {
+        let mut run = self.read(node)?;
+        loop {
+            let Some(last) = run.last() else { return Ok((run, Next { nodes: Vec::new(), more: Some(0) })) };
+            let mut next = self.next(last)?;
+            if next.nodes.len() != 1 || next.more != Some(0) {
+                return Ok((run, next));
+            }
+            if let Some(node) = next.nodes.pop() {
+                run.extend(self.read(node)?);
+            }
+        }
+    }
+
+    /// What is read at a node's place: the node, or the wording of it that counts, with the first half if it was split.
+    fn read(&mut self, node: Node) -> Result<Vec<Node>> {
+        if node.state.versions == 0 {
+            return Ok(vec![node]);
+        }
+        let mut wordings = self.snapshot.versions(node.id)?;
+        self.reads += wordings.len();
+        let wanted = self.versions.iter().find_map(|id| wordings.iter().position(|n| n.id == *id));
+        let Some(chosen) = wanted.or(wordings.len().checked_sub(1)) else { return Ok(vec![node]) };
+        let mut chosen = wordings.swap_remove(chosen);
+        chosen.state.versions = node.state.versions;
+        chosen.state.continuations = node.state.continuations;
+        let mut read = vec![chosen];
+        // A version hangs where its original does; the second half of a split hangs on the first.
+        while let Some(parent) =
+            read.first().and_then(|n| n.parent).filter(|p| Some(*p) != node.parent && *p != node.id)
+            && let Some(half) = self.snapshot.node(parent)?
+            && half.kind == EdgeKind::Version
+        {
+            read.insert(0, half);
+        }
+        Ok(read)
+    }
+
+    fn next(&mut self, node: &Node) -> Result<Next> {
+        let none = Next { nodes: Vec::new(), more: Some(0) };
+        let total = node.state.continuations as usize;
+        if total == 0 && !self.look.pruned {
+            return Ok(none);
+        }
+        let too_deep = self.look.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
+        if too_deep || self.look.lines > 0 && self.reads > READS {
+            return Ok(Next { more: Some(total), ..none });
+        }
+        let limited = self.look.lines > 0;
+        let limit = if limited { BRANCHES + 1 } else { 0 };
+        let filter = ChildFilter {
+            kind: Some(EdgeKind::Continuation),
+            pruned: self.look.pruned,
+            limit: u32::try_from(limit).unwrap_or(0),
+        };
+        let mut nodes = self.snapshot.children(node.id, &filter)?;
+        self.reads += nodes.len();
+        let all = limit == 0 || nodes.len() < limit;
+        // The position's branch may be one that was not read.
+        let on_path = self.path.values().find(|n| n.parent == Some(node.id) && n.kind == EdgeKind::Continuation);
+        if let Some(on_path) = on_path.filter(|on| !all && nodes.iter().all(|n| n.id != on.id)) {
+            nodes.push(on_path.clone());
+        }
+        let more = match all {
+            true => Some(0),
+            false if self.look.pruned => None,
+            false => Some(total.saturating_sub(nodes.len())),
+        };
+        Ok(Next { nodes, more })
+    }
+
+    /// Draws a run, folded if it is long; returns whether the room was too small for it.
+    fn draw_run(&mut self, run: Vec<Node>, first: String, guides: &str, room: usize) -> Result<bool> {
+        let begin = self.lines.len();
+        let length = run.len();
+        let fold = !self.look.full && length > RUN;
+        let mut folded: Vec<Node> = Vec::new();
+        let mut first = Some(first);
+        for (index, node) in run.into_iter().enumerate() {
+            if fold && index >= ENDS && index + ENDS < length && self.foldable(&node) {
+                folded.push(node);
+                continue;
+            }
+            // A line that says that one line is left out saves nothing.
+            let mut drawn = Vec::with_capacity(2);
+            if folded.len() > 1 {
+                let what = What::Folded(folded.len());
+                self.lines.push(Line { guides: guides.to_owned(), what });
+                folded.clear();
+            } else {
+                drawn.append(&mut folded);
+            }
+            drawn.push(node);
+            for node in drawn {
+                if self.lines.len() - begin >= room.max(1) {
+                    return Ok(true);
+                }
+                self.draw_node(node, first.take().unwrap_or_else(|| guides.to_owned()), guides)?;
+            }
+        }
+        Ok(false)
+    }
+
+    fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
+        let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
+        self.lines.push(Line { guides: own, what: What::Node(Box::new(node), false) });
+        let beside = |note| Line { guides: format!("{guides}┊ "), what: What::Node(Box::new(note), false) };
+        self.lines.extend(notes.into_iter().map(beside));
+        Ok(())
+    }
+
+    fn foldable(&self, node: &Node) -> bool {
+        let state = &node.state;
+        node.id != self.position
+            && state.bookmark.is_none()
+            && state.annotations + state.versions == 0
+            && !state.excluded
+            && !node.interrupted
+            && state.pruned_by != Some(node.id)
+    }
+
+    fn notes(&mut self, node: &Node) -> Result<Vec<Node>> {
+        let mut notes = Vec::new();
+        for kind in EdgeKind::ALL.iter().filter(|k| !matches!(k, EdgeKind::Continuation | EdgeKind::Version)) {
+            let filter = ChildFilter { kind: Some(*kind), pruned: self.look.pruned, limit: 20 };
+            notes.extend(self.snapshot.children(node.id, &filter)?);
+        }
+        self.reads += notes.len();
+        Ok(notes)
+    }
+}

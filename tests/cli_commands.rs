@@ -1,0 +1,119 @@
+//! The program `loom` beside trees: documents, agents, databases, configuration, completions.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/cli.rs"]
+mod support;
+
+use support::Home;
+
+#[test]
+fn documents() {
+    let home = Home::new();
+    assert!(home.ok(&["docs"]).contains("no documents"));
+    home.ok(&["docs", "new", "plan", "# One\n\na\n\n# Two\n\nb\n"]);
+    assert!(home.fails(1, &["docs", "new", "plan"]).contains("plan"));
+    home.ok(&["docs", "write", "plan", "--append", "the end"]);
+    home.ok(&["docs", "write", "plan", "--start", "the start"]);
+    home.ok(&["docs", "write", "plan", "--replace", "One", "changed"]);
+    assert_eq!(home.ok(&["docs", "read", "plan", "--section", "one"]), "# One\n\nchanged\n");
+    assert_eq!(home.ok(&["docs", "read", "plan", "--lines", "1"]), "the start\n");
+    assert!(home.fails(1, &["docs", "read", "plan", "--section", "Three"]).contains("\"One\""));
+    assert!(home.fails(1, &["docs", "read", "plan", "--version", "9"]).contains("newest is 4"));
+    assert!(home.fails(1, &["docs", "read", "plans"]).contains("there are: plan"));
+    assert_eq!(home.json(&["docs", "versions", "plan"]).len(), 4);
+    home.ok(&["docs", "revert", "plan", "1"]);
+    assert!(home.ok(&["docs", "read", "plan"]).starts_with("# One\n\na"));
+    home.pipe(&["docs", "write", "plan", "--whole", "-"], "whole");
+    assert_eq!(home.ok(&["docs", "read", "plan"]), "whole\n");
+    assert!(home.fails(2, &["docs", "write", "plan", "x"]).contains("--append"));
+    home.ok(&["docs", "remove", "plan"]);
+    home.fails(1, &["docs", "read", "plan"]);
+}
+
+#[test]
+fn agents() {
+    let home = Home::new();
+    assert_eq!(home.json(&["agents"]).len(), 3);
+    home.ok(&["agents", "add", "critic", "--model", "ollama:llama3.2", "--permissions", "loom_aware,doc_read"]);
+    assert!(home.ok(&["agents"]).contains("may loom_aware, doc_read"));
+    home.ok(&["agents", "set", "critic", "--temperature", "0.5", "--rename", "reader"]);
+    assert!(home.fails(2, &["agents", "set", "reader"]).contains("nothing would change"));
+    assert!(home.fails(2, &["agents", "set", "reader", "--permissions", "fly"]).contains("loom_write"));
+    assert!(home.fails(1, &["agents", "set", "critic"]).contains("reader"));
+    assert!(home.fails(1, &["agents", "add", "owner"]).contains("owner"));
+    home.ok(&["agents", "remove", "reader"]);
+    home.fails(1, &["agents", "remove", "owner"]);
+    assert_eq!(home.json(&["agents"]).len(), 3);
+}
+
+#[test]
+fn databases_that_are_none() {
+    let home = Home::new();
+    std::fs::write(home.file("loom.db"), "this is a letter, not a database; it is long enough to be read as one")
+        .unwrap();
+    assert!(home.fails(3, &["tree"]).contains("not a loomtree database"));
+    std::fs::remove_file(home.file("loom.db")).unwrap();
+    home.start("unmistakable");
+    home.ok(&["backup", "copy.db"]);
+    assert!(home.fails(1, &["backup", "copy.db"]).contains("there already"));
+    let copy = home.run(&["--db", "copy.db", "tree"]);
+    assert!(copy.code == 2 || copy.out.contains("unmistakable"), "{copy:?}");
+    assert_eq!(home.json(&["verify"])[0]["nodes"], 1);
+    let all: Vec<u8> = std::fs::read(home.file("copy.db")).unwrap();
+    let at = all.windows(12).position(|w| w == b"unmistakable").unwrap();
+    let mut damaged = all.clone();
+    damaged[at] = b'U';
+    std::fs::write(home.file("loom.db"), &damaged).unwrap();
+    for beside in ["loom.db-wal", "loom.db-shm"] {
+        let _ = std::fs::remove_file(home.file(beside));
+    }
+    let ran = home.run(&["verify"]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+}
+
+#[test]
+fn purging_asks_and_leaves_nothing() {
+    let home = Home::new();
+    home.start("root");
+    let secret = home.say("owner", None, "my secret words");
+    assert!(home.fails(2, &["purge", "node", &secret]).contains("--yes"));
+    home.ok(&["purge", "node", &secret, "--yes"]);
+    assert!(home.ok(&["view", &secret]).contains("(purged)"));
+    home.ok(&["purge", "tree", "root", "--yes"]);
+    assert!(home.fails(2, &["purge", "session", "x", "--yes"]).contains("ULID"));
+}
+
+#[test]
+fn configuration() {
+    let home = Home::new();
+    let file = home.file("c.yaml");
+    let file = file.to_str().unwrap();
+    assert_eq!(home.fails(2, &["--config", file, "config"]).lines().count(), 1);
+    assert_eq!(home.ok(&["--config", file, "config", "path"]).trim(), file);
+    home.ok(&["--config", file, "config", "init"]);
+    assert!(home.fails(1, &["--config", file, "config", "init"]).contains("there already"));
+    assert_eq!(home.json(&["--config", file, "config"])[0]["continuations"], 3);
+    std::fs::write(file, "continuations: 5\nmodels:\n  a: {colour: red}\n").unwrap();
+    let said = home.fails(2, &["--config", file, "config"]);
+    assert!(said.contains("c.yaml:3: ") && said.contains("colour"), "{said}");
+    assert_eq!(said.lines().count(), 1);
+    home.fails(2, &["--config", file, "new", "x"]);
+    std::fs::write(file, "model: scripted:words\n").unwrap();
+    assert!(home.ok(&["--config", file, "models"]).contains("scripted:words"));
+}
+
+#[test]
+fn completions_and_manual() {
+    let home = Home::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(home.ok(&["completions", shell]).contains("annotate"), "{shell}");
+    }
+    home.fails(2, &["completions", "basic"]);
+    assert!(home.ok(&["man"]).starts_with(".ie"));
+    std::fs::create_dir(home.file("man")).unwrap();
+    home.ok(&["man", "--out", "man"]);
+    assert!(home.file("man").join("loom-tree.1").exists());
+    assert!(home.file("man/loom.1").exists());
+}
