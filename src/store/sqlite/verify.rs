@@ -43,9 +43,9 @@ fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
         let said: String = row.get(0)?;
-        if said != "ok" {
-            report.problems.push(format!("the file: {said}"));
-        }
+        // One row may hold several findings, under a line that names the database.
+        let findings = said.lines().filter(|line| *line != "ok" && !line.starts_with("***"));
+        report.problems.extend(findings.map(|line| format!("the file: {line}")));
     }
     let mut check = conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = check.query([])?;
