@@ -2,7 +2,8 @@
 --
 -- Rows are keyed by integers; every entity also has its ULID (16 bytes). Times are milliseconds since 1970.
 -- Words that are stored as numbers (kind, author_type, mode, op …) are listed in src/model. What is said once is
--- never changed: the triggers below refuse it, whoever holds the file. Cost: none, it starts an empty file.
+-- never changed: the triggers below refuse it, whoever holds the file. Foreign keys of the tables that an append
+-- writes are checked at the commit, for the reason given at nodes_insert. Cost: none, it starts an empty file.
 
 CREATE TABLE settings (
     name  TEXT PRIMARY KEY,
@@ -69,17 +70,17 @@ CREATE INDEX sessions_workspace ON sessions (workspace, active, last_active_at);
 
 CREATE TABLE nodes (
     seq          INTEGER PRIMARY KEY,
-    ulid         BLOB NOT NULL UNIQUE CHECK (length(ulid) = 16),
-    tree         INTEGER NOT NULL REFERENCES trees,
-    local_id     TEXT NOT NULL CHECK (length(local_id) BETWEEN 6 AND 16),
+    ulid         BLOB NOT NULL UNIQUE,
+    tree         INTEGER NOT NULL REFERENCES trees DEFERRABLE INITIALLY DEFERRED,
+    local_id     TEXT NOT NULL,
     parent       INTEGER,
     depth        INTEGER NOT NULL,
     kind         INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 6),
-    author       INTEGER NOT NULL REFERENCES agents,
+    author       INTEGER NOT NULL REFERENCES agents DEFERRABLE INITIALLY DEFERRED,
     author_type  INTEGER NOT NULL CHECK (author_type BETWEEN 0 AND 3),
     created_at   INTEGER NOT NULL,
-    hash         BLOB NOT NULL CHECK (length(hash) = 32),
-    session      INTEGER REFERENCES sessions,
+    hash         BLOB NOT NULL,
+    session      INTEGER REFERENCES sessions DEFERRABLE INITIALLY DEFERRED,
     turn         INTEGER,
     edited_from  INTEGER,
     version_of   INTEGER,
@@ -105,20 +106,19 @@ CREATE UNIQUE INDEX nodes_root ON nodes (tree) WHERE parent IS NULL;
 CREATE UNIQUE INDEX nodes_turn ON nodes (session, turn) WHERE session IS NOT NULL;
 CREATE INDEX nodes_version ON nodes (version_of) WHERE version_of IS NOT NULL;
 
-CREATE TRIGGER nodes_insert BEFORE INSERT ON nodes
-WHEN NEW.parent IS NOT NULL BEGIN
-    SELECT RAISE(ABORT, 'a parent is a node of the same tree, one edge above')
-    WHERE NOT EXISTS (
+-- FAIL rather than ABORT, and no function in a CHECK of this table: either would make SQLite copy every page that an
+-- insert touches, to be able to take the statement back, though nothing is written before this runs. The second rule
+-- is for "INSERT OR REPLACE", which would delete the old row without asking the delete trigger.
+CREATE TRIGGER nodes_insert BEFORE INSERT ON nodes BEGIN
+    SELECT RAISE(FAIL, 'a parent is a node of the same tree, one edge above')
+    WHERE NEW.parent IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM nodes WHERE seq = NEW.parent AND tree = NEW.tree AND depth = NEW.depth - 1
     );
-END;
--- "INSERT OR REPLACE" would delete the old row without asking the delete trigger; so too below.
-CREATE TRIGGER nodes_replace BEFORE INSERT ON nodes
-WHEN EXISTS (SELECT 1 FROM nodes WHERE ulid = NEW.ulid)
-  OR EXISTS (SELECT 1 FROM nodes WHERE seq = NEW.seq)
-  OR EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND local_id = NEW.local_id)
-  OR EXISTS (SELECT 1 FROM nodes WHERE session = NEW.session AND turn = NEW.turn) BEGIN
-    SELECT RAISE(ABORT, 'a node with this id or turn is there already');
+    SELECT RAISE(FAIL, 'a node with this id or turn is there already')
+    WHERE EXISTS (SELECT 1 FROM nodes WHERE ulid = NEW.ulid)
+       OR EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND local_id = NEW.local_id)
+       OR EXISTS (SELECT 1 FROM nodes WHERE seq = NEW.seq)
+       OR EXISTS (SELECT 1 FROM nodes WHERE session = NEW.session AND turn = NEW.turn);
 END;
 CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN
     SELECT RAISE(ABORT, 'a node is never deleted');
@@ -142,7 +142,7 @@ END;
 -- What changes about a node. A node without a row has zeroes. The counts are derived and can be rebuilt;
 -- hidden_by and excluded are not.
 CREATE TABLE node_state (
-    node          INTEGER PRIMARY KEY REFERENCES nodes,
+    node          INTEGER PRIMARY KEY REFERENCES nodes DEFERRABLE INITIALLY DEFERRED,
     continuations INTEGER NOT NULL DEFAULT 0,
     annotations   INTEGER NOT NULL DEFAULT 0,
     links         INTEGER NOT NULL DEFAULT 0,
@@ -223,12 +223,12 @@ CREATE TABLE journal (
     seq      INTEGER PRIMARY KEY,
     grp      INTEGER,                  -- the first entry of the operation; NULL: this one
     at       INTEGER NOT NULL,
-    agent    INTEGER NOT NULL REFERENCES agents,
-    session  INTEGER REFERENCES sessions,
-    tree     INTEGER REFERENCES trees,
+    agent    INTEGER NOT NULL REFERENCES agents DEFERRABLE INITIALLY DEFERRED,
+    session  INTEGER REFERENCES sessions DEFERRABLE INITIALLY DEFERRED,
+    tree     INTEGER REFERENCES trees DEFERRABLE INITIALLY DEFERRED,
     op       INTEGER NOT NULL,
     change   INTEGER NOT NULL,
-    node     INTEGER REFERENCES nodes,
+    node     INTEGER REFERENCES nodes DEFERRABLE INITIALLY DEFERRED,
     undo     TEXT,                     -- the mutation that takes this change back, where the change does not tell
     target   INTEGER,                  -- of an undo or redo: the group it takes back
     previous INTEGER,                  -- the entry before this one in the same tree, or among those of no tree
@@ -240,7 +240,7 @@ CREATE TRIGGER journal_delete BEFORE DELETE ON journal BEGIN
 END;
 CREATE TRIGGER journal_replace BEFORE INSERT ON journal
 WHEN EXISTS (SELECT 1 FROM journal WHERE seq = NEW.seq) BEGIN
-    SELECT RAISE(ABORT, 'an entry with this number is there already');
+    SELECT RAISE(FAIL, 'an entry with this number is there already');
 END;
 -- A purge empties what an undo would have needed; nothing else about an entry ever changes.
 CREATE TRIGGER journal_update BEFORE UPDATE ON journal

@@ -188,6 +188,12 @@ pub struct NewNode {
     pub source: Option<String>,
     /// Whether the session's position moves to it.
     pub advance: bool,
+    /// The session and turn that an import says it had, instead of the change's own.
+    pub turn: Option<(SessionId, u64)>,
+    /// The hash that an import says it has; another one is refused.
+    pub hash: Option<ContentHash>,
+    /// For an imported tombstone: when it was purged. Its hash is taken as it is.
+    pub purged_at: Option<Timestamp>,
 }
 
 impl NewNode {
@@ -219,6 +225,9 @@ impl NewNode {
             local: None,
             source: None,
             advance: false,
+            turn: None,
+            hash: None,
+            purged_at: None,
         }
     }
 }

@@ -13,7 +13,7 @@ mod mutation;
 mod query;
 mod sqlite;
 
-use std::{future::Future, path::Path, pin::Pin, task};
+use std::{future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
@@ -141,7 +141,24 @@ impl Pending {
     /// # Errors
     /// Whatever kept the change from being made; then nothing was changed.
     pub fn wait(self) -> Result<Receipt> {
-        pollster::block_on(self)
+        let mut pending = std::pin::pin!(self);
+        let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = task::Context::from_waker(&waker);
+        loop {
+            match pending.as_mut().poll(&mut context) {
+                task::Poll::Ready(receipt) => return receipt,
+                task::Poll::Pending => thread::park(),
+            }
+        }
+    }
+}
+
+/// Wakes a thread that waits for its receipt: one system call, and no lock as a condition variable has.
+struct Unpark(thread::Thread);
+
+impl task::Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }
 

@@ -235,12 +235,13 @@ pub struct Appended {
     pub turn: Option<u64>,
 }
 
-/// The three agents that every database starts with.
+/// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same
+/// in every database, so that what one exports reads the same in another: the owner of a file is whoever holds it.
 #[must_use]
-pub fn default_agents(mut id: impl FnMut() -> AgentId) -> [NewAgent; 3] {
+pub fn default_agents() -> [NewAgent; 3] {
     use crate::model::{AgentKind, Permission};
-    let mut agent = |name: &str, kind, permissions| NewAgent {
-        id: id(),
+    let agent = |number: u128, name: &str, kind, permissions| NewAgent {
+        id: AgentId::from_bytes(number.to_be_bytes()),
         name: name.to_owned(),
         kind,
         model: None,
@@ -258,8 +259,8 @@ pub fn default_agents(mut id: impl FnMut() -> AgentId) -> [NewAgent; 3] {
         Permission::DocWrite,
     ];
     [
-        agent("owner", AgentKind::Human, Permissions::all()),
-        agent("collaborator", AgentKind::Model, collaborator.into_iter().collect()),
-        agent("subject", AgentKind::Model, Permissions::default()),
+        agent(1, "owner", AgentKind::Human, Permissions::all()),
+        agent(2, "collaborator", AgentKind::Model, collaborator.into_iter().collect()),
+        agent(3, "subject", AgentKind::Model, Permissions::default()),
     ]
 }

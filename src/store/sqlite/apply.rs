@@ -293,10 +293,25 @@ impl<'a> Apply<'a> {
         let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
-        let hash = ContentHash::of(parent.map(|p| p.hash), node.author, node.kind, &node.content);
-        let session = match self.session {
-            Some(row) => Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)),
-            None => None,
+        let hash = match (node.purged_at, node.hash) {
+            (Some(_), Some(kept)) if node.content.is_empty() => kept,
+            (Some(_), _) => return Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
+            (None, said) => {
+                let hash = ContentHash::of(parent.map(|p| p.hash), node.author, node.kind, &node.content);
+                if said.is_some_and(|said| said != hash) {
+                    return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
+                }
+                hash
+            }
+        };
+        let session = match (node.turn, self.session) {
+            (Some((session, turn)), _) => {
+                let row = self.session_row(session)?;
+                sessions::count_turn(self.conn, row, turn, node.tokens)?;
+                Some((row, turn))
+            }
+            (None, Some(row)) => Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)),
+            (None, None) => None,
         };
         let insert = nodes::Insert {
             node,

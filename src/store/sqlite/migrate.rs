@@ -12,7 +12,7 @@ use std::{
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::{OpenOptions, backup, error::is_busy, open::APPLICATION_ID, tables::agents};
-use crate::id::AgentId;
+use crate::model::Timestamp;
 use crate::store::{Result, StoreError, mutation::default_agents};
 
 struct Migration {
@@ -121,8 +121,8 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         )?;
         tx.pragma_update(None, "user_version", now + 1)?;
         if now == 0 {
-            for agent in default_agents(|| AgentId::new(options.ids.ulid(at))) {
-                agents::insert(&tx, &agent, at)?;
+            for agent in default_agents() {
+                agents::insert(&tx, &agent, Timestamp::default())?;
             }
         }
         tx.commit()?;

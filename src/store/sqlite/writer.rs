@@ -1,8 +1,8 @@
 //! The writer: one named thread that owns the writing connection.
 //!
-//! It takes what is queued into one transaction, so that many callers share one sync (group commit). Each change
-//! runs in a savepoint of its own: one that fails is rolled back alone and told so, its neighbours go on. Callers
-//! get their receipts only after the transaction's sync.
+//! It takes what is queued into one transaction, so that many callers share one sync (group commit). When a change
+//! fails, the transaction is taken back and the others are made again without it: failures are rare, and a savepoint
+//! for each change would cost every one of them. Callers get their receipts only after the transaction's sync.
 //!
 //! Other processes hold the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
 //! short sleeps between tries rather than SQLite's own, which grow to 100 ms and let eight writers starve.
@@ -29,6 +29,8 @@ use crate::{
 
 /// Changes taken into one transaction at the most: bounds how long the first of them waits.
 const GROUP: usize = 1_024;
+/// Looks at the queue before sleeping: about 10 µs.
+const SPINS: u32 = 256;
 /// The longest sleep between two tries for the lock.
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
@@ -97,6 +99,19 @@ impl Drop for Writer {
     }
 }
 
+/// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
+/// sends its next one that soon, and waking a thread costs as much as the append.
+fn take(jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+    for _ in 0..SPINS {
+        match jobs.try_recv() {
+            Ok(job) => return Some(job),
+            Err(mpsc::TryRecvError::Disconnected) => return None,
+            Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    jobs.recv().ok()
+}
+
 struct Worker {
     conn: Connection,
     ids: Arc<dyn IdSource>,
@@ -107,7 +122,7 @@ struct Worker {
 
 impl Worker {
     fn run(mut self, jobs: &mpsc::Receiver<Job>) {
-        let mut next = jobs.recv().ok();
+        let mut next = take(jobs);
         while let Some(job) = next.take() {
             match job {
                 Job::Task(task) => {
@@ -119,7 +134,7 @@ impl Worker {
                 Job::Change(change, reply) => next = self.group(change, reply, jobs),
             }
             if next.is_none() {
-                next = jobs.recv().ok();
+                next = take(jobs);
             }
         }
     }
@@ -128,27 +143,24 @@ impl Worker {
     /// from the queue and is not a change.
     fn group(&mut self, change: Change, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         let mut other = None;
-        let mut done: Vec<(Reply, Result<Receipt>)> = Vec::new();
-        let mut purges: Vec<usize> = Vec::new();
+        let mut group: Vec<(Change, Reply, Receipt)> = Vec::new();
+        let mut job = Some((change, reply));
         if let Err(error) = self.begin() {
-            let _ = reply.send(Err(error));
+            self.fail(job.map(|(_, reply)| reply), &error);
             return None;
         }
-        let mut job = Some((change, reply));
         while let Some((change, reply)) = job.take() {
-            let result = self.one(&change);
-            if result.is_ok() && change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_))) {
-                purges.push(done.len());
+            match self.apply(&change) {
+                Ok(receipt) => group.push((change, reply, receipt)),
+                Err(error) => {
+                    let _ = reply.send(Err(self.explain(error)));
+                    if let Err(error) = self.again(&mut group) {
+                        self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
+                        return None;
+                    }
+                }
             }
-            if self.conn.is_autocommit() {
-                // The failure (a full disk, a failed read) made SQLite take back the whole transaction.
-                let error = result.err().unwrap_or(StoreError::Full);
-                Self::fail(done, |result| result.err().unwrap_or_else(|| clone_error(&error)));
-                let _ = reply.send(Err(error));
-                return None;
-            }
-            done.push((reply, result));
-            if done.len() < GROUP {
+            if group.len() < GROUP {
                 match jobs.try_recv() {
                     Ok(Job::Change(change, reply)) => job = Some((change, reply)),
                     Ok(task @ Job::Task(_)) => other = Some(task),
@@ -156,36 +168,84 @@ impl Worker {
                 }
             }
         }
-        if let Err(error) = self.conn.execute_batch("COMMIT") {
-            self.cache.clear();
-            if !self.conn.is_autocommit() {
-                let _ = self.conn.execute_batch("ROLLBACK");
-            }
-            let error = self.explain(error.into());
-            Self::fail(done, |result| result.err().unwrap_or_else(|| clone_error(&error)));
+        if let Err(error) = self.commit() {
+            self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        if !purges.is_empty() {
-            let scrubbed = purge::scrub(&mut self.conn, self.wait);
-            let _ = self.conn.busy_timeout(Duration::ZERO);
-            if let Err(error) = scrubbed {
-                let said =
-                    format!("the content is purged, but traces may be left in the file until the next purge: {error}");
-                // Only the purges are told: what shared their transaction is done.
-                for purge in purges {
-                    done[purge].1 = Err(StoreError::Conflict(said.clone()));
-                }
-            }
-        }
-        for (reply, result) in done {
-            let _ = reply.send(result);
+        let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
+        let scrubbed = if group.iter().any(|(c, ..)| purges(c)) { self.scrub() } else { Ok(()) };
+        for (change, reply, receipt) in group {
+            // Only purges are told of traces that are left: what shared their transaction is done.
+            let told = match &scrubbed {
+                Err(error) if purges(&change) => Err(clone_error(error)),
+                _ => Ok(receipt),
+            };
+            let _ = reply.send(told);
         }
         other
     }
 
-    fn fail(done: Vec<(Reply, Result<Receipt>)>, mut error: impl FnMut(Result<Receipt>) -> StoreError) {
-        for (reply, result) in done {
-            let _ = reply.send(Err(error(result)));
+    fn apply(&mut self, change: &Change) -> Result<Receipt> {
+        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run)
+    }
+
+    /// Takes the transaction back because its last change failed, and makes the others again without it. A change
+    /// that fails now (the disk is full) is told so and left out too.
+    fn again(&mut self, group: &mut Vec<(Change, Reply, Receipt)>) -> Result<()> {
+        let mut left = std::mem::take(group);
+        loop {
+            self.cache.clear();
+            if !self.conn.is_autocommit() {
+                self.conn.execute_batch("ROLLBACK")?;
+            }
+            if let Err(error) = self.begin() {
+                *group = left;
+                return Err(error);
+            }
+            let mut failed = None;
+            for (at, (change, _, receipt)) in left.iter_mut().enumerate() {
+                match Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run) {
+                    Ok(again) => *receipt = again,
+                    Err(error) => {
+                        failed = Some((at, error));
+                        break;
+                    }
+                }
+            }
+            let Some((at, error)) = failed else { break };
+            let (_, reply, _) = left.remove(at);
+            let _ = reply.send(Err(self.explain(error)));
+        }
+        *group = left;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.conn.prepare_cached("COMMIT").and_then(|mut s| s.execute([])).map_err(|error| {
+            self.cache.clear();
+            if !self.conn.is_autocommit() {
+                let _ = self.conn.execute_batch("ROLLBACK");
+            }
+            self.explain(error.into())
+        })?;
+        Ok(())
+    }
+
+    /// After a purge: leaves no trace of what it emptied.
+    fn scrub(&mut self) -> Result<()> {
+        let scrubbed = purge::scrub(&mut self.conn, self.wait);
+        let _ = self.conn.busy_timeout(Duration::ZERO);
+        scrubbed.map_err(|error| {
+            StoreError::Conflict(format!(
+                "the content is purged, but traces may be left in the file until the next purge: {error}"
+            ))
+        })
+    }
+
+    /// Tells everybody the same error: one failed sync fails every change of its group.
+    fn fail(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
+        for reply in replies {
+            let _ = reply.send(Err(clone_error(error)));
         }
     }
 
@@ -194,8 +254,8 @@ impl Worker {
         let start = Instant::now();
         let mut sleep = Duration::from_micros(100);
         loop {
-            match self.conn.execute_batch("BEGIN IMMEDIATE") {
-                Ok(()) => return Ok(()),
+            match self.conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])) {
+                Ok(_) => return Ok(()),
                 Err(error) if is_busy(&error) => {
                     if start.elapsed() >= self.wait {
                         return Err(StoreError::Busy { waited: self.wait });
@@ -204,26 +264,6 @@ impl Worker {
                     sleep = (sleep * 2).min(LONGEST_SLEEP);
                 }
                 Err(error) => return Err(self.explain(error.into())),
-            }
-        }
-    }
-
-    fn one(&mut self, change: &Change) -> Result<Receipt> {
-        self.conn.prepare_cached("SAVEPOINT change")?.execute([])?;
-        let applied = Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run);
-        match applied {
-            Ok(receipt) => {
-                self.conn.prepare_cached("RELEASE change")?.execute([])?;
-                Ok(receipt)
-            }
-            Err(error) => {
-                self.cache.clear();
-                if !self.conn.is_autocommit() && self.conn.execute_batch("ROLLBACK TO change; RELEASE change").is_err()
-                {
-                    // Half of the change may still be there: nothing of this transaction can be kept.
-                    let _ = self.conn.execute_batch("ROLLBACK");
-                }
-                Err(self.explain(error))
             }
         }
     }
@@ -243,13 +283,13 @@ impl Worker {
     }
 }
 
-/// One failed sync fails every change of the group, so its error is told several times.
 fn clone_error(error: &StoreError) -> StoreError {
     match error {
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
         StoreError::Busy { waited } => StoreError::Busy { waited: *waited },
         StoreError::Damaged { detail } => StoreError::Damaged { detail: detail.clone() },
+        StoreError::Conflict(said) => StoreError::Conflict(said.clone()),
         other => StoreError::Io { detail: other.to_string() },
     }
 }

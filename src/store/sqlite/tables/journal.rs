@@ -8,9 +8,6 @@ use crate::{
     store::{ChangeKind, Result},
 };
 
-/// The setting that holds the newest entry of no tree.
-const HEAD: &str = "journal_head";
-
 pub(in crate::store::sqlite) struct Entry<'a> {
     pub(in crate::store::sqlite) group: Option<i64>,
     pub(in crate::store::sqlite) at: Timestamp,
@@ -35,15 +32,11 @@ pub(in crate::store::sqlite) struct Added {
 
 /// Writes an entry; returns its number.
 pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, added: &Added) -> Result<i64> {
-    let previous: Option<i64> = match entry.tree {
-        Some(tree) => conn
-            .prepare_cached("SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?1")?
-            .query_row([tree], |r| r.get(0))?,
-        None => head(conn)?,
-    };
     conn.prepare_cached(
         "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, CASE WHEN ?5 IS NULL
+             THEN (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'journal_head')
+             ELSE (SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?5) END)",
     )?
     .execute(params![
         entry.group,
@@ -55,8 +48,7 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, add
         entry.change.code(),
         entry.node,
         entry.undo,
-        entry.target,
-        previous
+        entry.target
     ])?;
     let seq = conn.last_insert_rowid();
     match entry.tree {
@@ -77,8 +69,8 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, add
             ])?;
         }
         None => {
-            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)")?
-                .execute(params![HEAD, seq.to_string()])?;
+            conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES ('journal_head', ?1)")?
+                .execute([seq.to_string()])?;
         }
     }
     Ok(seq)
@@ -87,8 +79,8 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, add
 /// The newest entry of no tree.
 pub(in crate::store::sqlite) fn head(conn: &Connection) -> Result<Option<i64>> {
     Ok(conn
-        .prepare_cached("SELECT CAST(value AS INTEGER) FROM settings WHERE name = ?1")?
-        .query_row([HEAD], |r| r.get(0))
+        .prepare_cached("SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'journal_head'")?
+        .query_row([], |r| r.get(0))
         .optional()?)
 }
 

@@ -1,10 +1,10 @@
 //! Nodes and what changes about them.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{ContentHash, EdgeKind, NewNode},
+    model::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
     store::{Result, StoreError, sqlite::rows},
 };
 
@@ -57,26 +57,34 @@ pub(in crate::store::sqlite) struct Insert<'a> {
 
 /// Inserts a node under the shortest local id that is free in its tree; returns its row and that id.
 pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -> Result<(i64, LocalId)> {
-    let node = insert.node;
-    let mut local = match &node.local {
-        Some(wanted) if !local_taken(conn, insert.tree, wanted)? => wanted.clone(),
-        _ => LocalId::derive(node.id, 6),
-    };
-    while local_taken(conn, insert.tree, &local)? {
-        if local.len() == 16 {
-            return Err(StoreError::Conflict(format!("node {} is there already", node.id)));
+    let mut local = insert.node.local.clone().unwrap_or_else(|| LocalId::derive(insert.node.id, 6));
+    // Rarely is an id taken, so the row is tried first; the table's own rules refuse it if it is.
+    while let Err(error) = try_insert(conn, insert, &local) {
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)?
+        {
+            return Err(error.into());
         }
-        local = LocalId::derive(node.id, local.len() + 1);
+        let longer = if insert.node.local.as_ref() == Some(&local) { 6 } else { local.len() + 1 };
+        if longer > 16 {
+            return Err(StoreError::Conflict(format!("node {} is there already", insert.node.id)));
+        }
+        local = LocalId::derive(insert.node.id, longer);
     }
+    Ok((conn.last_insert_rowid(), local))
+}
+
+fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::Result<usize> {
+    let node = insert.node;
     conn.prepare_cached(
-        "INSERT INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
-             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)",
+        "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
+             turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
+             purged_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
     )?
     .execute(params![
         node.id.to_bytes(),
         insert.tree,
-        local.as_str(),
+        local,
         insert.parent,
         insert.depth,
         node.kind.code(),
@@ -92,33 +100,34 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -
         node.interrupted,
         node.tool.call_id,
         node.tool.name,
-        node.tool.calls.as_ref().map(crate::model::Json::as_str),
-        node.metadata.as_ref().map(crate::model::Json::as_str),
+        node.tool.calls.as_ref().map(Json::as_str),
+        node.metadata.as_ref().map(Json::as_str),
         node.content,
-        node.raw
-    ])?;
-    Ok((conn.last_insert_rowid(), local))
+        node.raw,
+        node.purged_at.map(Timestamp::as_millis)
+    ])
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
     Ok(conn.prepare_cached("SELECT 1 FROM nodes WHERE tree = ?1 AND local_id = ?2")?.exists(params![tree, local])?)
 }
 
-/// Which of a node's counts a child of a kind adds to.
-fn counted(kind: EdgeKind) -> Option<&'static str> {
+/// The statements that read, change and start the count which children of a kind have at their parent. (An upsert with
+/// RETURNING is one statement and costs more than these three.)
+fn counted(kind: EdgeKind) -> Option<[&'static str; 3]> {
+    macro_rules! statements {
+        ($column:literal) => {
+            Some([
+                concat!("SELECT ", $column, ", hidden_by FROM node_state WHERE node = ?1"),
+                concat!("UPDATE node_state SET ", $column, " = ?2 WHERE node = ?1"),
+                concat!("INSERT INTO node_state (node, ", $column, ") VALUES (?1, ?2)"),
+            ])
+        };
+    }
     match kind {
-        EdgeKind::Continuation => Some(
-            "INSERT INTO node_state (node, continuations) VALUES (?1, max(0, ?2)) ON CONFLICT (node)
-             DO UPDATE SET continuations = continuations + ?2 RETURNING continuations, hidden_by",
-        ),
-        EdgeKind::Annotation => Some(
-            "INSERT INTO node_state (node, annotations) VALUES (?1, max(0, ?2)) ON CONFLICT (node)
-             DO UPDATE SET annotations = annotations + ?2 RETURNING annotations, hidden_by",
-        ),
-        EdgeKind::Version => Some(
-            "INSERT INTO node_state (node, versions) VALUES (?1, max(0, ?2)) ON CONFLICT (node)
-             DO UPDATE SET versions = versions + ?2 RETURNING versions, hidden_by",
-        ),
+        EdgeKind::Continuation => statements!("continuations"),
+        EdgeKind::Annotation => statements!("annotations"),
+        EdgeKind::Version => statements!("versions"),
         EdgeKind::Context | EdgeKind::Instruction | EdgeKind::Tool | EdgeKind::Thought => None,
     }
 }
@@ -131,10 +140,12 @@ pub(in crate::store::sqlite) fn count_child(
     kind: EdgeKind,
     by: i64,
 ) -> Result<(i64, Option<i64>)> {
-    match counted(kind) {
-        Some(sql) => Ok(conn.prepare_cached(sql)?.query_row([node, by], |r| Ok((r.get(0)?, r.get(1)?)))?),
-        None => Ok((0, hidden_by(conn, node)?)),
-    }
+    let Some([read, change, start]) = counted(kind) else { return Ok((0, hidden_by(conn, node)?)) };
+    let kept: Option<(i64, Option<i64>)> =
+        conn.prepare_cached(read)?.query_row([node], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
+    let count = kept.map_or(0, |k| k.0) + by;
+    conn.prepare_cached(if kept.is_some() { change } else { start })?.execute([node, count])?;
+    Ok((count, kept.and_then(|k| k.1)))
 }
 
 /// What hides a node.

@@ -58,6 +58,15 @@ pub(in crate::store::sqlite) fn next_turn(
         .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
 }
 
+/// Counts a turn that an import brings with its number.
+pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
+    )?
+    .execute(params![row, turn, tokens.unwrap_or(0)])?;
+    Ok(())
+}
+
 /// Moves a session to a node of its own tree; other nodes leave it where it is.
 pub(in crate::store::sqlite) fn advance(conn: &Connection, row: i64, node: i64, tree: i64) -> Result<()> {
     conn.prepare_cached("UPDATE sessions SET position = ?2 WHERE id = ?1 AND tree = ?3")?

@@ -1,0 +1,21 @@
+//! A path as Markdown: a heading a node, its words as they are.
+
+use crate::model::{Agent, EdgeKind, Node};
+
+/// The path as Markdown, for people. Content is not escaped: it usually is Markdown itself.
+#[must_use]
+pub fn path(nodes: &[Node], agents: &[Agent]) -> String {
+    let mut out = String::new();
+    for node in nodes {
+        let name = agents.iter().find(|a| a.id() == node.author).map_or("unknown", Agent::name);
+        let kind = if node.kind == EdgeKind::Continuation { String::new() } else { format!(" · {}", node.kind) };
+        let cut = if node.interrupted { " · interrupted" } else { "" };
+        out.push_str(&format!("### {name} · {}{kind}{cut}\n\n", node.local));
+        let body = if node.purged_at.is_some() { "*purged*" } else { node.content.trim_end() };
+        out.push_str(body);
+        out.push_str("\n\n");
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}

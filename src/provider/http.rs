@@ -1,0 +1,304 @@
+//! HTTP as every model client needs it: a client that leaks no key, time-outs, statuses as errors.
+//!
+//! Redirects are not followed: the key would go where the server says. A client for plain `http` gets an
+//! empty store of certificates, so that a local model can be used on a system that has none; one for
+//! loopback never goes through a proxy. For other hosts the HTTP library's own reading of the proxy
+//! variables stands.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::{Client, RequestBuilder, Response, Url};
+use serde::{Deserialize, Deserializer};
+use tokio::time::{Instant, timeout_at};
+
+use super::error::clean;
+use super::{CutCause, Phase, ProviderError, Secret, wire};
+
+/// The most bytes read of an error's body.
+const ERROR_BODY_LIMIT: usize = 64 * 1024;
+
+/// How long an error's body may take; the status alone says enough.
+const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+
+/// How long to wait for a server; in the configuration, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Timeouts {
+    /// For a connection; 10 s.
+    #[serde(deserialize_with = "seconds")]
+    pub connect: Duration,
+    /// From sending a request to the first byte of its reply; 120 s, since local models read slowly.
+    #[serde(deserialize_with = "seconds")]
+    pub first_byte: Duration,
+    /// Between two pieces of a reply; 60 s. Keep-alive comments count as pieces.
+    #[serde(deserialize_with = "seconds")]
+    pub between_chunks: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(120),
+            between_chunks: Duration::from_secs(60),
+        }
+    }
+}
+
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        _ => Err(serde::de::Error::custom("a time-out is a number of seconds above 0")),
+    }
+}
+
+/// One server, with the key for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Http {
+    client: Client,
+    base: Url,
+    key: Option<Secret>,
+    pub(crate) timeouts: Timeouts,
+}
+
+impl Http {
+    pub(crate) fn new(base_url: &str, key: Option<Secret>, timeouts: Timeouts) -> Result<Http, ProviderError> {
+        let base = parse_base(base_url)?;
+        let mut builder = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(timeouts.connect)
+            .tcp_nodelay(true);
+        if base.scheme() == "http" {
+            builder = builder.tls_certs_only([]);
+        }
+        if is_loopback(&base) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| {
+            ProviderError::configuration(format!("cannot set up HTTP: {}", clean(&causes(&error), key.as_ref())))
+        })?;
+        Ok(Http { client, base, key, timeouts })
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Result<RequestBuilder, ProviderError> {
+        self.authorize(self.client.get(self.url(path)))
+    }
+
+    pub(crate) fn post(&self, path: &str, body: Vec<u8>) -> Result<RequestBuilder, ProviderError> {
+        let request = self.client.post(self.url(path)).header(header::CONTENT_TYPE, "application/json").body(body);
+        self.authorize(request)
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}/{path}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    fn authorize(&self, request: RequestBuilder) -> Result<RequestBuilder, ProviderError> {
+        let Some(key) = &self.key else {
+            return Ok(request);
+        };
+        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
+            ProviderError::configuration("the key has characters that no key has; was it copied whole?")
+        })?;
+        value.set_sensitive(true);
+        Ok(request.header(header::AUTHORIZATION, value))
+    }
+
+    /// Sends a request and waits for the head of a good answer.
+    pub(crate) async fn send(&self, request: RequestBuilder, deadline: Instant) -> Result<Response, ProviderError> {
+        let response = match timeout_at(deadline, request.send()).await {
+            Err(_) => return Err(self.too_late()),
+            Ok(Err(error)) => return Err(self.no_answer(&error)),
+            Ok(Ok(response)) => response,
+        };
+        if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
+    }
+
+    pub(crate) fn too_late(&self) -> ProviderError {
+        ProviderError::Timeout { phase: Phase::FirstByte, after: self.timeouts.first_byte }
+    }
+
+    fn no_answer(&self, error: &reqwest::Error) -> ProviderError {
+        if error.is_connect() && error.is_timeout() {
+            return ProviderError::Timeout { phase: Phase::Connect, after: self.timeouts.connect };
+        }
+        let detail = self.detail(error);
+        if error.is_connect() {
+            return ProviderError::Connect { host: self.host(), detail };
+        }
+        ProviderError::Broken { cause: CutCause::Connection(detail) }
+    }
+
+    /// Host and port, the part of an address that cannot hold a key.
+    pub(crate) fn host(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// What the HTTP library says, down to the first cause, without the key.
+    pub(crate) fn detail(&self, error: &reqwest::Error) -> String {
+        self.clean(&causes(error))
+    }
+
+    pub(crate) fn clean(&self, text: &str) -> String {
+        clean(text, self.key.as_ref())
+    }
+
+    /// Whether this is plain `http`, which only servers of a person's own speak.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.base.scheme() == "http"
+    }
+
+    pub(crate) fn is_openai(&self) -> bool {
+        self.base.host_str() == Some("api.openai.com")
+    }
+
+    /// Makes an error of an answer that is not a success.
+    async fn refusal(&self, response: Response) -> ProviderError {
+        let status = response.status();
+        if status.is_redirection() {
+            let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
+            let message = self.clean(&format!("{} redirects to {to}; set the address it should be", self.host()));
+            return ProviderError::Http { status: status.as_u16(), code: None, message, retry_after: None };
+        }
+        let retry_after = retry_after(response.headers(), Timestamp::now());
+        let body = read_limited(response, ERROR_BODY_LIMIT, Instant::now() + ERROR_BODY_TIME).await;
+        let said = wire::error_of(&body).unwrap_or_default();
+        let message = match said.message {
+            Some(message) => message,
+            None => String::from_utf8_lossy(&body).into_owned(),
+        };
+        let message = match self.clean(&message) {
+            empty if empty.is_empty() => status.canonical_reason().unwrap_or("no reason given").to_owned(),
+            message => message,
+        };
+        let code = said.code.map(|code| self.clean(&code));
+        self.error(status.as_u16(), code, message, retry_after)
+    }
+
+    /// Makes an error of what a server said; all text is clean already.
+    pub(crate) fn error(
+        &self,
+        status: u16,
+        code: Option<String>,
+        message: String,
+        retry_after: Option<Duration>,
+    ) -> ProviderError {
+        match code.as_deref() {
+            Some("content_filter" | "content_policy_violation") => ProviderError::Refused { status, message },
+            _ => ProviderError::Http { status, code, message, retry_after },
+        }
+    }
+}
+
+/// Reads up to `limit` bytes until `deadline`; what failed or was too late is left out.
+pub(crate) async fn read_limited(mut response: Response, limit: usize, deadline: Instant) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
+        let room = limit - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        if body.len() == limit {
+            break;
+        }
+    }
+    body
+}
+
+/// Checks an address and completes it: a host alone gets the path `/v1`.
+///
+/// The address itself is not in the errors, for a key may stand in it.
+pub(crate) fn parse_base(base_url: &str) -> Result<Url, ProviderError> {
+    let mut base = Url::parse(base_url.trim())
+        .map_err(|error| ProviderError::configuration(format!("the address of the model is not a URL: {error}")))?;
+    if !matches!(base.scheme(), "http" | "https") || base.host_str().is_none() {
+        return Err(ProviderError::configuration("the address of a model starts with http:// or https://"));
+    }
+    if !base.username().is_empty() || base.password().is_some() || base.query().is_some() {
+        return Err(ProviderError::configuration(
+            "the address of a model holds no user, password or query; name the key with key_env or key_file",
+        ));
+    }
+    base.set_fragment(None);
+    if base.path() == "/" {
+        base.set_path("/v1");
+    }
+    Ok(base)
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+fn causes(error: &reqwest::Error) -> String {
+    let mut text = String::new();
+    let mut next: Option<&dyn std::error::Error> = std::error::Error::source(error);
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = if text.is_empty() { cause_text } else { format!("{text}: {cause_text}") };
+        }
+        next = cause.source();
+    }
+    if text.is_empty() { "the request failed".to_owned() } else { text }
+}
+
+/// Reads `Retry-After`: seconds, or a date; a date that has passed is zero.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
+    Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now: Timestamp = "2015-10-21T07:27:30Z".parse().unwrap();
+        let read = |value: &'static str| {
+            let headers = HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static(value))]);
+            retry_after(&headers, now)
+        };
+        assert_eq!(read("7"), Some(Duration::from_secs(7)));
+        assert_eq!(read("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(read("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::from_secs(30)));
+        assert_eq!(read("Wed, 21 Oct 2015 07:27:00 GMT"), Some(Duration::ZERO));
+        for nonsense in ["", "soon", "-1", "1e400", "NaN"] {
+            assert_eq!(read(nonsense), None, "{nonsense}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+
+    #[test]
+    fn addresses_are_completed_and_hold_no_secrets() {
+        assert_eq!(parse_base("http://127.0.0.1:8080").unwrap().as_str(), "http://127.0.0.1:8080/v1");
+        assert_eq!(parse_base("https://x.org/api/v1/").unwrap().as_str(), "https://x.org/api/v1/");
+        for bad in ["ftp://x", "x", "http://", "http://sk-1@h/v1", "http://u:sk-1@h/v1", "https://h/v1?key=sk-1"] {
+            let error = parse_base(bad).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("sk-1"), "{bad}");
+        }
+        for (url, loopback) in [
+            ("http://127.0.0.1:1", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:1", true),
+            ("http://localhost", true),
+            ("http://10.0.0.1", false),
+            ("http://localhost.example.org", false),
+        ] {
+            assert_eq!(is_loopback(&Url::parse(url).unwrap()), loopback, "{url}");
+        }
+    }
+}

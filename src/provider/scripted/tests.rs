@@ -1,0 +1,62 @@
+use super::*;
+use crate::provider::{Event, Sampling};
+
+fn request(max_tokens: Option<u32>) -> Request {
+    let sampling = Sampling { max_tokens, ..Sampling::default() };
+    Request { prompt: Prompt::Raw("once upon a time".into()), sampling }
+}
+
+async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
+    let mut text = String::new();
+    loop {
+        match reply.next().await.unwrap() {
+            Ok(Event::Text(piece)) => text.push_str(&piece),
+            last => {
+                assert_eq!(reply.next().await, None, "nothing follows the terminal item");
+                let last = last.map(|last| match last {
+                    Event::Done(finish) => finish,
+                    Event::Text(_) => unreachable!(),
+                });
+                return (text, last);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_go_round_in_the_order_of_the_calls() {
+    let model = Scripted::new([Reply::words("a b").delayed(Duration::from_secs(9)), Reply::words("c")]);
+    let replies = [model.stream(request(None)), model.stream(request(None)), model.stream(request(None))];
+    let mut texts = Vec::new();
+    for reply in replies {
+        let (text, last) = all(reply).await;
+        let finish = last.unwrap();
+        texts.push((text, finish.first_token.unwrap().as_secs(), finish.usage.unwrap()));
+    }
+    let usage = |output| Usage { prompt: 4, cached: 0, output };
+    assert_eq!(texts, [("a b".into(), 9, usage(2)), ("c".into(), 0, usage(1)), ("a b".into(), 9, usage(2))]);
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn replies_fail_stop_short_and_hang() {
+    let cut = || Ending::Fail { after: 1, error: ProviderError::Cancelled };
+    let model =
+        Scripted::new([Reply::words("a b").ending(cut()), Reply::words("a b"), Reply::words("a").ending(Ending::Hang)]);
+    assert_eq!(all(model.stream(request(None))).await, ("a ".into(), Err(ProviderError::Cancelled)));
+    let (text, last) = all(model.stream(request(Some(1)))).await;
+    assert_eq!((text.as_str(), last.unwrap().reason), ("a ", FinishReason::Length));
+    let mut hanging = model.stream(request(None));
+    assert_eq!(hanging.next().await, Some(Ok(Event::Text("a".into()))));
+    hanging.cancel();
+    assert_eq!(hanging.next().await, Some(Err(ProviderError::Cancelled)));
+    assert_eq!(hanging.next().await, None);
+}
+
+#[test]
+fn outside_a_runtime_there_is_an_error_and_no_panic() {
+    let mut reply = Scripted::new([]).stream(request(None));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let item = runtime.block_on(reply.next());
+    assert!(matches!(item, Some(Err(ProviderError::Configuration { .. }))), "{item:?}");
+}

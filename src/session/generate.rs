@@ -1,0 +1,317 @@
+//! Generating: several continuations of one node, by one or several models, streaming side by side.
+//!
+//! Each is saved when it ends, whatever the others do. One that is cut off or cancelled is saved as far as it came,
+//! marked as interrupted; one that fails before a word came leaves nothing. How many run at once is up to the model:
+//! some servers break one stream off when the next request comes.
+
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    context::{self, Voice},
+    id::NodeId,
+    model::{Agent, AuthorType, EdgeKind, Mode, Node, Op, Parent},
+    ops::{Actor, Draft, OpsError},
+    provider::{Event, Finish, FinishReason, Message, Model, Prompt, ProviderError, Request, Role, Sampling},
+    store::Mutation,
+};
+
+/// What to generate.
+pub struct Plan {
+    /// The node to continue.
+    pub from: NodeId,
+    /// The versions to read on the way to it.
+    pub versions: Vec<NodeId>,
+    /// Who writes: its system prompt, settings and name are used.
+    pub author: Agent,
+    /// The models; each makes `n` continuations.
+    pub models: Vec<Arc<dyn Model>>,
+    /// Continuations a model.
+    pub n: usize,
+    /// How to draw, before the author's own settings.
+    pub sampling: Sampling,
+    /// Ends everything early; what came is saved.
+    pub cancel: CancellationToken,
+}
+
+/// What happens while continuations stream. `index` counts from 0: first all of the first model.
+#[derive(Debug)]
+pub enum Progress {
+    /// More text.
+    Text {
+        /// Which continuation.
+        index: usize,
+        /// What came.
+        text: String,
+    },
+    /// One ended and is on disk.
+    Saved {
+        /// Which continuation.
+        index: usize,
+        /// Its node.
+        node: Box<Node>,
+        /// Why it ended.
+        reason: FinishReason,
+    },
+    /// One failed.
+    Failed {
+        /// Which continuation.
+        index: usize,
+        /// Why.
+        error: GenerateError,
+        /// What came before, if anything, saved and marked as interrupted.
+        saved: Option<Box<Node>>,
+    },
+}
+
+/// Why nothing, or not all, was generated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// Reading or saving failed.
+    #[error(transparent)]
+    Ops(#[from] OpsError),
+    /// The model failed.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The reply held no text.
+    #[error("the model ended its reply without a word")]
+    Empty,
+    /// The plan names no model or no continuation.
+    #[error("there is nothing to generate: no model, or none of it")]
+    Nothing,
+}
+
+/// What a stream's task reports.
+enum Report {
+    Text(String),
+    Ended(Result<Finish, ProviderError>),
+}
+
+/// One continuation while it streams.
+struct Stream {
+    reference: String,
+    text: String,
+}
+
+/// Runs a plan; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which they
+/// ended. With one continuation the session's position moves to it; with several it stays.
+///
+/// # Errors
+/// If the path cannot be read, or, where nothing at all was saved, the first failure.
+pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -> Result<Vec<Node>, GenerateError> {
+    let prompt = prompt(actor, &plan)?;
+    let sampling = plan.sampling.clone().or(&own_sampling(&plan.author));
+    let request = Request { prompt, sampling };
+    let all = plan.models.len() * plan.n;
+    if all == 0 {
+        return Err(GenerateError::Nothing);
+    }
+    let (reports, mut inbox) = mpsc::channel(64);
+    let mut streams = Vec::with_capacity(all);
+    for model in &plan.models {
+        let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
+        for _ in 0..plan.n {
+            let index = streams.len();
+            streams.push(Stream { reference: model.reference().to_owned(), text: String::new() });
+            let (model, lanes, request) = (Arc::clone(model), Arc::clone(&lanes), request.clone());
+            let (reports, cancel) = (reports.clone(), plan.cancel.clone());
+            tokio::spawn(async move { run(index, model, lanes, request, cancel, reports).await });
+        }
+    }
+    drop(reports);
+    let mut saved = Vec::new();
+    let mut first_error = None;
+    while let Some((index, report)) = inbox.recv().await {
+        let outcome = match report {
+            Report::Text(text) => {
+                streams[index].text.push_str(&text);
+                on(Progress::Text { index, text });
+                continue;
+            }
+            Report::Ended(outcome) => outcome,
+        };
+        let stream = &mut streams[index];
+        let text = std::mem::take(&mut stream.text);
+        let (finish, error) = match outcome {
+            Ok(finish) if text.is_empty() => (Some(finish), Some(GenerateError::Empty)),
+            Ok(finish) => (Some(finish), None),
+            Err(error) => {
+                let so_far =
+                    if let ProviderError::Cut { so_far, .. } = &error { Some((**so_far).clone()) } else { None };
+                (so_far, Some(error.into()))
+            }
+        };
+        let node = if text.is_empty() {
+            None
+        } else {
+            let said = Said { text, finish: finish.as_ref(), interrupted: error.is_some(), stay: all > 1 };
+            match save(actor, &plan, &stream.reference, said).await {
+                Ok(node) => Some(node),
+                Err(failed) => {
+                    on(Progress::Failed { index, error: failed, saved: None });
+                    continue;
+                }
+            }
+        };
+        saved.extend(node.clone());
+        match (error, node) {
+            (None, Some(node)) => {
+                let reason = finish.map_or(FinishReason::Interrupted, |f| f.reason);
+                on(Progress::Saved { index, node: Box::new(node), reason });
+            }
+            (error, node) => {
+                let error = error.unwrap_or(GenerateError::Empty);
+                if let (None, GenerateError::Provider(error)) = (&first_error, &error) {
+                    first_error = Some(error.clone());
+                }
+                on(Progress::Failed { index, error, saved: node.map(Box::new) });
+            }
+        }
+    }
+    match (saved.is_empty(), first_error) {
+        (true, Some(error)) => Err(error.into()),
+        (true, None) => Err(GenerateError::Empty),
+        (false, _) => Ok(saved),
+    }
+}
+
+/// One stream, from its place in the queue to its end.
+async fn run(
+    index: usize,
+    model: Arc<dyn Model>,
+    lanes: Arc<Semaphore>,
+    request: Request,
+    cancel: CancellationToken,
+    reports: mpsc::Sender<(usize, Report)>,
+) {
+    let lane = tokio::select! {
+        lane = lanes.acquire_owned() => lane,
+        () = cancel.cancelled() => {
+            let _ = reports.send((index, Report::Ended(Err(ProviderError::Cancelled)))).await;
+            return;
+        }
+    };
+    let started = Instant::now();
+    let mut generation = model.stream(request);
+    let mut cancelled = false;
+    let ended = loop {
+        let next = tokio::select! {
+            next = generation.next() => next,
+            () = cancel.cancelled(), if !cancelled => {
+                // What was received already is still given out.
+                cancelled = true;
+                generation.cancel();
+                continue;
+            }
+        };
+        match next {
+            Some(Ok(Event::Text(text))) => {
+                if reports.send((index, Report::Text(text))).await.is_err() {
+                    return;
+                }
+            }
+            Some(Ok(Event::Done(finish))) => break Ok(finish),
+            Some(Err(error)) => break Err(error),
+            None => break Ok(unfinished(started.elapsed())),
+        }
+    };
+    drop(lane);
+    // Nobody listens any more only when the caller dropped the whole generation.
+    let _ = reports.send((index, Report::Ended(ended))).await;
+}
+
+fn unfinished(total: Duration) -> Finish {
+    Finish { reason: FinishReason::Interrupted, model: None, request_id: None, usage: None, first_token: None, total }
+}
+
+/// What a model is asked: a conversation, or in a buffer tree the text so far.
+fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
+    let snapshot = actor.loom().snapshot()?;
+    let path = snapshot.path_back(plan.from, &plan.versions, 0).map_err(OpsError::from)?;
+    let node = path.last().ok_or_else(|| OpsError::missing("node", plan.from))?;
+    let tree = snapshot.tree(node.tree).map_err(OpsError::from)?.ok_or_else(|| OpsError::missing("tree", node.tree))?;
+    if tree.mode == Mode::Buffer {
+        return Ok(Prompt::Raw(context::prose(&path)));
+    }
+    let prompts: Vec<&str> =
+        [&plan.author.profile.system_prompt, &tree.system_context].into_iter().flatten().map(String::as_str).collect();
+    let messages = context::conversation(&prompts, &path)
+        .into_iter()
+        .map(|(voice, content)| {
+            let role = match voice {
+                Voice::System => Role::System,
+                Voice::User => Role::User,
+                Voice::Assistant => Role::Assistant,
+            };
+            Message { role, content }
+        })
+        .collect();
+    Ok(Prompt::Chat(messages))
+}
+
+fn own_sampling(author: &Agent) -> Sampling {
+    #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
+    let temperature = author.profile.temperature.map(|t| t as f32);
+    Sampling { temperature, max_tokens: author.profile.max_tokens, stop: author.profile.stop.clone(), seed: None }
+}
+
+/// What one stream said.
+struct Said<'a> {
+    text: String,
+    finish: Option<&'a Finish>,
+    interrupted: bool,
+    stay: bool,
+}
+
+async fn save(actor: &Actor, plan: &Plan, reference: &str, said: Said<'_>) -> Result<Node, GenerateError> {
+    let interrupted = said.interrupted || said.finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
+    let usage = said.finish.and_then(|f| f.usage);
+    let draft = Draft {
+        kind: Some(EdgeKind::Continuation),
+        author_type: Some(AuthorType::Model),
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()),
+        interrupted,
+        provenance: Some(envelope(reference, said.finish).into()),
+        stay: said.stay,
+        ..Draft::text(said.text)
+    };
+    let mut new = actor.draft(Parent::Node(plan.from), draft);
+    new.author = plan.author.id();
+    let receipt = actor.submit(Op::Generate, vec![Mutation::Append(Box::new(new))]).await.map_err(OpsError::from)?;
+    let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
+    Ok(actor.loom().node(id)?)
+}
+
+/// The provider's response envelope, as it is kept beside the node.
+fn envelope(reference: &str, finish: Option<&Finish>) -> serde_json::Value {
+    let millis = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
+    let mut kept: HashMap<&str, serde_json::Value> = HashMap::new();
+    kept.insert("reference", reference.into());
+    if let Some(finish) = finish {
+        let reason = match &finish.reason {
+            FinishReason::Stop => "stop",
+            FinishReason::Length => "length",
+            FinishReason::Refused => "refused",
+            FinishReason::Interrupted => "interrupted",
+            FinishReason::Other(word) => word.as_str(),
+        };
+        kept.insert("finish", reason.into());
+        kept.insert("total_ms", millis(finish.total).into());
+        kept.extend(finish.model.as_ref().map(|m| ("model", m.clone().into())));
+        kept.extend(finish.request_id.as_ref().map(|r| ("request_id", r.clone().into())));
+        kept.extend(finish.first_token.map(|t| ("first_token_ms", millis(t).into())));
+        kept.extend(
+            finish
+                .usage
+                .map(|u| ("usage", serde_json::json!({"prompt": u.prompt, "cached": u.cached, "output": u.output}))),
+        );
+    }
+    serde_json::json!(kept)
+}

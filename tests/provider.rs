@@ -1,0 +1,538 @@
+//! Model clients against a loopback server that behaves as badly as real ones do.
+
+// Clippy knows test functions, but not the helpers beside them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/sse.rs"]
+mod sse;
+
+use std::time::{Duration, Instant};
+
+use loomtree::provider::discover::discover;
+use loomtree::provider::{
+    Class, CutCause, Endpoint, Event, Finish, FinishReason, Generation, Message, Model, Names, OpenAi, Phase, Prompt,
+    ProviderError, Request, Retry, Role, Sampling, Secret, Target, Timeouts, Usage, list_models, open, resolve,
+};
+use sse::{
+    DONE, Server, Step, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text, usage, wait,
+};
+
+const KEY: &str = "sk-very-secret";
+
+/// Time-outs long enough for a busy machine, where none is to run out.
+fn endpoint(server: &Server) -> Endpoint {
+    let timeouts = Timeouts {
+        connect: Duration::from_secs(5),
+        first_byte: Duration::from_secs(10),
+        between_chunks: Duration::from_secs(10),
+    };
+    Endpoint { key: Secret::new(KEY), timeouts, ..Endpoint::at(&server.url(), Some("m")) }
+}
+
+fn client(endpoint: Endpoint) -> OpenAi {
+    let quick = Retry { first_wait: Duration::from_millis(1), ..Retry::default() };
+    OpenAi::new(endpoint).unwrap().with_retry(quick)
+}
+
+fn chat(content: &str) -> Request {
+    let messages = vec![Message { role: Role::User, content: content.to_owned() }];
+    Request { prompt: Prompt::Chat(messages), sampling: Sampling::default() }
+}
+
+/// Reads to the end: the text, and the one terminal item.
+async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
+    let mut text = String::new();
+    loop {
+        let last = match reply.next().await.expect("a terminal item") {
+            Ok(Event::Text(piece)) => {
+                assert!(!piece.is_empty());
+                text.push_str(&piece);
+                continue;
+            }
+            Ok(Event::Done(finish)) => Ok(finish),
+            Err(error) => Err(error),
+        };
+        assert_eq!(reply.next().await, None, "nothing follows the terminal item");
+        return (text, last);
+    }
+}
+
+/// Asks a server with this one script.
+async fn ask(script: Vec<Step>) -> (String, Result<Finish, ProviderError>, Server) {
+    let server = Server::start([script]).await;
+    let (text, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
+    (text, last, server)
+}
+
+/// The cause of a reply that was cut after it had begun, and never asked for again.
+async fn cut(script: Vec<Step>) -> (String, CutCause) {
+    let (text, last, server) = ask(script).await;
+    let error = last.unwrap_err();
+    assert_eq!(error.class(), Class::Retryable);
+    assert_eq!(server.requests().len(), 1, "what was shown is not asked for again");
+    match error {
+        ProviderError::Cut { cause, so_far } => {
+            assert_eq!((so_far.reason, so_far.model.as_deref()), (FinishReason::Interrupted, Some("m-1")));
+            assert!(so_far.first_token.is_some_and(|first| first <= so_far.total));
+            (text, cause)
+        }
+        other => panic!("not a cut: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_chat_streams_whatever_the_pieces() {
+    let stream =
+        [": hello\n\n", &text("Grüß "), &text("dich 🌳"), &text(""), &finish("stop"), &usage(9, 4, 2), DONE].concat();
+    for size in [1, 2, 3, 7, 64, stream.len()] {
+        let pieces = stream.as_bytes().chunks(size).map(send);
+        let (said, last, server) = ask([head()].into_iter().chain(pieces).collect()).await;
+        assert_eq!(said, "Grüß dich 🌳", "pieces of {size}");
+        let finish = last.unwrap();
+        assert_eq!(finish.reason, FinishReason::Stop);
+        assert_eq!(finish.model.as_deref(), Some("m-1"));
+        assert_eq!(finish.request_id.as_deref(), Some("req-1"));
+        assert_eq!(finish.usage, Some(Usage { prompt: 9, cached: 4, output: 2 }));
+        assert!(finish.first_token.is_some_and(|first| first <= finish.total));
+        assert_eq!(server.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_request_is_what_was_asked_for() {
+    let raw = [r#"data: {"choices":[{"text":" upon","finish_reason":"length"}]}"#, "\r\n\r\n", DONE].concat();
+    let server = Server::start([good("a"), vec![head(), send(raw)]]).await;
+    let defaults = Sampling { temperature: Some(0.5), max_tokens: Some(9), ..Sampling::default() };
+    let model = client(Endpoint { sampling: defaults, ..endpoint(&server) });
+    let sampling = Sampling { max_tokens: Some(3), stop: vec!["\n".into()], seed: Some(7), ..Sampling::default() };
+    all(model.stream(Request { sampling, ..chat("hi") })).await.1.unwrap();
+    let prompt = Prompt::Raw("Once".into());
+    let (said, last) = all(model.stream(Request { prompt, sampling: Sampling::default() })).await;
+    assert_eq!((said.as_str(), last.unwrap().reason), (" upon", FinishReason::Length));
+
+    let requests = server.requests();
+    assert_eq!(requests[0].line, "POST /v1/chat/completions");
+    assert_eq!(requests[0].header("authorization"), Some("Bearer sk-very-secret"));
+    let agent = requests[0].header("user-agent").unwrap();
+    assert!(agent.starts_with("loomtree/"), "{agent}");
+    let expected = serde_json::json!({
+        "model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": true,
+        "stream_options": {"include_usage": true}, "temperature": 0.5, "max_tokens": 3, "stop": ["\n"], "seed": 7,
+    });
+    assert_eq!(requests[0].body, expected);
+    assert_eq!(requests[1].line, "POST /v1/completions");
+    assert_eq!((&requests[1].body["prompt"], &requests[1].body["max_tokens"]), (&"Once".into(), &9.into()));
+    assert_eq!(requests[1].body.get("messages"), None);
+}
+
+#[tokio::test]
+async fn finish_reasons_are_told_apart() {
+    for (word, reason) in [
+        ("length", FinishReason::Length),
+        ("content_filter", FinishReason::Refused),
+        ("abort", FinishReason::Interrupted),
+        ("tool_calls", FinishReason::Other("tool_calls".into())),
+    ] {
+        let (_, last, _) = ask(vec![head(), send(text("a")), send(finish(word)), send(DONE)]).await;
+        assert_eq!(last.unwrap().reason, reason);
+    }
+}
+
+#[tokio::test]
+async fn a_cut_stream_gives_what_came_and_then_the_cut() {
+    let begun = |rest: Vec<Step>| [vec![head(), send(text("one ")), send(text("two"))], rest].concat();
+    let garbage = |cause: &CutCause| matches!(cause, CutCause::Garbage(_));
+
+    assert_eq!(cut(begun(vec![])).await, ("one two".into(), CutCause::Ended));
+    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), CutCause::Ended));
+    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), CutCause::Unfinished));
+
+    let (said, cause) = cut(vec![chunked_head(), chunk(&text("one")), send("ff\r\nda")]).await;
+    assert_eq!(said, "one");
+    assert!(matches!(cause, CutCause::Connection(_)), "closed within a chunk: {cause:?}");
+    // The wait lets the text arrive: a reset throws away what was not read yet.
+    let (said, cause) = cut(begun(vec![wait(200), Step::Reset])).await;
+    assert_eq!(said, "one two");
+    assert!(matches!(cause, CutCause::Connection(_)), "reset: {cause:?}");
+
+    for rest in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: <html>\n\n"] {
+        let (said, cause) = cut(begun(vec![send(rest), send(text("three")), send(finish("stop"))])).await;
+        assert_eq!(said, "one two");
+        assert!(garbage(&cause), "{rest}: {cause:?}");
+    }
+    let (_, cause) = cut(begun(vec![send(b"data: {\"choices\":[{\"text\":\"\xff\xfe\"}]}\n\n")])).await;
+    assert!(garbage(&cause), "{cause:?}");
+
+    let error = "data: {\"error\":{\"message\":\"out of \\u001b[2Jmemory\",\"code\":500}}\n\n";
+    assert_eq!(cut(begun(vec![send(error)])).await.1, CutCause::Server("out of [2Jmemory".into()));
+    let error = "event: error\ndata: overloaded\n\n";
+    assert_eq!(cut(begun(vec![send(error)])).await.1, CutCause::Server("overloaded".into()));
+}
+
+#[tokio::test]
+async fn a_line_without_end_is_an_error_and_not_memory() {
+    let mut script = vec![head(), send(text("one")), send("data: ")];
+    script.extend((0..40).map(|_| send(vec![b'x'; 64 * 1024])));
+    assert_eq!(cut(script).await, ("one".into(), CutCause::TooLong(1024 * 1024)));
+}
+
+#[tokio::test]
+async fn a_stall_is_a_cut_and_closes_the_connection() {
+    let server = Server::start([vec![head(), send(text("one")), Step::Stall]]).await;
+    let mut endpoint = endpoint(&server);
+    endpoint.timeouts.between_chunks = Duration::from_millis(150);
+    let (said, last) = all(client(endpoint).stream(chat("hi"))).await;
+    assert_eq!(said, "one");
+    let error = last.unwrap_err();
+    let ProviderError::Cut { cause, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(*cause, CutCause::Stalled(Duration::from_millis(150)));
+    server.client_closed(1).await;
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn nothing_after_the_finish_reason_undoes_the_reply() {
+    let begun = |rest: Vec<Step>| [vec![head(), send(text("one")), send(finish("stop"))], rest].concat();
+    for rest in [vec![], vec![send("data: {nonsense\n\n")], vec![wait(200), Step::Reset], vec![send("data: [DONE]")]] {
+        let (said, last, _) = ask(begun(rest.clone())).await;
+        assert_eq!((said.as_str(), last.unwrap().reason), ("one", FinishReason::Stop), "{rest:?}");
+    }
+    let server = Server::start([begun(vec![Step::Stall])]).await;
+    let mut endpoint = endpoint(&server);
+    endpoint.timeouts.between_chunks = Duration::from_millis(100);
+    assert_eq!(all(client(endpoint).stream(chat("hi"))).await.1.unwrap().reason, FinishReason::Stop);
+}
+
+#[tokio::test]
+async fn too_many_requests_waits_as_long_as_the_server_asks() {
+    let busy = status(429, "retry-after: 1", r#"{"error":{"message":"slower"}}"#);
+    let server = Server::start([busy, good("a")]).await;
+    let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
+    assert_eq!((said.as_str(), last.is_ok()), ("a", true));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    let apart = requests[1].at - requests[0].at;
+    assert!(apart >= Duration::from_secs(1), "{apart:?}");
+}
+
+#[tokio::test]
+async fn a_wait_beyond_the_cap_and_an_empty_account_are_not_tried_again() {
+    let (_, last, server) = ask(status(429, "retry-after: 3600", "")).await;
+    let error = last.unwrap_err();
+    assert!(
+        matches!(error, ProviderError::Http { status: 429, retry_after: Some(asked), .. } if asked.as_secs() == 3600)
+    );
+    assert_eq!((error.class(), server.requests().len()), (Class::Retryable, 1));
+
+    let (_, last, server) = ask(status(429, "", r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#)).await;
+    assert_eq!((last.unwrap_err().class(), server.requests().len()), (Class::Configuration, 1));
+}
+
+#[tokio::test]
+async fn server_errors_are_tried_four_times() {
+    let broken = || status(500, "", "oops");
+    let server = Server::start([broken(), broken(), broken(), good("a")]).await;
+    assert_eq!(all(client(endpoint(&server)).stream(chat("hi"))).await.0, "a");
+    assert_eq!(server.requests().len(), 4);
+
+    let server = Server::start([broken(), broken(), broken(), broken(), good("a")]).await;
+    let error = all(client(endpoint(&server)).stream(chat("hi"))).await.1.unwrap_err();
+    assert!(matches!(&error, ProviderError::Http { status: 500, message, .. } if message == "oops"), "{error:?}");
+    assert_eq!(server.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn what_breaks_before_any_text_is_tried_again() {
+    let scripts = [vec![], vec![Step::Reset], vec![head(), send(": wait\n\n"), send(DONE)], good("a")];
+    let server = Server::start(scripts).await;
+    let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
+    assert_eq!((said.as_str(), last.is_ok(), server.requests().len()), ("a", true, 4));
+}
+
+#[tokio::test]
+async fn a_wrong_key_is_said_once_and_without_the_key() {
+    let body = format!(r#"{{"error":{{"message":"Incorrect key {KEY} \u0007in Bearer {KEY}","code":"{KEY}"}}}}"#);
+    let (_, last, server) = ask(status(401, "", &body)).await;
+    let error = last.unwrap_err();
+    assert_eq!((error.class(), server.requests().len()), (Class::Configuration, 1));
+    assert_eq!(error.to_string(), "HTTP 401: Incorrect key *** in Bearer ***");
+    assert!(!format!("{error:?}").contains(KEY), "{error:?}");
+}
+
+#[tokio::test]
+async fn the_key_is_in_nothing_that_can_be_shown() {
+    let stolen = format!(
+        "data: {{\"model\":\"{KEY}\",\"id\":\"{KEY}\",\"choices\":[{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":\"{KEY}\"}}]}}\n\n"
+    );
+    for script in [
+        vec![head(), send(text("a")), send(format!("data: {KEY} is not JSON\n\n"))],
+        vec![head(), send(format!("data: {{\"error\":\"{KEY}\"}}\n\n"))],
+        vec![head(), send(stolen)],
+        status(302, &format!("location: http://elsewhere/?{KEY}"), ""),
+        status(200, "", &format!("<html>{KEY}")),
+        status(400, "", &format!("{}{KEY}", "x".repeat(290))),
+    ] {
+        let (_, last, server) = ask(script).await;
+        let shown = format!("{last:?} {}", last.as_ref().map_or_else(ToString::to_string, |_| String::new()));
+        assert!(!shown.contains("sk-very"), "{shown}");
+        let model = client(endpoint(&server));
+        assert!(!format!("{model:?} {:?}", endpoint(&server)).contains("sk-very"));
+    }
+    let bad = Endpoint { key: Secret::new("sk-very\u{1}secret"), ..Endpoint::at("http://127.0.0.1:1", Some("m")) };
+    let error = all(client(bad).stream(chat("hi"))).await.1.unwrap_err();
+    assert_eq!(error.class(), Class::Configuration);
+    assert!(!format!("{error:?}").contains("sk-very"));
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let other = Server::start([good("a")]).await;
+    let location = format!("location: {}/chat/completions", other.url());
+    let (_, last, _) = ask(status(307, &location, "")).await;
+    let error = last.unwrap_err();
+    assert_eq!(error.class(), Class::Configuration);
+    assert!(error.to_string().contains(&other.url()), "{error}");
+    assert_eq!(other.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn the_first_byte_has_its_own_time() {
+    let slow = |time| vec![wait(time), head(), wait(time), send(text("a")), send(finish("stop"))];
+    let server = Server::start([slow(100), vec![Step::Stall], vec![head(), Step::Stall]]).await;
+    let mut endpoint = endpoint(&server);
+    assert!(all(client(endpoint.clone()).stream(chat("hi"))).await.1.is_ok());
+    endpoint.timeouts.first_byte = Duration::from_millis(150);
+    for closed in [1, 2] {
+        let error = all(client(endpoint.clone()).stream(chat("hi"))).await.1.unwrap_err();
+        let expected = ProviderError::Timeout { phase: Phase::FirstByte, after: Duration::from_millis(150) };
+        assert_eq!((error.class(), error), (Class::Retryable, expected));
+        server.client_closed(closed).await;
+        assert_eq!(server.requests().len(), 1 + closed, "a slow server is not asked again");
+    }
+}
+
+#[tokio::test]
+async fn where_nobody_listens_is_said() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let model = client(Endpoint::at(&format!("http://{address}/v1"), Some("m")));
+    let error = all(model.stream(chat("hi"))).await.1.unwrap_err();
+    assert!(matches!(&error, ProviderError::Connect { host, .. } if *host == address.to_string()), "{error:?}");
+    assert_eq!(error.class(), Class::Retryable);
+    assert!(error.to_string().contains("refused"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_in_one_piece_is_understood() {
+    let body = r#"{"id":"c","model":"m-1","choices":[{"message":{"content":"all of it"},"finish_reason":"stop"}],
+        "usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+    let (said, last, _) = ask(status(200, "content-type: application/json", body)).await;
+    let finish = last.unwrap();
+    assert_eq!((said.as_str(), &finish.reason), ("all of it", &FinishReason::Stop));
+    assert_eq!(finish.usage, Some(Usage { prompt: 3, cached: 0, output: 2 }));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_a_wrong_address() {
+    for body in ["<html>a page</html>", "{\"hello\": 1}", "data: what?\n\n"] {
+        let (said, last, server) = ask(status(200, "", body)).await;
+        let error = last.unwrap_err();
+        assert!(matches!(&error, ProviderError::Broken { cause: CutCause::Garbage(_) }), "{error:?}");
+        assert_eq!((said.as_str(), error.class(), server.requests().len()), ("", Class::Configuration, 1));
+    }
+    let (_, last, _) = ask(status(400, "", r#"{"error":{"message":"no","code":"content_filter"}}"#)).await;
+    assert_eq!(last.unwrap_err().class(), Class::Refused);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_stream_options_is_asked_without() {
+    let refusal = status(422, "", r#"{"detail":"extra field stream_options not permitted"}"#);
+    let server = Server::start([refusal, good("a")]).await;
+    assert_eq!(all(client(endpoint(&server)).stream(chat("hi"))).await.0, "a");
+    assert_eq!(server.requests()[1].body.get("stream_options"), None);
+}
+
+#[tokio::test]
+async fn dropping_closes_the_connection() {
+    let stalls = || vec![head(), send(text("one")), Step::Stall];
+    let server = Server::start([stalls(), vec![Step::Stall], stalls()]).await;
+    let model = client(endpoint(&server));
+    let mut reply = model.stream(chat("hi"));
+    assert_eq!(reply.next().await, Some(Ok(Event::Text("one".into()))));
+    drop(reply);
+    server.client_closed(1).await;
+
+    let before_the_head = model.stream(chat("hi"));
+    while server.requests().len() < 2 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    drop(before_the_head);
+    server.client_closed(2).await;
+
+    let mut reply = model.stream(chat("hi"));
+    assert_eq!(reply.next().await, Some(Ok(Event::Text("one".into()))));
+    reply.cancel();
+    assert_eq!(reply.next().await, Some(Err(ProviderError::Cancelled)));
+    assert_eq!(reply.next().await, None);
+    server.client_closed(3).await;
+}
+
+#[tokio::test]
+async fn n_stream_at_once_and_one_that_is_cut_leaves_the_others() {
+    const N: usize = 6;
+    // None of them ends before all have been asked for, or the test hangs: they do run side by side.
+    let scripts = (0..N).map(|n| {
+        let mut script = vec![head(), send(text("a")), wait(300), send(text("b"))];
+        if n != 2 {
+            script.extend([send(finish("stop")), send(DONE)]);
+        }
+        script
+    });
+    let server = Server::start(scripts).await;
+    let model = client(endpoint(&server));
+    let mut replies: Vec<_> = (0..N).map(|_| model.stream(chat("hi"))).collect();
+    for reply in &mut replies {
+        assert_eq!(reply.next().await, Some(Ok(Event::Text("a".into()))));
+    }
+    assert_eq!(server.requests().len(), N);
+    let mut cut = 0;
+    for reply in replies {
+        let (said, last) = all(reply).await;
+        assert_eq!(said, "b");
+        cut += usize::from(last.is_err());
+    }
+    assert_eq!(cut, 1);
+}
+
+#[tokio::test]
+async fn a_slow_reader_loses_nothing_and_is_no_stall() {
+    // One piece of more events than wait for a reader; the server's pause after it outlasts the
+    // reader's, which alone is longer than the time-out.
+    let short = "data: {\"choices\":[{\"text\":\"x\"}]}\n\n";
+    let end = [wait(1300), send(text("end")), send(finish("stop"))];
+    let script = [head(), send(short.repeat(100))].into_iter().chain(end).collect();
+    let server = Server::start([script]).await;
+    let mut endpoint = endpoint(&server);
+    endpoint.timeouts.between_chunks = Duration::from_millis(800);
+    let mut reply = client(endpoint).stream(chat("hi"));
+    assert!(reply.next().await.is_some());
+    tokio::time::sleep(Duration::from_millis(1000)).await;
+    let (said, last) = all(reply).await;
+    assert_eq!((said.len(), last.map(|finish| finish.reason)), (102, Ok(FinishReason::Stop)));
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_after_a_whole_reply() {
+    let whole = || {
+        let body = [text("a"), finish("stop"), DONE.to_owned()].concat();
+        vec![chunked_head(), chunk(&body), last_chunk(), Step::KeepAlive]
+    };
+    let server = Server::start([whole(), whole()]).await;
+    let model = client(endpoint(&server));
+    for _ in 0..2 {
+        all(model.stream(chat("hi"))).await.1.unwrap();
+    }
+    let connections: Vec<_> = server.requests().iter().map(|request| request.connection).collect();
+    assert_eq!(connections, [0, 0]);
+}
+
+#[tokio::test]
+async fn what_is_not_known_of_an_endpoint_is_asked() {
+    let list = || models(&[("nomic-embed", "me"), ("first", "me"), ("second", "me")]);
+    let server = Server::start([list(), list(), list(), good("a")]).await;
+    let listed = list_models(&endpoint(&server)).await.unwrap();
+    assert_eq!(listed.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(), ["nomic-embed", "first", "second"]);
+    assert_eq!(server.requests()[0].line, "GET /v1/models");
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer sk-very-secret"));
+
+    let named = OpenAi::connect(endpoint(&server)).await.unwrap();
+    assert_eq!((named.parallel(), named.reference()), (1, format!("{}#m", server.url()).as_str()));
+    let no_env = |_: &str| None;
+    let model = open(Some(&server.url()), &Names::new(), &no_env).await.unwrap();
+    assert_eq!((model.parallel(), model.reference()), (1, format!("{}#first", server.url()).as_str()));
+    all(model.stream(chat("hi"))).await.1.unwrap();
+    let requests = server.requests();
+    assert_eq!((&requests[3].body["model"], requests[3].header("authorization")), (&"first".into(), None));
+
+    let server = Server::start([models(&[("a", "system")]), models(&[]), status(404, "", "")]).await;
+    assert_eq!(OpenAi::connect(endpoint(&server)).await.unwrap().parallel(), 8);
+    let nameless = Endpoint { model: None, ..endpoint(&server) };
+    let error = OpenAi::connect(nameless).await.unwrap_err();
+    assert_eq!(error.class(), Class::Configuration);
+    // A server that cannot list is still a server, where the model is named.
+    assert_eq!(OpenAi::connect(endpoint(&server)).await.unwrap().parallel(), 8);
+    let nobody = Endpoint::at("http://127.0.0.1:9", Some("m"));
+    assert!(OpenAi::connect(nobody).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_model_is_found_in_order() {
+    let none = Server::start((0..9).map(|_| status(404, "", "not a model"))).await;
+    let ollama = Server::start((0..9).map(|_| models(&[("o", "library")]))).await;
+    let llama = Server::start((0..9).map(|_| models(&[("l", "me")]))).await;
+    let stalling = Server::start((0..9).map(|_| vec![Step::Stall])).await;
+    let address = |server: &Server| server.url();
+    let found = async |pairs: &[(&str, String)]| {
+        let closed = ["OLLAMA_HOST", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL"].map(|name| (name, address(&none)));
+        let env = |name: &str| pairs.iter().chain(&closed).find(|pair| pair.0 == name).map(|pair| pair.1.clone());
+        match discover(&Names::new(), &env).await {
+            Ok(Some(Target::Endpoint(found))) => {
+                format!("{} {:?}", found.reference, found.parallel)
+            }
+            Ok(Some(Target::Scripted(name))) => name,
+            Ok(None) => "none".into(),
+            Err(error) => error.to_string(),
+        }
+    };
+    let (o, l) = (("OLLAMA_HOST", address(&ollama)), ("LLAMACPP_BASE_URL", address(&llama)));
+    let router = ("OPENROUTER_API_KEY", KEY.to_owned());
+    assert_eq!(found(&[]).await, "none");
+    assert_eq!(found(std::slice::from_ref(&l)).await, "llamacpp:l Some(1)");
+    assert_eq!(found(&[("OLLAMA_HOST", address(&stalling)), l.clone()]).await, "llamacpp:l Some(1)");
+    assert_eq!(found(&[o.clone(), l.clone()]).await, "ollama:o Some(8)");
+    assert_eq!(found(&[o.clone(), router.clone()]).await, "openrouter:openrouter/auto None");
+    let openai = ("OPENAI_API_KEY", KEY.to_owned());
+    assert_eq!(found(&[router.clone(), openai.clone()]).await, "openai:gpt-4o-mini None");
+    assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "words");
+    let wrong = found(&[openai, o, ("LOOM_MODEL", "opnai:x".into())]).await;
+    assert!(wrong.contains("LOOM_MODEL") && wrong.contains("opnai:x"), "{wrong}");
+}
+
+#[tokio::test]
+async fn nothing_found_says_what_to_do() {
+    let env = |name: &str| (name.ends_with("_URL") || name == "OLLAMA_HOST").then(|| "http://127.0.0.1:9".to_owned());
+    let Err(error) = open(None, &Names::new(), &env).await else { panic!("a model on the discard port") };
+    assert!(error.to_string().contains("LOOM_MODEL"), "{error}");
+    let scripted = open(Some("scripted:words"), &Names::new(), &env).await.unwrap();
+    let (said, last) = all(scripted.stream(chat("hi"))).await;
+    assert!(said.ends_with('.') && last.is_ok());
+    assert!(resolve("scripted:nothing", &Names::new(), &env).unwrap().connect().await.is_err());
+}
+
+/// Against a real server: `LOOM_TEST_SERVER=http://127.0.0.1:8089/v1 cargo test --test provider real`.
+#[tokio::test]
+async fn a_real_server_chats_continues_and_is_cancelled() {
+    let Ok(server) = std::env::var("LOOM_TEST_SERVER") else {
+        println!("skipped: LOOM_TEST_SERVER does not name a server");
+        return;
+    };
+    let no_env = |_: &str| None;
+    let model = open(Some(&server), &Names::new(), &no_env).await.unwrap();
+    println!("{}, {} at once", model.reference(), model.parallel());
+    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(12), seed: Some(1), ..Sampling::default() };
+    let raw = Request { prompt: Prompt::Raw("Once upon a time".into()), sampling: sampling.clone() };
+    for request in [Request { sampling, ..chat("Say hello.") }, raw.clone()] {
+        let (said, last) = all(model.stream(request)).await;
+        let finish = last.unwrap();
+        println!("{said:?} {finish:?}");
+        assert!(!said.is_empty() && matches!(finish.reason, FinishReason::Stop | FinishReason::Length));
+    }
+    let long = Sampling { max_tokens: Some(2000), ..Sampling::default() };
+    let mut reply = model.stream(Request { sampling: long, ..raw.clone() });
+    assert!(matches!(reply.next().await, Some(Ok(Event::Text(_)))));
+    drop(reply);
+    let started = Instant::now();
+    assert!(all(model.stream(raw)).await.1.is_ok(), "the server is free again");
+    println!("free again after {:?}", started.elapsed());
+}
