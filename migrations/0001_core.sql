@@ -114,11 +114,12 @@ CREATE TRIGGER nodes_insert BEFORE INSERT ON nodes BEGIN
     WHERE NEW.parent IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM nodes WHERE seq = NEW.parent AND tree = NEW.tree AND depth = NEW.depth - 1
     );
-    SELECT RAISE(FAIL, 'a node with this id or turn is there already')
+    SELECT RAISE(FAIL, 'a node with this id, turn or place is there already')
     WHERE EXISTS (SELECT 1 FROM nodes WHERE ulid = NEW.ulid)
        OR EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND local_id = NEW.local_id)
        OR EXISTS (SELECT 1 FROM nodes WHERE seq = NEW.seq)
-       OR EXISTS (SELECT 1 FROM nodes WHERE session = NEW.session AND turn = NEW.turn);
+       OR EXISTS (SELECT 1 FROM nodes WHERE session = NEW.session AND turn = NEW.turn)
+       OR NEW.parent IS NULL AND EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND parent IS NULL);
 END;
 CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN
     SELECT RAISE(ABORT, 'a node is never deleted');

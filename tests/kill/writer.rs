@@ -134,6 +134,9 @@ impl<'l> Worker<'l> {
             }
             63..68 => {
                 let whole = self.loom.node(at)?;
+                if whole.state.pruned_by.is_some() {
+                    return Ok(());
+                }
                 let middle = whole.content.chars().count() / 2;
                 let receipt = self.actor.split(at, &SplitAt::Character(middle))?;
                 self.acked(Op::Split, &receipt);
