@@ -11,6 +11,7 @@ mod support;
 
 mod clock;
 mod damage;
+mod found;
 mod full;
 mod purge;
 mod readonly;

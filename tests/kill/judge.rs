@@ -135,6 +135,10 @@ impl Judge {
             let Some((_, _, state)) = self.entries.get(&entry.seq) else { continue };
             let words: Vec<&str> = state.splitn(3, ' ').collect();
             let Some(node) = words.get(1).map(|id| &nodes[&id.parse::<NodeId>().unwrap()]) else { continue };
+            // The root is everybody's.
+            if journal.iter().any(|later| later.seq > entry.seq && later.node == Some(node.id)) {
+                continue;
+            }
             let now = snapshot.node(node.id).unwrap().unwrap().state;
             match words[0] {
                 "bookmark" => assert_eq!(now.bookmark.as_deref(), words.get(2).copied(), "{at}: {state}"),
@@ -161,7 +165,11 @@ fn no_node_half(nodes: &HashMap<NodeId, Node>, at: &str) {
         }
     }
     for node in nodes.values() {
-        let copied = node.metadata.as_ref().is_some_and(|m| m.as_str().contains("copied_from"));
+        // A copy says what it was copied from, the last time.
+        let copied = node.metadata.as_ref().is_some_and(|m| {
+            let from = m.value().unwrap()["copied_from"].as_str().unwrap().parse().unwrap();
+            nodes.get::<NodeId>(&from).is_some_and(|original| original.content == node.content)
+        });
         assert!(
             is_whole(&node.content) || paired.contains(&node.id) || copied,
             "{at}: node {} ({}, {} bytes) is neither whole nor a half of two",
