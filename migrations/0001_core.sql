@@ -114,10 +114,12 @@ CREATE TRIGGER nodes_insert BEFORE INSERT ON nodes BEGIN
     WHERE NEW.parent IS NOT NULL AND NOT EXISTS (
         SELECT 1 FROM nodes WHERE seq = NEW.parent AND tree = NEW.tree AND depth = NEW.depth - 1
     );
-    SELECT RAISE(FAIL, 'a node with this id is there already')
+    SELECT RAISE(FAIL, 'a node with this id, turn or place is there already')
     WHERE EXISTS (SELECT 1 FROM nodes WHERE ulid = NEW.ulid)
        OR EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND local_id = NEW.local_id)
-       OR EXISTS (SELECT 1 FROM nodes WHERE seq = NEW.seq);
+       OR EXISTS (SELECT 1 FROM nodes WHERE seq = NEW.seq)
+       OR EXISTS (SELECT 1 FROM nodes WHERE session = NEW.session AND turn = NEW.turn)
+       OR NEW.parent IS NULL AND EXISTS (SELECT 1 FROM nodes WHERE tree = NEW.tree AND parent IS NULL);
 END;
 CREATE TRIGGER nodes_delete BEFORE DELETE ON nodes BEGIN
     SELECT RAISE(ABORT, 'a node is never deleted');
@@ -183,6 +185,10 @@ END;
 CREATE TRIGGER document_versions_delete BEFORE DELETE ON document_versions BEGIN
     SELECT RAISE(ABORT, 'a version is never deleted');
 END;
+CREATE TRIGGER document_versions_replace BEFORE INSERT ON document_versions
+WHEN EXISTS (SELECT 1 FROM document_versions WHERE document = NEW.document AND version = NEW.version) BEGIN
+    SELECT RAISE(ABORT, 'a version with this number is there already');
+END;
 
 CREATE TABLE links (
     id              INTEGER PRIMARY KEY,
@@ -233,6 +239,10 @@ CREATE TABLE journal (
 CREATE TRIGGER journal_delete BEFORE DELETE ON journal BEGIN
     SELECT RAISE(ABORT, 'the journal is never shortened');
 END;
+CREATE TRIGGER journal_replace BEFORE INSERT ON journal
+WHEN EXISTS (SELECT 1 FROM journal WHERE seq = NEW.seq) BEGIN
+    SELECT RAISE(FAIL, 'an entry with this number is there already');
+END;
 -- A purge empties what an undo would have needed; nothing else about an entry ever changes.
 CREATE TRIGGER journal_update BEFORE UPDATE ON journal
 WHEN NOT (
@@ -249,9 +259,17 @@ END;
 CREATE TRIGGER trees_delete BEFORE DELETE ON trees BEGIN
     SELECT RAISE(ABORT, 'a tree is never deleted');
 END;
+CREATE TRIGGER trees_replace BEFORE INSERT ON trees
+WHEN EXISTS (SELECT 1 FROM trees WHERE id = NEW.id OR ulid = NEW.ulid) BEGIN
+    SELECT RAISE(ABORT, 'a tree with this id is there already');
+END;
 CREATE TRIGGER agents_fixed BEFORE UPDATE OF id, ulid, kind, created_at ON agents BEGIN
     SELECT RAISE(ABORT, 'an agent keeps its id, kind and time');
 END;
 CREATE TRIGGER agents_delete BEFORE DELETE ON agents BEGIN
     SELECT RAISE(ABORT, 'an agent is never deleted');
+END;
+CREATE TRIGGER agents_replace BEFORE INSERT ON agents
+WHEN EXISTS (SELECT 1 FROM agents WHERE id = NEW.id OR ulid = NEW.ulid OR name = NEW.name AND removed + NEW.removed = 0) BEGIN
+    SELECT RAISE(ABORT, 'an agent with this id or name is there already');
 END;

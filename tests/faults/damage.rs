@@ -164,7 +164,7 @@ fn live_with(path: &Path, original: &Dump) -> Outcome {
         }
         Ok(dump) if dump == *original => Outcome::Unharmed,
         Ok(dump) => {
-            assert_eq!(dump.vouched, original.vouched, "verify is silent about what a hash vouches for");
+            assert!(dump.vouched == original.vouched, "verify is silent about what a hash vouches for");
             Outcome::Unnoticed
         }
     }

@@ -44,9 +44,12 @@ pub(crate) fn fill(path: &str, seed: u64) {
 }
 
 /// [`fill`], and everything that the parent would check, for a file system that only this process sees.
-pub(crate) fn fill_and_check(path: &str, seed: u64) {
-    let scene = Scene::at(path.as_ref(), seed);
+pub(crate) fn fill_and_check(path: &str, kilobytes: usize) {
+    let scene = Scene::at(path.as_ref(), kilobytes as u64);
     let beside = scene.path.with_file_name("ballast");
+    // Half of the disk, to be given back at the end.
+    let reserve = scene.path.with_file_name("reserve");
+    std::fs::write(&reserve, vec![1; kilobytes * 512]).unwrap();
     let (acked, failed) = {
         let owner = scene.owner();
         chain(&owner, 5);
@@ -69,6 +72,7 @@ pub(crate) fn fill_and_check(path: &str, seed: u64) {
     }
     drop(ballast);
     std::fs::remove_file(beside).unwrap();
+    std::fs::remove_file(reserve).unwrap();
     let owner = scene.owner();
     assert_told_the_truth(&owner, &acked, &failed);
     chain(&owner, 1);
@@ -139,7 +143,7 @@ fn a_limit_on_file_size_fails_commits_and_loses_nothing() {
     // Limits that meet the log's index, the log, the database; the file grows meanwhile.
     for (round, kilobytes) in [8, 31, 33, 64, 100, 150, 211, 400, 700, 1_024].into_iter().enumerate() {
         let seed = (900 + round).to_string();
-        let lines = child::finish(limited(kilobytes, &["fill", &path, &seed]));
+        let lines = crate::finish(limited(kilobytes, &["fill", &path, &seed]));
         let of = |word: &str| -> Vec<String> {
             lines.iter().filter_map(|l| l.strip_prefix(word)).map(|rest| rest.trim().to_owned()).collect()
         };
@@ -179,13 +183,13 @@ fn a_full_disk_fails_commits_and_loses_nothing() {
         eprintln!("skipped: a small tmpfs cannot be mounted here (that takes root and `unshare`)");
         return;
     }
-    for (round, kilobytes) in [600, 900, 1_500, 3_000].into_iter().enumerate() {
+    for kilobytes in [1_500, 2_000, 3_000, 5_000] {
         let path = folder.path().join("loom.db");
         let wrapper = mount(folder.path(), kilobytes, "exec \"$@\"");
         let wrapper: Vec<&str> = std::iter::once("unshare").chain(wrapper.iter().map(String::as_str)).collect();
-        let seed = (950 + round).to_string();
-        let job = ["fill and check", path.to_str().unwrap(), &seed];
-        let lines = child::finish(child::command(&wrapper, &job));
+        let size = kilobytes.to_string();
+        let job = ["fill and check", path.to_str().unwrap(), &size];
+        let lines = crate::finish(child::command(&wrapper, &job));
         println!("a disk of {kilobytes} kB: {lines:?}");
         assert!(lines.last().is_some_and(|l| l.starts_with("checked ")), "{lines:?}");
     }

@@ -11,6 +11,7 @@ mod support;
 
 mod clock;
 mod damage;
+mod found;
 mod full;
 mod purge;
 mod readonly;
@@ -31,10 +32,20 @@ fn child() {
     let words: Vec<&str> = job.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
-        ["fill and check", path, seed] => full::fill_and_check(path, seed.parse().unwrap()),
+        ["fill and check", path, kilobytes] => full::fill_and_check(path, kilobytes.parse().unwrap()),
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),
     }
+}
+
+/// Runs a command to its end; gives its lines, and panics with what it wrote to stderr if it failed.
+fn finish(command: std::process::Command) -> Vec<String> {
+    let (child, said) = child::start(command);
+    let lines: Vec<String> = said.iter().collect();
+    let end = child.wait_with_output().expect("the child ends");
+    let errors = String::from_utf8_lossy(&end.stderr);
+    assert!(end.status.success(), "the child ended with {}: {errors}\n{lines:#?}", end.status);
+    lines
 }
 
 /// A root and `count` messages, one below the other, of lengths that differ.

@@ -74,7 +74,7 @@ fn told(file: u32, folder: u32, log: bool) -> Option<Vec<String>> {
         fs::set_permissions(name.path(), fs::Permissions::from_mode(file)).unwrap();
     }
     fs::set_permissions(within, fs::Permissions::from_mode(folder)).unwrap();
-    let lines = child::finish(child::command(&wrapper, &["unprivileged", scene.path.to_str().unwrap()]));
+    let lines = crate::finish(child::command(&wrapper, &["unprivileged", scene.path.to_str().unwrap()]));
     fs::set_permissions(within, fs::Permissions::from_mode(0o755)).unwrap();
     Some(lines)
 }

@@ -15,11 +15,11 @@ fn refused(scene: &Scene, path: &Path) -> StoreError {
     let count = files(path);
     let error = scene.options().open(path).expect_err("it is refused");
     assert_sentence(&error);
+    assert_eq!(files(path), count, "and nothing was put beside it");
     assert!(error.to_string().contains(path.file_name().unwrap().to_str().unwrap()), "names the file: {error}");
     let reading = scene.options().read_only(true).open(path).expect_err("also for reading");
     assert_sentence(&reading);
     assert_eq!(path.is_file().then(|| fs::read(path).unwrap()), before, "left untouched");
-    assert_eq!(files(path), count, "and nothing was put beside it");
     error
 }
 
@@ -38,15 +38,18 @@ fn what_is_no_database_is_refused() {
     mangled[..16].fill(b'x');
     for path in [
         file("text", "just words, some of them\n".repeat(500).as_bytes()),
-        file("short", b"x"),
+        file("short", b"xy"),
         file("zeroes", &[0; 8_192]),
-        file("header", &ours[..50]),
         file("mangled", &mangled),
     ] {
         let error = refused(&scene, &path);
         assert!(matches!(error, StoreError::NotADatabase { .. }), "{}: {error:?}", path.display());
         assert!(error.to_string().ends_with("is not a loomtree database"), "{error}");
     }
+
+    // The beginning of one is a damaged one.
+    let error = refused(&scene, &file("header", &ours[..50]));
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 
     let other = folder.join("other");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();

@@ -56,13 +56,3 @@ pub(crate) fn start(mut command: Command) -> (Child, Receiver<String>) {
     });
     (child, said)
 }
-
-/// Runs a command to its end; gives its lines, and panics with what it wrote to stderr if it failed.
-pub(crate) fn finish(command: Command) -> Vec<String> {
-    let (child, said) = start(command);
-    let lines: Vec<String> = said.iter().collect();
-    let end = child.wait_with_output().expect("the child ends");
-    let errors = String::from_utf8_lossy(&end.stderr);
-    assert!(end.status.success(), "the child ended with {}: {errors}\n{lines:#?}", end.status);
-    lines
-}

@@ -11,7 +11,9 @@ impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match &error {
             Error::SqliteFailure(failure, message) => {
+                // SQLite quotes the statement that it choked on, over many lines.
                 let said = message.clone().unwrap_or_else(|| failure.to_string());
+                let said = said.lines().next().unwrap_or_default().to_owned();
                 match failure.code {
                     ErrorCode::DiskFull => Self::Full,
                     ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
@@ -19,15 +21,21 @@ impl From<Error> for StoreError {
                     }
                     ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged { detail: said },
                     ErrorCode::ConstraintViolation => Self::Refused(said),
-                    // A limit on the file's size (ulimit, quota) reaches SQLite as a failed write.
-                    ErrorCode::SystemIoFailure if failure.extended_code == ffi::SQLITE_IOERR_WRITE => Self::Full,
+                    // A limit on the file's size (ulimit, quota) reaches SQLite as a failed write; a disk without
+                    // room for the log's index as one that it could not make longer.
+                    ErrorCode::SystemIoFailure
+                        if matches!(failure.extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE) =>
+                    {
+                        Self::Full
+                    }
                     ErrorCode::SystemIoFailure => Self::Io { detail: said },
                     _ => Self::Backend(Box::new(error)),
                 }
             }
-            Error::FromSqlConversionFailure(..) | Error::InvalidColumnType(..) | Error::IntegralValueOutOfRange(..) => {
-                Self::Undecodable(error.to_string())
-            }
+            Error::FromSqlConversionFailure(..)
+            | Error::InvalidColumnType(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::Utf8Error(..) => Self::Undecodable(error.to_string()),
             _ => Self::Backend(Box::new(error)),
         }
     }

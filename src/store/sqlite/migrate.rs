@@ -57,12 +57,17 @@ fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     if found > 0 {
         let mut stored = conn.prepare("SELECT version, checksum FROM migrations ORDER BY version")?;
         let mut rows = stored.query([])?;
+        let mut known = 0;
         while let Some(row) = rows.next()? {
             let (number, sum): (u32, String) = (row.get(0)?, row.get(1)?);
             let ours = usize::try_from(number).ok().and_then(|n| MIGRATIONS.get(n.wrapping_sub(1)));
-            if ours.is_none_or(|m| checksum(m.sql) != sum) {
+            if number != known + 1 || ours.is_none_or(|m| checksum(m.sql) != sum) {
                 return Err(StoreError::MigrationDiffers { path: path.to_owned(), version: number });
             }
+            known = number;
+        }
+        if known != found {
+            return Err(StoreError::MigrationDiffers { path: path.to_owned(), version: found });
         }
     }
     Ok(found)

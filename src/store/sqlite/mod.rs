@@ -91,8 +91,9 @@ impl OpenOptions {
 /// The store in one SQLite file. Dropping it waits for the writer to finish what is queued.
 #[derive(Debug)]
 pub struct SqliteStore {
-    writer: Writer,
+    // Dropped first: the connection that closes last empties the log into the file, and readers cannot write.
     pool: Pool,
+    writer: Writer,
 }
 
 impl Store for SqliteStore {

@@ -19,29 +19,24 @@ const CHECKPOINT_PAGES: u32 = 4_000;
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
-    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    if options.read_only {
-        flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
-    } else {
-        flags |= OpenFlags::SQLITE_OPEN_READ_WRITE;
-        if options.create {
-            flags |= OpenFlags::SQLITE_OPEN_CREATE;
-        }
-    }
     if !options.create && !path.exists() {
         return Err(StoreError::CannotOpen { path, cause: "no such file".to_owned() });
     }
+    if options.read_only {
+        let pool = Pool::new(&path, options.wait, true);
+        migrate::check(&*pool.borrow()?, &path).map_err(|e| name_file(e, &path, options))?;
+        return Ok(SqliteStore { pool, writer: Writer::refusing(path) });
+    }
+    let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
+    if options.create {
+        flags |= OpenFlags::SQLITE_OPEN_CREATE;
+    }
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
     conn.busy_timeout(options.wait)?;
-    if options.read_only {
-        migrate::check(&conn, &path).map_err(|e| name_file(e, &path, options))?;
-        let pool = Pool::new(&path, options.wait, Some(conn));
-        return Ok(SqliteStore { writer: Writer::refusing(path), pool });
-    }
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
     let writer = Writer::start(conn, path.clone(), Arc::clone(&options.ids), options.wait)?;
-    Ok(SqliteStore { writer, pool: Pool::new(&path, options.wait, None) })
+    Ok(SqliteStore { pool: Pool::new(&path, options.wait, false), writer })
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
@@ -69,6 +64,7 @@ fn name_file(error: StoreError, path: &Path, options: &OpenOptions) -> StoreErro
         StoreError::Damaged { detail } if detail.contains("not a database") => {
             StoreError::NotADatabase { path: PathBuf::from(path) }
         }
+        StoreError::Damaged { detail } => StoreError::Damaged { detail: format!("{}: {detail}", path.display()) },
         StoreError::Busy { .. } => StoreError::Busy { waited: options.wait },
         other => other,
     }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::at_open;
 use crate::store::Result;
@@ -20,30 +20,62 @@ const KEPT: usize = 4;
 pub(super) struct Pool {
     path: PathBuf,
     wait: Duration,
+    /// Whether the store only reads, and so may meet a folder that cannot be written.
+    read_only: bool,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Pool {
-    pub(super) fn new(path: &Path, wait: Duration, first: Option<Connection>) -> Self {
-        Self { path: path.to_owned(), wait, idle: Mutex::new(first.into_iter().collect()) }
+    pub(super) fn new(path: &Path, wait: Duration, read_only: bool) -> Self {
+        Self { path: path.to_owned(), wait, read_only, idle: Mutex::default() }
     }
 
     /// A connection that only reads.
     pub(super) fn borrow(&self) -> Result<Reader<'_>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let conn = match idle {
-            Some(conn) => conn,
-            None => self.connect()?,
-        };
-        Ok(Reader { pool: self, conn: Some(conn) })
+        if let Some(conn) = idle {
+            return Ok(Reader { pool: self, conn: Some(conn), kept: true });
+        }
+        match self.connect(&self.path, OpenFlags::empty()) {
+            Ok(conn) => Ok(Reader { pool: self, conn: Some(conn), kept: true }),
+            Err(error) => match self.closed_file(&error) {
+                Some(uri) => self.connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_URI).map(|conn| Reader {
+                    pool: self,
+                    conn: Some(conn),
+                    kept: false,
+                }),
+                None => Err(error),
+            }
+            .map_err(|error| at_open(error, &self.path)),
+        }
     }
 
-    fn connect(&self) -> Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let conn = Connection::open_with_flags(&self.path, flags).map_err(|e| at_open(e, &self.path))?;
+    /// Even a reader needs the log's index beside the file, and makes it if it is not there. Where it may not (a
+    /// folder that cannot be written, a disc), but nobody has left a log either, the file is all there is, and is
+    /// read as it stands, for one snapshot: somebody with more rights may begin to write.
+    fn closed_file(&self, error: &rusqlite::Error) -> Option<String> {
+        let refused = matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        let logged = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
+        if !self.read_only || !refused || logged || std::fs::File::open(&self.path).is_err() {
+            return None;
+        }
+        let path = std::path::absolute(&self.path).ok()?;
+        let path = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        Some(format!("file:{path}?immutable=1"))
+    }
+
+    fn connect(&self, path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let conn = Connection::open_with_flags(path, flags)?;
         conn.busy_timeout(self.wait)?;
         conn.set_prepared_statement_cache_capacity(64);
         conn.pragma_update(None, "query_only", "ON")?;
+        if self.read_only {
+            // The first read is what fails where the index cannot be made.
+            conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        }
         Ok(conn)
     }
 }
@@ -53,6 +85,7 @@ impl Pool {
 pub(super) struct Reader<'p> {
     pool: &'p Pool,
     conn: Option<Connection>,
+    kept: bool,
 }
 
 impl Deref for Reader<'_> {
@@ -68,6 +101,7 @@ impl Drop for Reader<'_> {
     fn drop(&mut self) {
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = self.conn.take()
+            && self.kept
             && idle.len() < KEPT
         {
             idle.push(conn);

@@ -86,6 +86,9 @@ impl<'p> SqliteSnapshot<'p> {
     /// The path as rows, the newest first.
     fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
         let mut path: Vec<NodeRow> = Vec::new();
+        // The places that versions on the path are read in. Versions of the root hang below it, since nothing is
+        // above: the path that comes from one to the root ends there, for the root has been read.
+        let mut read_already: Vec<i64> = Vec::new();
         let mut from = Some((to, true));
         while let Some((start, exact)) = from.take() {
             let mut statement = self.conn.prepare_cached(&format!(
@@ -100,6 +103,9 @@ impl<'p> SqliteSnapshot<'p> {
                 && let Some(row) = rows.next()?
             {
                 let node = NodeRow::read(row)?;
+                if read_already.contains(&node.row) {
+                    return Ok(path);
+                }
                 let named = exact && node.row == start;
                 if node.node.state.versions > 0 && !named {
                     let read = version_read(&self.conn, node.row, versions)?;
@@ -108,14 +114,10 @@ impl<'p> SqliteSnapshot<'p> {
                         break;
                     }
                 }
-                // A version of the root hangs on the root, since nothing is above, and is read in its place.
-                let replaces_root = node.node.depth == 1
-                    && node.node.kind == EdgeKind::Version
-                    && Some(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row) == node.parent;
-                path.push(node);
-                if replaces_root {
-                    return Ok(path);
+                if node.version_of.is_some() {
+                    read_already.push(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row);
                 }
+                path.push(node);
             }
         }
         Ok(path)

@@ -14,12 +14,15 @@ const LISTED: usize = 100;
 /// Nodes between two reports of progress.
 const STEP: u64 = 10_000;
 
+/// Checks one thing and reports what is wrong.
+type Part<'p> = &'p mut dyn FnMut(&mut Report) -> Result<()>;
+
 pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Report> {
     let conn = pool.borrow()?;
     let tx = conn.unchecked_transaction()?;
     let mut report = Report::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, &mut dyn FnMut(&mut Report) -> Result<()>); 4] = [
+    let parts: [(&str, Part<'_>); 4] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("counts", &mut |report| counts(&tx, report)),
@@ -43,9 +46,9 @@ fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
         let said: String = row.get(0)?;
-        if said != "ok" {
-            report.problems.push(format!("the file: {said}"));
-        }
+        // One row may hold several findings, under a line that names the database.
+        let findings = said.lines().filter(|line| *line != "ok" && !line.starts_with("***"));
+        report.problems.extend(findings.map(|line| format!("the file: {line}")));
     }
     let mut check = conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = check.query([])?;
@@ -68,7 +71,7 @@ fn hashes(conn: &Connection, report: &mut Report, progress: &mut dyn FnMut(u64))
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         report.nodes += 1;
-        if report.nodes % STEP == 0 {
+        if report.nodes.is_multiple_of(STEP) {
             progress(report.nodes);
         }
         if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}"))) {

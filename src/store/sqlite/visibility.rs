@@ -68,15 +68,29 @@ fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -
     // Whatever hides the parent hides or showed this branch too, apart from the mark that is set or taken here.
     let shown = from == Some(root.row);
     let by = if shown { 1 } else { -1 };
-    let children = match (root.kind, root.version_of, root.parent) {
-        (EdgeKind::Version, Some(first), _) => nodes::count_child(conn, first, root.kind, by)?.0,
-        (EdgeKind::Version, None, _) | (_, _, None) => 0,
-        (_, _, Some(parent)) => nodes::count_child(conn, parent, root.kind, by)?.0,
+    count_versions(conn, if shown { to } else { from }, by)?;
+    let children = match (root.kind, root.parent) {
+        (EdgeKind::Version, _) | (_, None) => 0,
+        (_, Some(parent)) => nodes::count_child(conn, parent, root.kind, by)?.0,
     };
     if from.is_none() || to.is_none() {
         count_tree(conn, root, &branch.counts, shown, children)?;
     }
     Ok(branch.counts.nodes)
+}
+
+/// Counts the versions in `temp.branch` at places outside it, which are visible whenever the branch would be: the
+/// branch's root, and second halves below it, since both halves of a root are versions of that root.
+fn count_versions(conn: &Connection, mark: Option<i64>, by: i64) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE node_state SET versions = versions + ?2 * counted.count FROM (
+             SELECT n.version_of AS place, count(*) AS count FROM temp.branch b JOIN nodes n ON n.seq = b.node
+             WHERE n.kind = 6 AND n.version_of NOT IN (SELECT node FROM temp.branch) GROUP BY n.version_of
+         ) AS counted
+         WHERE node = counted.place AND hidden_by IS ?1",
+    )?
+    .execute(params![mark, by])?;
+    Ok(())
 }
 
 /// Collects the branch in `temp.branch` and counts it as if it were visible.
