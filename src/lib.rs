@@ -1,4 +1,57 @@
-//! The engine under conversations that branch.
+//! The engine under conversations that branch: a tree of immutable nodes in one SQLite file.
+//!
+//! Open a tree and stream three continuations of its first words:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use loomtree::{
+//!     model::Mode,
+//!     ops::Draft,
+//!     provider::Scripted,
+//!     session::{self, Plan, Progress},
+//! };
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let folder = tempfile::tempdir()?;
+//!     let loom = session::open(folder.path().join("trees.db"))?;
+//!     let owner = loom.actor(&loom.agent("owner")?);
+//!     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Where could it begin?"))?;
+//!     let model = Arc::new(Scripted::named("words")?);
+//!     let plan = Plan::new(root.id, loom.agent("subject")?, model, 3);
+//!     let show = |progress| match progress {
+//!         Progress::Text { index, text } => println!("{index}: {text}"),
+//!         Progress::Saved { index, node, .. } => println!("{index} is saved as {}", node.local),
+//!         Progress::Failed { index, error, .. } => println!("{index} failed: {error}"),
+//!     };
+//!     let continuations = session::generate(&owner, plan, show).await?;
+//!     assert_eq!(continuations.len(), 3);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! [`provider::Scripted`] is a model that says what a script says. A real one comes from [`provider::open`], by a
+//! reference such as `ollama:llama3.2` or a URL, or by looking for one.
+//!
+//! # What is where
+//!
+//! - [`ops::Loom`] is an open store with a clock and a source of ids; [`ops::Actor`] is an agent at work in it. The
+//!   actor's methods are the operations: append, edit, annotate, prune, link, merge, split, undo and so on.
+//! - [`store::Snapshot`] reads: paths, children, links, sessions, the journal. Each is a view of one moment.
+//! - [`session::generate()`] has models continue a node; [`session::open`] opens a file as most programs want it.
+//! - [`model`] holds the records, [`id`] the ids, [`archive`] import and export, [`context`] what a model is shown,
+//!   [`provider`] the models.
+//!
+//! # What holds
+//!
+//! - When a commit returns, it is on disk. A change is made whole or not at all.
+//! - A node's words, author, parent and time never change. An edit is another node; pruning hides; only a purge
+//!   removes content, and it leaves a tombstone.
+//! - Nothing here prints, sets up logging or holds global state. Everything below [`provider`] and [`session`] is
+//!   synchronous, and takes its clock and ids from the host.
+//!
+//! The features: `cli` (on by default) is what the program `loom` needs. A library sets `default-features = false`.
 
 pub mod archive;
 pub mod context;

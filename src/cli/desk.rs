@@ -10,6 +10,7 @@ use loomtree::{
     id::{AgentId, NodeId, SessionId, TreeId},
     model::{Agent, Node, Op, Session, Timestamp, Tree},
     ops::{Actor, Loom, OpsError},
+    session::host::{SystemClock, os_ids},
     store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
 };
 use serde::Serialize;
@@ -65,7 +66,8 @@ impl<'a> Desk<'a> {
         {
             host::make_folder(folder)?;
         }
-        let (clock, ids) = (std::sync::Arc::new(host::SystemClock), host::ids()?);
+        let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
+        let clock = std::sync::Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
         let store = OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create).open(&db)?;
         let loom = Loom::new(std::sync::Arc::new(store), clock, ids);

@@ -1,39 +1,8 @@
-//! What only the rim may touch: the clock, the system's random numbers, folders, the environment, the log.
+//! What only the rim may touch: folders, the environment, the log. Clock and ids are in `loomtree::session::host`.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
-
-use loomtree::{
-    id::RandomIds,
-    model::{Clock, Timestamp},
-};
-use rand::{TryRng as _, rngs::SysRng};
+use std::path::{Path, PathBuf};
 
 use super::error::{CliError, Result};
-
-/// The system's clock.
-pub(crate) struct SystemClock;
-
-impl Clock for SystemClock {
-    fn now(&self) -> Timestamp {
-        // A clock before 1970 is wrong anyway; 0 is said of it.
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-    }
-}
-
-/// Ids seeded by the system.
-///
-/// # Errors
-/// If the system gives no random numbers.
-pub(crate) fn ids() -> Result<Arc<RandomIds>> {
-    let mut seed = [0; 32];
-    SysRng.try_fill_bytes(&mut seed).map_err(|e| CliError::io("reading random numbers", std::io::Error::other(e)))?;
-    Ok(Arc::new(RandomIds::from_entropy(seed)))
-}
 
 /// A variable of the environment; one that is empty or not text counts as not set.
 pub(crate) fn env(name: &str) -> Option<String> {

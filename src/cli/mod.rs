@@ -1,8 +1,8 @@
 //! The command line: reads arguments, calls the library, prints.
 //!
 //! Each command is a file in [`command`] of one shape: what clap reads, and `run`. Everything printed goes through
-//! [`out`], every text of others through [`sanitize`], every error through [`error`]. What only a rim may touch (the
-//! clock, random numbers, folders, the environment) is in [`host`]. Left out here: anything that another face would
+//! [`out`], every text of others through [`sanitize`], every error through [`error`]. What only a rim may touch
+//! (folders, the environment, the log) is in [`host`]. Left out here: anything that another face would
 //! need too; that belongs in the library.
 
 mod args;

@@ -40,6 +40,15 @@ pub struct Plan {
     pub cancel: CancellationToken,
 }
 
+impl Plan {
+    /// `n` continuations of a node by one model; what is not said here is the usual.
+    #[must_use]
+    pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
+        let (sampling, cancel) = (Sampling::default(), CancellationToken::new());
+        Self { from, versions: Vec::new(), author, models: vec![model], n, sampling, cancel }
+    }
+}
+
 /// What happens while continuations stream. `index` counts from 0: first all of the first model.
 #[derive(Debug)]
 pub enum Progress {

@@ -1,5 +1,7 @@
-//! Sessions at work: the async rim, where models stream and what they say is saved.
+//! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
 mod generate;
+pub mod host;
 
 pub use generate::{GenerateError, Plan, Progress, generate};
+pub use host::open;

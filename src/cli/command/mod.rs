@@ -9,6 +9,7 @@ mod branch;
 mod completions;
 mod config;
 mod continue_;
+mod demo;
 mod docs;
 mod edit;
 mod exclude;
@@ -109,6 +110,8 @@ pub(crate) enum Command {
     Backup(backup::Args),
     /// Remove content for good
     Purge(purge::Args),
+    /// Walk and grow a sample tree
+    Demo(demo::Args),
     /// Show the configuration, or begin one
     Config(config::Args),
     /// Print a script that completes commands in your shell
@@ -120,7 +123,7 @@ pub(crate) enum Command {
 impl Command {
     /// Whether it makes the database if that is not there: where something is put in.
     fn makes_database(&self) -> bool {
-        matches!(self, Self::New(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
+        matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
 }
 
@@ -166,6 +169,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Log(args) => log::run(&args, desk),
         Command::Rename(args) => rename::run(args, desk),
         Command::Archive(args) => archive::run(&args, desk),
+        Command::Demo(args) => demo::run(&args, desk),
         Command::Docs(args) => docs::run(args, desk),
         Command::Agents(args) => agents::run(args, desk),
         Command::Import(args) => import::run(&args, desk),

@@ -1,0 +1,30 @@
+//! Opens a tree and streams three continuations of its first words: `cargo run --example three`.
+
+#![allow(clippy::print_stdout)] // an example shows what it does
+
+use std::sync::Arc;
+
+use loomtree::{
+    model::Mode,
+    ops::Draft,
+    provider::Scripted,
+    session::{self, Plan, Progress},
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let loom = session::open(folder.path().join("trees.db"))?;
+    let owner = loom.actor(&loom.agent("owner")?);
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Where could it begin?"))?;
+    let model = Arc::new(Scripted::named("words")?);
+    let plan = Plan::new(root.id, loom.agent("subject")?, model, 3);
+    let show = |progress| match progress {
+        Progress::Text { index, text } => println!("{index}: {text}"),
+        Progress::Saved { index, node, .. } => println!("{index} is saved as {}", node.local),
+        Progress::Failed { index, error, .. } => println!("{index} failed: {error}"),
+    };
+    let continuations = session::generate(&owner, plan, show).await?;
+    assert_eq!(continuations.len(), 3);
+    Ok(())
+}

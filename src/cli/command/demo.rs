@@ -1,0 +1,130 @@
+//! `loom demo`: a sample tree, built into the program, walked and grown with the same commands that a person would
+//! type. Each is printed before it runs, and read by the same parser; the demonstration has no ways of its own.
+
+use std::io::Write as _;
+
+use clap::Parser as _;
+use loomtree::{
+    archive::{self, Format},
+    id::TreeId,
+    model::{EdgeKind, Tree},
+    store::ChildFilter,
+};
+
+use super::trees;
+use crate::cli::{
+    args::Cli,
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+    out::{BOLD, DIM, count, paint},
+};
+
+/// What `demo` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+/// The sample tree, as `loom export` wrote it.
+const SAMPLE: &str = include_str!("../../../fixtures/sample.jsonl");
+/// The sample's node that the demonstration goes on from: one that something follows already.
+const NODE: &str = "9pakc5";
+/// What the person says there.
+const LINE: &str = "And what does she write in the log book now?";
+
+/// How a model is attached, for those who have none.
+const ATTACH: [(&str, &str); 3] = [
+    ("a key in the environment:", "OPENAI_API_KEY or OPENROUTER_API_KEY"),
+    ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
+    ("any compatible server:", "--model http://host:port/v1"),
+];
+
+/// What can be tried afterwards.
+const NEXT: [(&str, &str); 5] = [
+    ("tree --notes", "the tree again, with the note and the new line"),
+    ("view w1esxf", "one node with all that belongs to it"),
+    ("switch back", "to where you were before"),
+    ("undo", "takes your last change back; `redo` does it again"),
+    ("new \"First words\"", "starts a tree of your own"),
+];
+
+/// Walks and grows the sample tree. Where no model is found it says how to attach one, and that is no failure.
+pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    if desk.out.json {
+        return Err(CliError::usage("the demonstration is for people; it has no JSON"));
+    }
+    if desk.named_tree()?.is_some() {
+        return Err(CliError::usage("the demonstration has a tree of its own; leave --tree out"));
+    }
+    let tree = import(desk)?;
+    trees::take(&tree, desk)?;
+    step(&["tree"], "draws the tree; * is where you are", desk)?;
+    step(&["switch", NODE], "goes to a node", desk)?;
+    step(&["view", "-n", "4"], "reads the path to it, here its last four nodes", desk)?;
+    match said(&tree, desk)? {
+        Some(local) => step(&["switch", &local], "goes to the line that was said before", desk)?,
+        None => step(&["say", LINE], "adds a line; as something follows that node already, it is a branch", desk)?,
+    }
+    let grown = step(&["continue", "-n", "2"], "has a model go on in two ways", desk);
+    let attached = !matches!(grown, Err(CliError::NoModel));
+    if !attached {
+        attach(desk)?;
+    }
+    next(attached, desk)?;
+    if attached { grown } else { Ok(()) }
+}
+
+/// Brings the sample in. Where it is there already nothing changes.
+fn import(desk: &mut Desk<'_>) -> Result<Tree> {
+    let mut sample = SAMPLE.as_bytes();
+    let name = "the sample tree";
+    let imported = archive::import(&desk.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
+    let tree: TreeId = *imported.trees.first().ok_or_else(|| CliError::failed("the sample holds no tree"))?;
+    let what = match imported.nodes {
+        0 => "is here already".to_owned(),
+        nodes => format!("comes in: {}", count(nodes, "node")),
+    };
+    writeln!(desk.out, "{}", paint(DIM, format!("# the sample tree {what}")))?;
+    Ok(desk.loom.tree(tree)?)
+}
+
+/// The local id of the line, if the demonstration ran before and nobody took it back.
+fn said(tree: &Tree, desk: &Desk<'_>) -> Result<Option<String>> {
+    let node = desk.loom.find_node(tree.id, NODE)?;
+    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    let children = desk.loom.snapshot()?.children(node.id, &filter)?;
+    Ok(children.into_iter().find(|child| child.content == LINE).map(|child| child.local.to_string()))
+}
+
+/// Prints a command and what it is for, and runs it.
+fn step(words: &[&str], why: &str, desk: &mut Desk<'_>) -> Result<()> {
+    let typed: Vec<String> =
+        words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() }).collect();
+    let typed = paint(BOLD, format!("$ {} {}", program(), typed.join(" ")));
+    writeln!(desk.out, "\n{typed}   {}", paint(DIM, format!("# {why}")))?;
+    desk.out.flush()?;
+    let cli = Cli::try_parse_from(std::iter::once(&"loom").chain(words)).map_err(|e| CliError::usage(e.to_string()))?;
+    cli.command.map_or(Ok(()), |command| super::run_at(command, desk))
+}
+
+/// How the person called this program.
+fn program() -> &'static str {
+    if host::env("CARGO").is_some() { "cargo run --" } else { "loom" }
+}
+
+fn attach(desk: &mut Desk<'_>) -> Result<()> {
+    writeln!(desk.out, "No model is attached, so nothing was generated. Attach one in any of these ways:\n")?;
+    for (way, what) in ATTACH {
+        writeln!(desk.out, "  {way:<26} {}", paint(DIM, what))?;
+    }
+    writeln!(desk.out, "\nThen type: {}", paint(BOLD, format!("{} continue -n 2", program())))?;
+    Ok(())
+}
+
+fn next(attached: bool, desk: &mut Desk<'_>) -> Result<()> {
+    writeln!(desk.out, "\n{}", if attached { "Try next:" } else { "Without a model you can try:" })?;
+    for (words, why) in NEXT {
+        writeln!(desk.out, "  {:<32} {}", format!("{} {words}", program()), paint(DIM, why))?;
+    }
+    desk.out.flush()?;
+    Ok(())
+}
