@@ -42,7 +42,7 @@ const ATTACH: [(&str, &str); 3] = [
 const NEXT: [(&str, &str); 5] = [
     ("tree --notes", "the tree again, with the note and the new line"),
     ("view w1esxf", "one node with all that belongs to it"),
-    ("switch back", "to where you were before"),
+    ("restore t42rg2", "a branch that was pruned comes back"),
     ("undo", "takes your last change back; `redo` does it again"),
     ("new \"First words\"", "starts a tree of your own"),
 ];

@@ -1,0 +1,171 @@
+//! The front of the house: `loom demo` on a clean machine, and documents that say what is so.
+
+#![cfg(feature = "cli")]
+// Clippy knows only functions marked #[test] as tests; what they call is test too.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "support/cli.rs"]
+mod support;
+
+use std::fs;
+
+use support::{Home, Ran};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl");
+
+#[test]
+fn the_demo_needs_no_model_and_may_be_repeated() {
+    let home = Home::new();
+    let first = home.ok(&["demo"]);
+    for said in
+        ["comes in: 19 nodes", "$ loom tree", "★ the opening", "$ loom view -n 4", "$ loom say ", "you are here"]
+    {
+        assert!(first.contains(said), "{said:?} is not in\n{first}");
+    }
+    assert!(first.contains("No model is attached") && first.contains("OPENAI_API_KEY"), "{first}");
+    let again = home.ok(&["demo"]);
+    assert!(again.contains("is here already") && again.contains("19 nodes, 6 branches"), "{again}");
+    assert_eq!(home.json(&["tree"]).len(), 19, "the line is said once");
+    home.ok(&["verify"]);
+}
+
+#[test]
+fn the_demo_grows_the_tree_where_there_is_a_model() {
+    let home = Home::new();
+    let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "scripted:words"));
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("No model"), "{}", ran.out);
+    assert_eq!(home.json(&["tree"]).len(), 21);
+}
+
+#[test]
+fn a_model_that_fails_is_an_error_of_the_demo() {
+    let home = Home::new();
+    let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "nosuch"));
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.err.contains("no model nosuch") && ran.out.contains("try"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn what_the_demo_proposes_works() {
+    let home = Home::new();
+    let said = home.ok(&["demo"]);
+    let proposed: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("  loom ")).collect();
+    assert!(proposed.len() >= 4, "{said}");
+    for line in proposed {
+        let words = line.split("   ").next().unwrap().trim();
+        let args: Vec<&str> = match words.split_once('"') {
+            Some((command, quoted)) => vec![command.trim(), quoted.trim_end_matches('"')],
+            None => words.split(' ').collect(),
+        };
+        home.ok(&args);
+    }
+}
+
+#[test]
+fn the_demo_says_what_it_does_not_take() {
+    let home = Home::new();
+    assert!(home.fails(2, &["demo", "--json"]).contains("no JSON"));
+    home.ok(&["new", "Mine."]);
+    assert!(home.fails(2, &["demo", "--tree", "Mine."]).contains("--tree"));
+}
+
+#[test]
+fn the_sample_is_what_an_export_writes() {
+    let home = Home::new();
+    home.ok(&["import", SAMPLE]);
+    assert_eq!(home.ok(&["export", "--all"]), fs::read_to_string(SAMPLE).unwrap());
+}
+
+/// The words under `Commands:` in a help text.
+fn commands(home: &Home, of: &[&str]) -> Vec<String> {
+    let help = home.ok(&[of, &["--help"]].concat());
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let first = |line: &str| line.strip_prefix("  ").and_then(|l| l.split(' ').next()).unwrap_or("").to_owned();
+    listed.map(first).filter(|word| !word.is_empty() && word != "help").collect()
+}
+
+/// The long options of a command, without those that every command takes.
+fn options(home: &Home, of: &[&str]) -> Vec<String> {
+    let help = home.ok(&[of, &["--help"]].concat());
+    let own = help.split("Everywhere:").next().unwrap();
+    let lines = own.lines().map(str::trim).filter(|line| line.starts_with('-'));
+    let long = lines.filter_map(|line| line.split([' ', '[', '=']).find(|word| word.starts_with("--")));
+    long.filter(|option| *option != "--help").map(str::to_owned).collect()
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+#[test]
+fn the_reference_names_every_command_and_option() {
+    let home = Home::new();
+    let reference = read("docs/reference.md");
+    let all = commands(&home, &[]);
+    assert!(all.len() > 30, "the commands were not found: {all:?}");
+    for command in &all {
+        let heading = format!("\n### `loom {command}");
+        let (_, section) = reference.split_once(&heading).unwrap_or_else(|| panic!("no section for {command}"));
+        let section = section.split("\n### ").next().unwrap();
+        let mut wanted = options(&home, &[command]);
+        for sub in commands(&home, &[command]) {
+            assert!(section.contains(&format!("{command} {sub}")), "`{command} {sub}` is not in its section");
+            wanted.extend(options(&home, &[command, &sub]));
+        }
+        for option in wanted {
+            assert!(section.contains(&option), "{option} is not in the section of `{command}`");
+        }
+    }
+}
+
+/// Where a text speaks of the program with something after it: as code, or as a line of a terminal.
+fn mentions(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for name in ["`loom ", "$ loom ", "\nloom ", "cargo run -- "] {
+        for (at, _) in text.match_indices(name) {
+            let rest = &text[at + name.len()..];
+            found.push(rest.split(['`', '\n']).next().unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_command_that_the_documents_print_exists() {
+    let home = Home::new();
+    let all = commands(&home, &[]);
+    let mut seen = 0;
+    for file in ["README.md", "CHANGELOG.md", "docs/guide.md", "docs/reference.md", "docs/architecture.md"] {
+        for mention in mentions(&read(file)) {
+            let words: Vec<&str> = mention.split_whitespace().collect();
+            let Some(command) = words.first().filter(|word| !word.starts_with(['-', '[', '<'])) else { continue };
+            seen += 1;
+            assert!(all.iter().any(|known| known == command), "{file}: `loom {mention}`: there is no {command}");
+            let below = commands(&home, &[command]);
+            let named = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+            if let Some(sub) = words.get(1).copied().filter(named).filter(|_| !below.is_empty()) {
+                assert!(below.iter().any(|known| known == sub), "{file}: `loom {mention}`: there is no {sub}");
+            }
+        }
+    }
+    assert!(seen > 60, "only {seen} mentions were found");
+}
+
+/// Code without indentation, comment signs and empty lines.
+fn code(text: &str) -> Vec<&str> {
+    text.lines().map(|line| line.trim_start_matches("//!").trim()).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_ten_lines_are_the_same_wherever_they_stand() {
+    let example = read("examples/three.rs");
+    let example = example.split_once("what it does\n").unwrap().1;
+    for (file, fence) in [("src/lib.rs", "//! ```\n"), ("README.md", "```rust\n"), ("docs/guide.md", "```rust\n")] {
+        let text = read(file);
+        let block = text.split_once(fence).unwrap_or_else(|| panic!("{file} shows no code")).1;
+        let block = block.split("```").next().unwrap();
+        let block = block.trim_end().trim_end_matches("//!");
+        assert_eq!(code(block), code(example), "{file}");
+    }
+}
