@@ -105,6 +105,8 @@ CREATE INDEX nodes_parent ON nodes (tree, depth, parent);
 CREATE UNIQUE INDEX nodes_root ON nodes (tree) WHERE parent IS NULL;
 CREATE UNIQUE INDEX nodes_turn ON nodes (session, turn) WHERE session IS NOT NULL;
 CREATE INDEX nodes_version ON nodes (version_of) WHERE version_of IS NOT NULL;
+-- First halves of splits, by what was split.
+CREATE INDEX nodes_half ON nodes (edited_from) WHERE kind = 6 AND version_of IS NULL;
 
 -- FAIL rather than ABORT, and no function in a CHECK of this table: either would make SQLite copy every page that an
 -- insert touches, to be able to take the statement back, though nothing is written before this runs. The second rule
@@ -140,8 +142,9 @@ WHEN NOT (
     SELECT RAISE(ABORT, 'a node is never changed');
 END;
 
--- What changes about a node. A node without a row has zeroes. The counts are derived and can be rebuilt;
--- hidden_by and excluded are not.
+-- What changes about a node. A node without a row has zeroes. The counts are derived and can be rebuilt; hidden_by and
+-- excluded are not. continuations and annotations count children hidden by the same as the node; versions counts all
+-- that ever were.
 CREATE TABLE node_state (
     node          INTEGER PRIMARY KEY REFERENCES nodes DEFERRABLE INITIALLY DEFERRED,
     continuations INTEGER NOT NULL DEFAULT 0,

@@ -9,7 +9,7 @@ use loomtree::{
     id::TreeId,
     model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Parent, Permissions, SessionPatch, Timestamp},
     ops::{Actor, DocumentEdit, Draft, SplitAt},
-    store::{PurgeTarget, Store},
+    store::PurgeTarget,
 };
 use support::store::Scene;
 

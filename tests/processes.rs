@@ -101,7 +101,7 @@ fn eight_processes_in_one_session_make_one_chain_of_everything_acked() {
     let scene = Scene::new(1);
     let owner = scene.owner();
     let (tree, root) = conversation(&owner);
-    let session = owner.start_session("/work", tree, Some(root.id)).unwrap();
+    let session = owner.start_session("/project", tree, Some(root.id)).unwrap();
 
     let path = scene.path.to_str().unwrap().to_owned();
     let acked = at_once(|number| vec!["chain".to_owned(), path.clone(), number, session.to_string()]);

@@ -181,7 +181,7 @@ fn run(mode: Mode, steps: &[Step]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dialogues_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {

@@ -156,7 +156,7 @@ impl Lines<'_> {
                     self.place(self.number)
                 )));
             }
-            if self.number % 1_024 == 0 {
+            if self.number.is_multiple_of(1_024) {
                 (self.progress)(self.bytes);
             }
             // Bytes that are no UTF-8 make the line malformed JSON, which is reported like any other.

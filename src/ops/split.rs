@@ -30,6 +30,14 @@ impl Actor {
                 node.local, node.kind
             )));
         }
+        if node.state.pruned_by.is_some() {
+            return Err(OpsError::Invalid(format!("[{}] is pruned; restore it first", node.local)));
+        }
+        if let SplitAt::After(words) = at
+            && !node.content.contains(words.as_str())
+        {
+            return Err(OpsError::Invalid(format!("{words:?} does not occur in [{}]", node.local)));
+        }
         let at = match at {
             SplitAt::Character(count) => node.content.char_indices().nth(*count).map(|(byte, _)| byte),
             SplitAt::After(words) => node.content.find(words.as_str()).map(|byte| byte + words.len()),
@@ -42,9 +50,10 @@ impl Actor {
             )));
         };
         let (first, second) = node.content.split_at(at);
-        // The first half of a root takes the root's place, as its versions do; of any other node it stands alone.
+        // The first half of a root, or of a version that hangs on it, takes the root's place; of any other node it
+        // stands alone.
         let mut head = self.version(&node, first)?;
-        if node.parent.is_some() {
+        if node.parent.is_some() && node.parent != node.version_of {
             head.version_of = None;
         }
         head.author = node.author;

@@ -35,7 +35,7 @@ fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
     let scene = Scene::new(31);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
-    let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let owner = owner.in_session(session);
     let mut written = vec![root.id];
     let mut updated = tree.updated_at;

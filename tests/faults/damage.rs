@@ -68,7 +68,7 @@ fn stocked() -> (Vec<u8>, Dump) {
     let scene = Scene::new(104);
     let owner = scene.owner();
     let nodes = chain(&owner, 40);
-    let session = owner.start_session("/work", nodes[0].tree, Some(nodes[9].id)).unwrap();
+    let session = owner.start_session("/project", nodes[0].tree, Some(nodes[9].id)).unwrap();
     let speaker = owner.clone().in_session(session);
     let root = speaker.loom().tree(nodes[0].tree).unwrap().id;
     speaker.append(Parent::Position(session), Draft::text("in a session")).unwrap();

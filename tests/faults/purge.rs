@@ -77,7 +77,7 @@ fn stocked(seed: u64) -> Stocked {
     let (tree, root) = owner.create_tree(title, Mode::Dialogue, system, Draft::text("the root stays")).unwrap();
     let patch = TreePatch { title: Some(Some(format!("title {TITLE}"))), ..TreePatch::default() };
     owner.rename(tree.id, patch).unwrap();
-    let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let speaker = owner.clone().in_session(session);
     let mut nodes = Vec::new();
     let mut parent = root.clone();

@@ -13,7 +13,7 @@ fn stocked(seed: u64) -> (Scene, Actor, Connection) {
     let scene = Scene::new(seed);
     let owner = scene.owner();
     let nodes = chain(&owner, 3);
-    let session = owner.start_session("/work", nodes[0].tree, Some(nodes[3].id)).unwrap();
+    let session = owner.start_session("/project", nodes[0].tree, Some(nodes[3].id)).unwrap();
     let speaker = owner.clone().in_session(session);
     speaker.append(Parent::Position(session), Draft::text("turn one")).unwrap();
     speaker.append(Parent::Position(session), Draft::text("turn two")).unwrap();

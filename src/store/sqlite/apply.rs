@@ -350,12 +350,12 @@ impl<'a> Apply<'a> {
             return Ok(added);
         };
         let (children, hidden) = match (node.kind, node.version_of) {
-            (EdgeKind::Version, Some(first)) => match nodes::hidden_by(self.conn, parent.row)? {
-                // The other half of a split is pruned, and with it whatever hangs on it; the place is not.
-                above @ Some(_) if above != nodes::hidden_by(self.conn, first)? => (0, above),
-                _ => nodes::count_child(self.conn, first, node.kind, 1)?,
-            },
-            (EdgeKind::Version, None) => (0, nodes::hidden_by(self.conn, parent.row)?),
+            (EdgeKind::Version, place) => {
+                if let Some(place) = place {
+                    nodes::count_child(self.conn, place, node.kind, 1)?;
+                }
+                (0, visibility::support_mark(self.conn, *node)?)
+            }
             _ => nodes::count_child(self.conn, parent.row, node.kind, 1)?,
         };
         if let Some(by) = hidden {

@@ -44,7 +44,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
                 "SELECT {NODE} FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1"
             ))?
             .query_row([row], NodeRow::read)?;
-        let (parent_row, version_row) = (read.parent, read.version_of);
+        let (parent_row, version_row, edited_row) = (read.parent, read.version_of, read.edited_from);
         let node = names.finish(vec![read])?.pop().ok_or_else(|| StoreError::not_found("node", row))?;
         let copy = if row == source.row { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
         let parent = parent_row.and_then(|p| copies.get(&p)).copied().filter(|_| row != source.row).unwrap_or(to);
@@ -56,6 +56,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
         new.tool = node.tool;
         new.tokens = node.tokens;
         new.interrupted = node.interrupted;
+        new.edited_from = edited_row.and_then(|e| copies.get(&e)).copied();
         new.version_of = version_row.and_then(|v| copies.get(&v)).copied();
         new.metadata = Some(origin(node.metadata.as_ref(), node.id)?);
         let trace = apply.append_quietly(&new)?;

@@ -22,9 +22,7 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
                  LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.parent
                  WHERE n.parent IS NOT NULL AND n.kind IN (0, 1) AND s.hidden_by IS p.hidden_by
              UNION ALL
-             SELECT n.version_of, 0, 0, 1, 0 FROM nodes n
-                 LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.version_of
-                 WHERE n.version_of IS NOT NULL AND n.kind = 6 AND s.hidden_by IS p.hidden_by
+             SELECT version_of, 0, 0, 1, 0 FROM nodes WHERE version_of IS NOT NULL AND kind = 6
              UNION ALL
              SELECT source, 0, 0, 0, 1 FROM links WHERE removed = 0
              UNION ALL

@@ -25,7 +25,7 @@ pub(super) struct NodeRow {
     tree: i64,
     author: i64,
     session: Option<i64>,
-    edited_from: Option<i64>,
+    pub(super) edited_from: Option<i64>,
     hidden_by: Option<i64>,
     bookmarked: bool,
 }
@@ -158,6 +158,18 @@ impl<'c> Names<'c> {
             .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
     }
 
+    /// How many versions of a place are hidden by the same as it, usually nothing. The row keeps how many there ever
+    /// were, so that a path knows at no cost which places to look at.
+    fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT count(*) FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+                 WHERE n.version_of = ?1 AND n.kind = 6 AND s.hidden_by IS ?2",
+            )?
+            .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
+    }
+
     /// Fills in the ids of neighbours. Parents that are among `rows` are not looked up.
     pub(super) fn finish(&self, rows: Vec<NodeRow>) -> Result<Vec<Node>> {
         let mut last_parent: Option<(i64, NodeId)> = None;
@@ -188,6 +200,9 @@ impl<'c> Names<'c> {
                 node.edited_from = r.edited_from.map(&mut find).transpose()?;
                 node.version_of = r.version_of.map(&mut find).transpose()?;
                 node.state.pruned_by = r.hidden_by.map(&mut find).transpose()?;
+                if node.state.versions > 0 {
+                    node.state.versions = self.versions(r.row, r.hidden_by)?;
+                }
                 if r.bookmarked {
                     node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
                 }

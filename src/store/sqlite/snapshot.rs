@@ -86,8 +86,8 @@ impl<'p> SqliteSnapshot<'p> {
     /// The path as rows, the newest first.
     fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
         let mut path: Vec<NodeRow> = Vec::new();
-        // The places that versions on the path are read in. Versions of the root hang below it, since nothing is
-        // above: the path that comes from one to the root ends there, for the root has been read.
+        // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
+        // a path that comes from one to that root passes over it, for it has been read.
         let mut read_already: Vec<i64> = Vec::new();
         let mut from = Some((to, true));
         while let Some((start, exact)) = from.take() {
@@ -104,7 +104,7 @@ impl<'p> SqliteSnapshot<'p> {
             {
                 let node = NodeRow::read(row)?;
                 if read_already.contains(&node.row) {
-                    return Ok(path);
+                    continue;
                 }
                 let named = exact && node.row == start;
                 if node.node.state.versions > 0 && !named {

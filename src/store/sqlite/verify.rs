@@ -108,9 +108,10 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     }
     let (node, hidden, parent_hidden, other_hidden): (i64, Option<i64>, Option<i64>, Option<i64>) =
         (row.get(0)?, row.get(11)?, row.get(12)?, row.get(13)?);
+    let place_hidden = other_hidden.filter(|_| kind == EdgeKind::Version);
     let consistent = match hidden {
-        Some(by) => by == node || hidden == parent_hidden || (kind == EdgeKind::Version && hidden == other_hidden),
-        None => parent_hidden.is_none(),
+        Some(by) => by == node || parent_hidden.is_some() || place_hidden.is_some(),
+        None => parent_hidden.is_none() && place_hidden.is_none(),
     };
     Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
 }

@@ -1,9 +1,10 @@
 //! What is visible: pruning, restoring, and the counts that follow.
 //!
-//! A node's `hidden_by` names the node whose pruning hides it. Pruning X re-marks exactly those nodes of its branch
+//! A node's `hidden_by` names the node whose pruning hides it. A node is visible while its parent is, and for a version
+//! also the place it is a version of, and it is not pruned itself. Pruning X re-marks exactly those nodes of its branch
 //! that are hidden by whatever hides X itself (usually nothing); a branch pruned earlier inside it keeps its own
-//! mark. Restoring X gives the nodes marked X the mark of X's parent. So each is the exact inverse of the other, and
-//! they nest in any order.
+//! mark. Restoring X gives the nodes marked X the mark of what X hangs on. So each is the exact inverse of the other,
+//! and they nest in any order.
 //!
 //! A node's counts are of children that are visible whenever the node is, so only the parent of a pruned node
 //! changes; a tree's counts are of visible nodes.
@@ -47,19 +48,53 @@ pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = root.parent.map(|parent| nodes::hidden_by(apply.conn, parent)).transpose()?.flatten();
+    let to = support_mark(apply.conn, root)?;
     apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
+    if to.is_none() {
+        hide_unsupported(apply.conn)?;
+    }
     Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
-/// What a branch holds that is marked alike.
-struct Branch {
-    counts: TreeCounts,
+/// What hides a node that is not pruned itself: the mark of its parent, or, for a version, of the place it is a version
+/// of (for the first half of a split: of what was split).
+pub(super) fn support_mark(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+    if let Some(parent) = node.parent
+        && let Some(mark) = nodes::hidden_by(conn, parent)?
+    {
+        return Ok(Some(mark));
+    }
+    if node.kind != EdgeKind::Version {
+        return Ok(None);
+    }
+    let place: Option<i64> = conn
+        .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
+        .query_row([node.row], |r| r.get(0))?;
+    place.map_or(Ok(None), |place| nodes::hidden_by(conn, place))
+}
+
+/// After a branch was shown: versions in it whose place was pruned meanwhile stay hidden, by that.
+fn hide_unsupported(conn: &Connection) -> Result<()> {
+    let versions: Vec<i64> = conn
+        .prepare_cached(
+            "SELECT n.seq FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE n.kind = 6 ORDER BY n.seq",
+        )?
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for version in versions {
+        let version = nodes::anchor(conn, version)?;
+        if nodes::hidden_by(conn, version.row)?.is_none()
+            && let Some(mark) = support_mark(conn, version)?
+        {
+            remark(conn, version, None, Some(mark))?;
+        }
+    }
+    Ok(())
 }
 
 /// Gives the nodes of the branch at `root` that are marked `from` the mark `to`; returns how many they are.
 fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
-    let branch = collect(conn, root, from)?;
+    let counts = collect(conn, root, from)?;
     conn.execute(
         "INSERT INTO node_state (node, hidden_by) SELECT node, ?1 FROM temp.branch WHERE true
          ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by",
@@ -68,33 +103,18 @@ fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -
     // Whatever hides the parent hides or showed this branch too, apart from the mark that is set or taken here.
     let shown = from == Some(root.row);
     let by = if shown { 1 } else { -1 };
-    count_versions(conn, if shown { to } else { from }, by)?;
     let children = match (root.kind, root.parent) {
         (EdgeKind::Version, _) | (_, None) => 0,
         (_, Some(parent)) => nodes::count_child(conn, parent, root.kind, by)?.0,
     };
     if from.is_none() || to.is_none() {
-        count_tree(conn, root, &branch.counts, shown, children)?;
+        count_tree(conn, root, &counts, shown, children)?;
     }
-    Ok(branch.counts.nodes)
-}
-
-/// Counts the versions in `temp.branch` at places outside it, which are visible whenever the branch would be: the
-/// branch's root, and second halves below it, since both halves of a root are versions of that root.
-fn count_versions(conn: &Connection, mark: Option<i64>, by: i64) -> Result<()> {
-    conn.prepare_cached(
-        "UPDATE node_state SET versions = versions + ?2 * counted.count FROM (
-             SELECT n.version_of AS place, count(*) AS count FROM temp.branch b JOIN nodes n ON n.seq = b.node
-             WHERE n.kind = 6 AND n.version_of NOT IN (SELECT node FROM temp.branch) GROUP BY n.version_of
-         ) AS counted
-         WHERE node = counted.place AND hidden_by IS ?1",
-    )?
-    .execute(params![mark, by])?;
-    Ok(())
+    Ok(counts.nodes)
 }
 
 /// Collects the branch in `temp.branch` and counts it as if it were visible.
-fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<Branch> {
+fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCounts> {
     conn.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS branch (node INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
          DELETE FROM temp.branch;",
@@ -103,24 +123,23 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<Branch>
     // splits.
     conn.prepare_cached(
         "INSERT OR IGNORE INTO temp.branch
-         WITH RECURSIVE branch (node, depth, parent) AS (
-             SELECT ?1, ?2, ?3
+         WITH RECURSIVE branch (node, depth) AS (
+             SELECT ?1, ?2
              UNION
-             SELECT n.seq, n.depth, n.parent FROM branch b
-                 JOIN nodes n ON n.tree = ?5 AND n.depth = b.depth + 1 AND n.parent = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+             SELECT n.seq, n.depth FROM branch b
+                 JOIN nodes n ON n.tree = ?4 AND n.depth = b.depth + 1 AND n.parent = b.node
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
              UNION
-             SELECT n.seq, n.depth, n.parent FROM branch b JOIN nodes n ON n.version_of = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+             SELECT n.seq, n.depth FROM branch b JOIN nodes n ON n.version_of = b.node
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
              UNION
-             SELECT n.seq, n.depth, n.parent FROM branch b JOIN node_state v ON v.node = b.node AND v.versions > 0
-                 JOIN nodes n ON n.tree = ?5 AND n.depth = b.depth AND n.parent IS b.parent
-                     AND n.kind = 6 AND n.version_of IS NULL AND n.edited_from = b.node
-                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
+             SELECT n.seq, n.depth FROM branch b
+                 JOIN nodes n ON n.edited_from = b.node AND n.kind = 6 AND n.version_of IS NULL
+                 LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
          )
          SELECT node, depth FROM branch",
     )?
-    .execute(params![root.row, root.depth, root.parent, mark, root.tree])?;
+    .execute(params![root.row, root.depth, mark, root.tree])?;
     let counts = conn
         .prepare_cached(
             "SELECT count(*), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, 0) = 0), 0),
@@ -130,7 +149,7 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<Branch>
         .query_row([], |r| {
             Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
         })?;
-    Ok(Branch { counts })
+    Ok(counts)
 }
 
 /// Takes a branch out of its tree's counts, or adds it. `children` is how many continuations the parent has now.
