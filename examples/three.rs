@@ -19,12 +19,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Where could it begin?"))?;
     let model = Arc::new(Scripted::named("words")?);
     let plan = Plan::new(root.id, loom.agent("subject")?, model, 3);
-    let show = |progress| match progress {
-        Progress::Text { index, text } => println!("{index}: {text}"),
-        Progress::Saved { index, node, .. } => println!("{index} is saved as {}", node.local),
-        Progress::Failed { index, error, .. } => println!("{index} failed: {error}"),
-    };
-    let continuations = session::generate(&owner, plan, show).await?;
-    assert_eq!(continuations.len(), 3);
+    let nodes = session::generate(&owner, plan, |progress| {
+        if let Progress::Text { index, text } = progress {
+            println!("{index}: {text}");
+        }
+    })
+    .await?;
+    assert_eq!(nodes.len(), 3); // each is saved as a node under the root
     Ok(())
 }

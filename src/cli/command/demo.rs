@@ -62,7 +62,7 @@ pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
     step(&["view", "-n", "4"], "reads the path to it, here its last four nodes", desk)?;
     match said(&tree, desk)? {
         Some(local) => step(&["switch", &local], "goes to the line that was said before", desk)?,
-        None => step(&["say", LINE], "adds a line; as something follows that node already, it is a branch", desk)?,
+        None => step(&["say", LINE], "adds a line: a branch, since something follows already", desk)?,
     }
     let grown = step(&["continue", "-n", "2"], "has a model go on in two ways", desk);
     let attached = !matches!(grown, Err(CliError::NoModel));

@@ -10,7 +10,8 @@ use crate::cli::{
     out::{BOLD, DIM, Out, paint},
 };
 
-const FIRST: [(&str, &str); 3] = [
+const FIRST: [(&str, &str); 4] = [
+    ("loom demo", "walks and grows a sample tree"),
     ("loom new \"Once upon a time\"", "starts a tree with its first words"),
     ("loom continue", "has a model write three ways to go on"),
     ("loom tree", "draws what there is; `loom switch ID` goes there"),
