@@ -223,16 +223,18 @@ CREATE TABLE sources (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sources_node ON sources (node);
 
+-- Its numbers of agents, sessions, trees and nodes are looked up in the same transaction and nothing is ever deleted,
+-- so no foreign key checks them again: that would be four look-ups an append.
 CREATE TABLE journal (
     seq      INTEGER PRIMARY KEY,
     grp      INTEGER,                  -- the first entry of the operation; NULL: this one
     at       INTEGER NOT NULL,
-    agent    INTEGER NOT NULL REFERENCES agents DEFERRABLE INITIALLY DEFERRED,
-    session  INTEGER REFERENCES sessions DEFERRABLE INITIALLY DEFERRED,
-    tree     INTEGER REFERENCES trees DEFERRABLE INITIALLY DEFERRED,
+    agent    INTEGER NOT NULL,
+    session  INTEGER,
+    tree     INTEGER,
     op       INTEGER NOT NULL,
     change   INTEGER NOT NULL,
-    node     INTEGER REFERENCES nodes DEFERRABLE INITIALLY DEFERRED,
+    node     INTEGER,
     undo     TEXT,                     -- the mutation that takes this change back, where the change does not tell
     target   INTEGER,                  -- of an undo or redo: the group it takes back
     previous INTEGER,                  -- the entry before this one in the same tree, or among those of no tree
@@ -241,10 +243,6 @@ CREATE TABLE journal (
 ) STRICT;
 CREATE TRIGGER journal_delete BEFORE DELETE ON journal BEGIN
     SELECT RAISE(ABORT, 'the journal is never shortened');
-END;
-CREATE TRIGGER journal_replace BEFORE INSERT ON journal
-WHEN EXISTS (SELECT 1 FROM journal WHERE seq = NEW.seq) BEGIN
-    SELECT RAISE(FAIL, 'an entry with this number is there already');
 END;
 -- A purge empties what an undo would have needed; nothing else about an entry ever changes.
 CREATE TRIGGER journal_update BEFORE UPDATE ON journal

@@ -180,8 +180,13 @@ fn run(mode: Mode, steps: &[Step]) {
     }
 }
 
+/// 48 sequences, or as many as `PROPTEST_CASES` says.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dialogues_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {

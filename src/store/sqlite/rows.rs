@@ -170,36 +170,33 @@ impl<'c> Names<'c> {
             .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
     }
 
-    /// Fills in the ids of neighbours. Parents that are among `rows` are not looked up.
+    /// Fills in the ids of neighbours. Those that are among `rows` are not looked up.
     pub(super) fn finish(&self, rows: Vec<NodeRow>) -> Result<Vec<Node>> {
-        let mut last_parent: Option<(i64, NodeId)> = None;
-        let mut known: HashMap<i64, NodeId> = HashMap::new();
-        if rows.len() > 1 {
-            known.extend(rows.iter().map(|r| (r.row, r.node.id)));
-        }
-        let mut find = |row: i64| -> Result<NodeId> {
-            if let Some(id) = known.get(&row) {
+        let ids: Vec<(i64, NodeId)> = rows.iter().map(|r| (r.row, r.node.id)).collect();
+        let mut known: Option<HashMap<i64, NodeId>> = None;
+        // On a path the parent is the row before; in a list of children it is the last one's.
+        let mut last: Option<(i64, NodeId)> = None;
+        let mut find = |at: usize, row: i64| -> Result<NodeId> {
+            let before = at.checked_sub(1).and_then(|at| ids.get(at));
+            if let Some((_, id)) = [before, last.as_ref()].into_iter().flatten().find(|(seen, _)| *seen == row) {
                 return Ok(*id);
             }
-            match last_parent {
-                Some((seen, id)) if seen == row => Ok(id),
-                _ => {
-                    let id = self.node(row)?;
-                    last_parent = Some((row, id));
-                    Ok(id)
-                }
-            }
+            let known = known.get_or_insert_with(|| ids.iter().copied().collect());
+            let id = known.get(&row).map_or_else(|| self.node(row), |id| Ok(*id))?;
+            last = Some((row, id));
+            Ok(id)
         };
         rows.into_iter()
-            .map(|r| {
+            .enumerate()
+            .map(|(at, r)| {
                 let mut node = r.node;
                 node.tree = self.tree(r.tree)?;
                 node.author = self.agent(r.author)?;
                 node.session = r.session.map(|s| self.session(s)).transpose()?;
-                node.parent = r.parent.map(&mut find).transpose()?;
-                node.edited_from = r.edited_from.map(&mut find).transpose()?;
-                node.version_of = r.version_of.map(&mut find).transpose()?;
-                node.state.pruned_by = r.hidden_by.map(&mut find).transpose()?;
+                node.parent = r.parent.map(|row| find(at, row)).transpose()?;
+                node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
+                node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
+                node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
                 if node.state.versions > 0 {
                     node.state.versions = self.versions(r.row, r.hidden_by)?;
                 }

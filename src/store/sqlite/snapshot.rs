@@ -17,8 +17,8 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session, Timestamp, Tree},
     store::{
-        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, TreeFilter,
-        UndoTarget,
+        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
+        TreeFilter, UndoTarget,
     },
 };
 
@@ -28,6 +28,9 @@ const CANDIDATES: i64 = 10;
 const HINTS: usize = 3;
 /// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
 const COMPARED: u32 = 200_000;
+
+/// Rows that a scan for a path passes over before it begins anew: reading on costs an eighth of that.
+const IN_VAIN: u32 = 8;
 
 pub(super) struct SqliteSnapshot<'p> {
     conn: Reader<'p>,
@@ -84,33 +87,46 @@ impl<'p> SqliteSnapshot<'p> {
     }
 
     /// The path as rows, the newest first.
+    ///
+    /// A node's parent was usually added shortly before it, so the table is scanned downwards, passing over what is
+    /// not on the path; after a few rows in vain the scan begins anew at the parent. That costs half of looking each
+    /// node up, by itself or by a recursive query.
     fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
         let mut path: Vec<NodeRow> = Vec::new();
         // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
         // a path that comes from one to that root passes over it, for it has been read.
         let mut read_already: Vec<i64> = Vec::new();
-        let mut from = Some((to, true));
-        while let Some((start, exact)) = from.take() {
-            let mut statement = self.conn.prepare_cached(&format!(
-                "WITH RECURSIVE path (node) AS (
-                     SELECT ?1 UNION ALL SELECT n.parent FROM path JOIN nodes n ON n.seq = path.node
-                     WHERE n.parent IS NOT NULL
-                 )
-                 SELECT {NODE} FROM path JOIN nodes n ON n.seq = path.node LEFT JOIN node_state s ON s.node = n.seq"
-            ))?;
+        // The node to be read next, and whether it is meant itself, whatever versions its place has.
+        let mut next = Some((to, true));
+        while path.len() < limit
+            && let Some((start, _)) = next
+        {
+            let mut statement =
+                self.conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq <= ?1 ORDER BY n.seq DESC"))?;
             let mut rows = statement.query([start])?;
+            let mut in_vain = 0;
             while path.len() < limit
-                && let Some(row) = rows.next()?
+                && in_vain <= IN_VAIN
+                && let Some((wanted, meant)) = next
             {
+                let Some(row) = rows.next()? else { break };
+                if row.get::<_, i64>(0)? != wanted {
+                    if wanted == start {
+                        return Err(StoreError::Undecodable(format!("node {wanted} is missing")));
+                    }
+                    in_vain += 1;
+                    continue;
+                }
+                in_vain = 0;
                 let node = NodeRow::read(row)?;
+                next = node.parent.map(|parent| (parent, false));
                 if read_already.contains(&node.row) {
                     continue;
                 }
-                let named = exact && node.row == start;
-                if node.node.state.versions > 0 && !named {
+                if node.node.state.versions > 0 && !meant {
                     let read = version_read(&self.conn, node.row, versions)?;
                     if read != node.row {
-                        from = Some((read, true));
+                        next = Some((read, true));
                         break;
                     }
                 }
@@ -211,9 +227,11 @@ impl Snapshot for SqliteSnapshot<'_> {
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
+        // The plus keeps SQLite from trying the bound kind against partial indexes, for which it would plan anew each
+        // time.
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
-                 AND (?4 IS NULL OR n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
+                 AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
              ORDER BY n.seq LIMIT ?7"
         );
         // Below a pruned node, its children are seen as they were.

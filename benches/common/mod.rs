@@ -1,0 +1,74 @@
+//! What the benches share: a folder in memory, a store in it, trees of a given shape.
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use loomtree::{
+    id::{NodeId, RandomIds, TreeId},
+    model::{Clock, Mode, Op, Parent, Timestamp},
+    ops::{Actor, Draft, Loom},
+    store::{Mutation, OpenOptions},
+};
+
+/// The machine's clock.
+struct WallClock;
+
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+    }
+}
+
+/// A 500-byte message.
+pub fn message() -> String {
+    "The way I see it, it stems from what was said. ".repeat(11)[..500].to_owned()
+}
+
+/// A folder on the memory file system where there is one: there the limit is SQLite's own code.
+pub fn memory_folder() -> tempfile::TempDir {
+    let shm = PathBuf::from("/dev/shm");
+    let made = if shm.is_dir() { tempfile::tempdir_in(shm) } else { tempfile::tempdir() };
+    made.unwrap()
+}
+
+/// The owner at work in a database.
+pub fn owner(path: &std::path::Path, seed: u64) -> Actor {
+    let (clock, ids) = (Arc::new(WallClock), Arc::new(RandomIds::seeded(seed)));
+    let store = OpenOptions::new(clock.clone(), ids.clone()).open(path).unwrap();
+    let loom = Loom::new(Arc::new(store), clock, ids);
+    let agent = loom.agent("owner").unwrap();
+    loom.actor(&agent)
+}
+
+/// A tree of `nodes` nodes of 500 bytes: a trunk, with a branch of ten nodes at every tenth of it. Returns the tree,
+/// its root and the trunk's tip.
+pub fn grow(owner: &Actor, nodes: usize) -> (TreeId, NodeId, NodeId) {
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let text = message();
+    let (mut tip, mut made) = (root.id, 1);
+    let mut batch = Vec::new();
+    while made < nodes {
+        let mut at = tip;
+        // Ten nodes of trunk, then ten of a branch from where the trunk was.
+        for step in 0..20.min(nodes - made) {
+            if step == 10 {
+                at = tip;
+            }
+            let node = owner.draft(Parent::Node(at), Draft { stay: true, ..Draft::text(text.as_str()) });
+            at = node.id;
+            if step < 10 {
+                tip = at;
+            }
+            batch.push(Mutation::Append(Box::new(node)));
+            made += 1;
+        }
+        if batch.len() >= 1_000 || made >= nodes {
+            owner.commit(Op::Import, std::mem::take(&mut batch)).unwrap();
+        }
+    }
+    (tree.id, root.id, tip)
+}

@@ -1,0 +1,34 @@
+//! Single operations of the store, by criterion: `cargo bench --bench store`.
+#![allow(missing_docs, unreachable_pub)]
+
+mod common;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use loomtree::{
+    model::{EdgeKind, Parent},
+    ops::Draft,
+    store::ChildFilter,
+};
+
+fn store(c: &mut Criterion) {
+    let folder = common::memory_folder();
+    let owner = common::owner(&folder.path().join("loom.db"), 1);
+    let (tree, root, tip) = common::grow(&owner, 100_000);
+    let text = common::message();
+    let mut at = tip;
+    c.bench_function("append one message of 500 bytes", |b| {
+        b.iter(|| at = owner.append(Parent::Node(at), Draft::text(text.as_str())).unwrap().nodes[0].id);
+    });
+    let loom = owner.loom();
+    let snapshot = loom.snapshot().unwrap();
+    c.bench_function("path tail of 100", |b| b.iter(|| snapshot.path_back(tip, &[], 100).unwrap()));
+    c.bench_function("path of 10,000", |b| b.iter(|| snapshot.path_back(tip, &[], 10_000).unwrap()));
+    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), ..ChildFilter::default() };
+    c.bench_function("children", |b| b.iter(|| snapshot.children(root, &filter).unwrap()));
+    c.bench_function("tree with its counts", |b| b.iter(|| snapshot.tree(tree).unwrap()));
+    let local = snapshot.node(tip).unwrap().unwrap().local;
+    c.bench_function("resolve a local id", |b| b.iter(|| snapshot.resolve(tree, &local).unwrap()));
+}
+
+criterion_group!(benches, store);
+criterion_main!(benches);

@@ -1,0 +1,165 @@
+//! Generating: continuations side by side, each saved when it ends; cut, cancelled and failed ones.
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use loomtree::{
+    id::NodeId,
+    model::{Mode, Node, Parent},
+    ops::{Actor, Draft},
+    provider::{CutCause, Ending, Finish, FinishReason, Model, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
+    session::{GenerateError, Plan, Progress, generate},
+};
+use support::store::Scene;
+use tokio_util::sync::CancellationToken;
+
+fn scene(mode: Mode) -> (Scene, Actor, Node) {
+    let scene = Scene::new(5);
+    let owner = scene.owner();
+    let system = Some("be brief".to_owned());
+    let (tree, root) = owner.create_tree(None, mode, system, Draft::text("Once upon a time")).unwrap();
+    let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    (scene, owner.in_session(session), root)
+}
+
+fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> Plan {
+    Plan {
+        from,
+        versions: Vec::new(),
+        author: actor.loom().agent("subject").unwrap(),
+        models,
+        n,
+        sampling: Sampling::default(),
+        cancel: CancellationToken::new(),
+    }
+}
+
+fn position(actor: &Actor) -> Option<NodeId> {
+    actor.loom().session(actor.session().unwrap()).unwrap().position
+}
+
+fn so_far() -> Box<Finish> {
+    let reason = FinishReason::Interrupted;
+    Box::new(Finish { reason, model: None, request_id: None, usage: None, first_token: None, total: Duration::ZERO })
+}
+
+#[tokio::test]
+async fn one_continuation_streams_and_is_where_one_stands_then() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let model = Arc::new(Scripted::new([Reply::chunks(["there ", "was ", "a fox"])]));
+    let mut heard = String::new();
+    let nodes = generate(&actor, plan(&actor, root.id, vec![model.clone()], 1), |progress| {
+        if let Progress::Text { text, .. } = progress {
+            heard.push_str(&text);
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(heard, "there was a fox");
+    assert_eq!((nodes.len(), nodes[0].content.as_str(), nodes[0].parent), (1, "there was a fox", Some(root.id)));
+    assert!(!nodes[0].interrupted);
+    assert_eq!(position(&actor), Some(nodes[0].id));
+    assert_eq!(nodes[0].author, actor.loom().agent("subject").unwrap().id());
+    let kept = actor.loom().snapshot().unwrap().provenance(nodes[0].id).unwrap().unwrap();
+    assert!(kept.as_str().contains("\"finish\":\"stop\""), "{}", kept.as_str());
+    let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is chat") };
+    let said: Vec<_> = messages.iter().map(|m| (m.role, m.content.as_str())).collect();
+    assert_eq!(said, [(Role::System, "be brief"), (Role::User, "Once upon a time")]);
+
+    let undone = actor.undo(Some(root.tree)).unwrap();
+    assert_eq!(undone.target.node, Some(nodes[0].id));
+    assert_eq!(position(&actor), Some(root.id), "one stands where the undone node hung");
+}
+
+#[tokio::test]
+async fn a_buffer_is_continued_as_one_text() {
+    let (_scene, actor, root) = scene(Mode::Buffer);
+    let tail = actor.append(Parent::Node(root.id), Draft::text(", in a wood,")).unwrap().nodes[0].id;
+    actor.edit(root.id, "Long ago").unwrap();
+    let model = Arc::new(Scripted::new([Reply::words(" lived a fox")]));
+    generate(&actor, plan(&actor, tail, vec![model.clone()], 1), |_| {}).await.unwrap();
+    assert_eq!(model.requests()[0].prompt, Prompt::Raw("Long ago, in a wood,".to_owned()));
+}
+
+#[tokio::test]
+async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let slow = Duration::from_millis(150);
+    let cut = ProviderError::Cut { cause: CutCause::Ended, so_far: so_far() };
+    let fails = |after| Ending::Fail { after, error: cut.clone() };
+    let model = Arc::new(Scripted::new([
+        Reply::chunks(["slow ", "one"]).delayed(slow),
+        Reply::chunks(["quick ", "one"]),
+        Reply::chunks(["cut ", "one"]).ending(fails(1)),
+        Reply::chunks(["never"]).ending(fails(0)),
+    ]));
+    let mut ended = Vec::new();
+    let nodes = generate(&actor, plan(&actor, root.id, vec![model], 4), |progress| match progress {
+        Progress::Saved { node, .. } => {
+            // Whoever hears of it finds it in the store.
+            assert!(actor.loom().node(node.id).is_ok());
+            ended.push(node.content);
+        }
+        Progress::Failed { saved, .. } => ended.push(saved.map_or("nothing".to_owned(), |n| n.content)),
+        Progress::Text { .. } => {}
+    })
+    .await
+    .unwrap();
+    assert_eq!(ended.last().map(String::as_str), Some("slow one"), "{ended:?}");
+    ended.sort();
+    assert_eq!(ended, ["cut ", "nothing", "quick one", "slow one"]);
+    assert_eq!(nodes.len(), 3);
+    let interrupted: Vec<_> = nodes.iter().filter(|n| n.interrupted).map(|n| n.content.as_str()).collect();
+    assert_eq!(interrupted, ["cut "]);
+    assert_eq!(position(&actor), Some(root.id), "with several, one stays where one is");
+    assert_eq!(actor.loom().tree(root.tree).unwrap().counts.leaves, 3);
+}
+
+#[tokio::test]
+async fn cancelling_keeps_what_came() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let model = Arc::new(Scripted::new([Reply::chunks(["half a "]).ending(Ending::Hang)]));
+    let plan = plan(&actor, root.id, vec![model], 2);
+    let cancel = plan.cancel.clone();
+    let nodes = generate(&actor, plan, |progress| {
+        if let Progress::Text { index: 1, .. } = progress {
+            cancel.cancel();
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(nodes.iter().map(|n| (n.content.as_str(), n.interrupted)).collect::<Vec<_>>(), [("half a ", true); 2]);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_one_request_at_a_time_gets_one() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let reply = || Reply::chunks(["a", "b", "c"]).delayed(Duration::from_millis(5));
+    let model = Arc::new(Scripted::new([reply(), reply(), reply()]).with_parallel(1));
+    let mut order = Vec::new();
+    generate(&actor, plan(&actor, root.id, vec![model], 3), |progress| {
+        if let Progress::Text { index, .. } = progress {
+            order.push(index);
+        }
+    })
+    .await
+    .unwrap();
+    order.dedup();
+    assert_eq!(order.len(), 3, "streams were mixed: {order:?}");
+}
+
+#[tokio::test]
+async fn several_models_and_nothing_said() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let one = Arc::new(Scripted::new([Reply::words("one")]).with_reference("test:one"));
+    let two = Arc::new(Scripted::new([Reply::words("two")]).with_reference("test:two"));
+    let nodes = generate(&actor, plan(&actor, root.id, vec![one, two], 2), |_| {}).await.unwrap();
+    assert_eq!(nodes.len(), 4);
+    let silent = Arc::new(Scripted::new([Reply::chunks([""; 0])]));
+    let failed = generate(&actor, plan(&actor, root.id, vec![silent], 1), |_| {}).await.unwrap_err();
+    assert!(matches!(failed, GenerateError::Empty), "{failed}");
+    let failed = generate(&actor, plan(&actor, root.id, Vec::new(), 1), |_| {}).await.unwrap_err();
+    assert!(matches!(failed, GenerateError::Nothing), "{failed}");
+    assert_eq!(actor.loom().tree(root.tree).unwrap().counts.leaves, 4);
+}
