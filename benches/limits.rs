@@ -1,6 +1,13 @@
 //! The store against its limits, as one table: `cargo bench --bench limits`. Each row is measured beside what it is
 //! compared with, in turns, and judged by the ratio of the medians. `-- --nodes N` sets the size of the large tree.
-#![allow(missing_docs, unreachable_pub)]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
 
 mod common;
 

@@ -1,5 +1,12 @@
 //! Single operations of the store, by criterion: `cargo bench --bench store`.
-#![allow(missing_docs, unreachable_pub)]
+#![allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
 
 mod common;
 

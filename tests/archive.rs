@@ -1,5 +1,7 @@
 //! Histories come in whole and go out again: the engine's JSONL byte for byte, pi's sessions, Markdown.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 mod support;
 
 use std::{io::BufReader, path::Path};

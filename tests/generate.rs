@@ -1,5 +1,7 @@
 //! Generating: continuations side by side, each saved when it ends; cut, cancelled and failed ones.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 mod support;
 
 use std::{sync::Arc, time::Duration};

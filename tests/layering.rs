@@ -1,5 +1,7 @@
 //! The floors: imports go down only. And the rooms: no file grows past what one reads at a sitting.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 use std::{fs, path::Path};
 
 /// Modules by floor, the lowest first.

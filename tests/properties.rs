@@ -1,6 +1,8 @@
 //! Laws: any sequence of operations and undos leaves counts, paths and hashes as a recount says; an undo is the exact
 //! inverse of what it undoes, and a redo of that; what is derived can be lost and rebuilt.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 mod support;
 
 use std::collections::BTreeMap;

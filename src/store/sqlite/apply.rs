@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::{
     copy, history, purge,
     tables::{
-        agents, bookmarks, documents, journal, links,
+        agents, bookmarks, journal, links,
         nodes::{self, Anchor},
         provenance, sessions, sources, trees,
     },
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, IdSource, NodeId, SessionId, TreeId},
-    model::{ContentHash, EdgeKind, Link, LinkTarget, NewNode, Op, Parent},
+    model::{ContentHash, EdgeKind, NewNode, Op, Parent},
     store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
 };
 
@@ -59,7 +59,7 @@ pub(super) struct Apply<'a> {
     cache: &'a mut Cache,
     pub(super) ids: &'a dyn IdSource,
     pub(super) change: &'a Change,
-    agent: i64,
+    pub(super) agent: i64,
     session: Option<i64>,
     group: Option<i64>,
     pub(super) receipt: Receipt,
@@ -219,41 +219,6 @@ impl<'a> Apply<'a> {
         })
     }
 
-    fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
-        let (conn, at, agent) = (self.conn, self.change.at, self.agent);
-        let trace = |undo| Some(Trace::new(None, None, Some(undo)));
-        Ok(match mutation {
-            Mutation::CreateDocument { id, name, content } => {
-                documents::insert(conn, *id, name, content, agent, at)?;
-                (ChangeKind::CreateDocument, trace(Mutation::SetDocumentRemoved { document: *id, removed: true }))
-            }
-            Mutation::WriteDocument { document, base, content } => {
-                let row = documents::row(conn, *document)?;
-                let newest = documents::newest(conn, row)?;
-                if newest != *base {
-                    return Err(StoreError::Conflict(format!(
-                        "the document changed meanwhile: it is at version {newest}, this was made from {base}"
-                    )));
-                }
-                documents::insert_version(conn, row, newest + 1, content, agent, at)?;
-                (ChangeKind::WriteDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
-            }
-            Mutation::RevertDocument { document, to } => {
-                let row = documents::row(conn, *document)?;
-                let newest = documents::newest(conn, row)?;
-                let back = documents::version(conn, row, *to)?.ok_or_else(|| StoreError::not_found("version", to))?;
-                documents::insert_version(conn, row, newest + 1, &back.content, agent, at)?;
-                (ChangeKind::RevertDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
-            }
-            Mutation::SetDocumentRemoved { document, removed } => {
-                let changed = documents::set_removed(conn, documents::row(conn, *document)?, *removed)?;
-                let undo = Mutation::SetDocumentRemoved { document: *document, removed: !removed };
-                (ChangeKind::SetDocumentRemoved, if changed { trace(undo) } else { None })
-            }
-            _ => return Err(StoreError::Refused("not a change to a document".to_owned())),
-        })
-    }
-
     /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
     pub(super) fn append_quietly(&mut self, node: &NewNode) -> Result<i64> {
         let trace = self.append(node)?;
@@ -370,23 +335,6 @@ impl<'a> Apply<'a> {
         Ok(added)
     }
 
-    fn link(&mut self, link: &Link) -> Result<Trace> {
-        let source = self.node(link.source)?;
-        let author = self.agent_row(link.author)?;
-        let mut target = links::Target { node: None, tree: None, document: None, section: None };
-        match &link.target {
-            LinkTarget::Node(node) => target.node = Some(self.node(*node)?.row),
-            LinkTarget::Tree(tree) => target.tree = Some(self.tree_row(*tree)?),
-            LinkTarget::Document { id, section } => {
-                target.document = Some(documents::row(self.conn, *id)?);
-                target.section = section.as_deref();
-            }
-        }
-        links::insert(self.conn, link, source.row, &target, author)?;
-        let undo = Mutation::SetLinkRemoved { link: link.id, removed: true };
-        Ok(Trace::new(Some(source.tree), Some(source.row), Some(undo)))
-    }
-
     /// A node that must be there.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
@@ -419,7 +367,7 @@ impl<'a> Apply<'a> {
         Ok(row)
     }
 
-    fn agent_row(&mut self, id: AgentId) -> Result<i64> {
+    pub(super) fn agent_row(&mut self, id: AgentId) -> Result<i64> {
         if let Some(row) = self.cache.agents.get(&id) {
             return Ok(*row);
         }

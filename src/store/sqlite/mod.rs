@@ -7,6 +7,7 @@
 //! runs it.
 
 mod apply;
+mod apply_documents;
 mod backup;
 mod copy;
 mod error;

@@ -46,8 +46,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // 48 MB at the most: the index of local ids of a million nodes, into which every append goes at random.
-    conn.pragma_update(None, "cache_size", -49_152)?;
+    conn.pragma_update(None, "cache_size", -16_384)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;

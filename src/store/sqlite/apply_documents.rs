@@ -1,0 +1,64 @@
+//! Applying changes to documents, and links, which may point at them.
+
+use super::{
+    apply::{Apply, Trace},
+    tables::{documents, links},
+};
+use crate::{
+    model::{Link, LinkTarget},
+    store::{ChangeKind, Mutation, Result, StoreError},
+};
+
+impl Apply<'_> {
+    pub(super) fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+        let (conn, at, agent) = (self.conn, self.change.at, self.agent);
+        let trace = |undo| Some(Trace::new(None, None, Some(undo)));
+        Ok(match mutation {
+            Mutation::CreateDocument { id, name, content } => {
+                documents::insert(conn, *id, name, content, agent, at)?;
+                (ChangeKind::CreateDocument, trace(Mutation::SetDocumentRemoved { document: *id, removed: true }))
+            }
+            Mutation::WriteDocument { document, base, content } => {
+                let row = documents::row(conn, *document)?;
+                let newest = documents::newest(conn, row)?;
+                if newest != *base {
+                    return Err(StoreError::Conflict(format!(
+                        "the document changed meanwhile: it is at version {newest}, this was made from {base}"
+                    )));
+                }
+                documents::insert_version(conn, row, newest + 1, content, agent, at)?;
+                (ChangeKind::WriteDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
+            }
+            Mutation::RevertDocument { document, to } => {
+                let row = documents::row(conn, *document)?;
+                let newest = documents::newest(conn, row)?;
+                let back = documents::version(conn, row, *to)?.ok_or_else(|| StoreError::not_found("version", to))?;
+                documents::insert_version(conn, row, newest + 1, &back.content, agent, at)?;
+                (ChangeKind::RevertDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
+            }
+            Mutation::SetDocumentRemoved { document, removed } => {
+                let changed = documents::set_removed(conn, documents::row(conn, *document)?, *removed)?;
+                let undo = Mutation::SetDocumentRemoved { document: *document, removed: !removed };
+                (ChangeKind::SetDocumentRemoved, if changed { trace(undo) } else { None })
+            }
+            _ => return Err(StoreError::Refused("not a change to a document".to_owned())),
+        })
+    }
+
+    pub(super) fn link(&mut self, link: &Link) -> Result<Trace> {
+        let source = self.node(link.source)?;
+        let author = self.agent_row(link.author)?;
+        let mut target = links::Target { node: None, tree: None, document: None, section: None };
+        match &link.target {
+            LinkTarget::Node(node) => target.node = Some(self.node(*node)?.row),
+            LinkTarget::Tree(tree) => target.tree = Some(self.tree_row(*tree)?),
+            LinkTarget::Document { id, section } => {
+                target.document = Some(documents::row(self.conn, *id)?);
+                target.section = section.as_deref();
+            }
+        }
+        links::insert(self.conn, link, source.row, &target, author)?;
+        let undo = Mutation::SetLinkRemoved { link: link.id, removed: true };
+        Ok(Trace::new(Some(source.tree), Some(source.row), Some(undo)))
+    }
+}
