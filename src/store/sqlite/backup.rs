@@ -46,7 +46,7 @@ fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Resu
             match step {
                 StepResult::Done => break,
                 StepResult::More => {}
-                _ => std::thread::sleep(std::time::Duration::from_millis(5)),
+                _ => return Err(StoreError::Busy { waited: std::time::Duration::ZERO }),
             }
         }
     }

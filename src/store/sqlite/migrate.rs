@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{OpenOptions, backup, error::is_busy, open::APPLICATION_ID, tables::agents};
 use crate::model::Timestamp;
@@ -21,11 +21,13 @@ struct Migration {
 }
 
 /// In order: the first is version 1. Never edited, only added to.
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "0001_core", sql: include_str!("../../../migrations/0001_core.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "0001_core", sql: include_str!("../../../migrations/0001_core.sql") },
+    Migration { name: "0002_sessions_by_tree", sql: include_str!("../../../migrations/0002_sessions_by_tree.sql") },
+];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -102,7 +104,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
             return Ok(());
         };
         if now > 0 {
-            backup_beside(&tx, path, now, options)?;
+            backup_beside(path, now, options)?;
         }
         tracing::info!(migration = next.name, "migrating");
         if now == 0 {
@@ -148,12 +150,14 @@ fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
     }
 }
 
-/// Copies the file to `NAME.schema-N.bak` beside it, unless that copy is there already.
-fn backup_beside(conn: &Connection, path: &Path, version: u32, options: &OpenOptions) -> Result<()> {
+/// Copies the file beside itself, by a connection of its own: one that is about to write cannot be copied from, and
+/// while it holds the lock nobody else changes what is copied.
+fn backup_beside(path: &Path, version: u32, options: &OpenOptions) -> Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".schema-{version}-{}.bak", options.clock.now().as_millis()));
     let to = PathBuf::from(name);
-    backup::copy(conn, &to, &mut |_, _| {})?;
+    let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    backup::copy(&reader, &to, &mut |_, _| {})?;
     tracing::info!(to = %to.display(), "backup before migrating");
     Ok(())
 }
