@@ -96,17 +96,16 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     if found == 0 {
         set_wal(conn, options)?;
     }
-    // One transaction a migration; each looks again at what is there once it holds the lock.
+    // An older file takes one transaction a migration, after a copy of it was made; a new one is made in one, so that
+    // nobody ever meets it half made. Each transaction looks again at what is there once it holds the lock.
     loop {
         let tx = begin(conn, options)?;
-        let now = inspect(&tx, path)?;
-        let Some(next) = MIGRATIONS.get(now as usize) else {
-            return Ok(());
+        let now = inspect(&tx, path)? as usize;
+        let next = match MIGRATIONS.get(now..) {
+            None | Some([]) => return Ok(()),
+            Some(all) if now == 0 => all,
+            Some([next, ..]) => std::slice::from_ref(next),
         };
-        if now > 0 {
-            backup_beside(path, now, options)?;
-        }
-        tracing::info!(migration = next.name, "migrating");
         if now == 0 {
             tx.pragma_update(None, "application_id", APPLICATION_ID)?;
             tx.execute_batch(
@@ -114,14 +113,18 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
                      version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
                  ) STRICT",
             )?;
+        } else {
+            backup_beside(path, now, options)?;
         }
-        tx.execute_batch(next.sql)?;
-        let at = options.clock.now();
-        tx.execute(
-            "INSERT INTO migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
-            params![now + 1, next.name, checksum(next.sql), at.as_millis()],
-        )?;
-        tx.pragma_update(None, "user_version", now + 1)?;
+        for (version, migration) in (now + 1..).zip(next) {
+            tracing::info!(migration = migration.name, "migrating");
+            tx.execute_batch(migration.sql)?;
+            tx.execute(
+                "INSERT INTO migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
+                params![version, migration.name, checksum(migration.sql), options.clock.now().as_millis()],
+            )?;
+            tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+        }
         if now == 0 {
             for agent in default_agents() {
                 agents::insert(&tx, &agent, Timestamp::default())?;
@@ -151,13 +154,22 @@ fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
 }
 
 /// Copies the file beside itself, by a connection of its own: one that is about to write cannot be copied from, and
-/// while it holds the lock nobody else changes what is copied.
-fn backup_beside(path: &Path, version: u32, options: &OpenOptions) -> Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".schema-{version}-{}.bak", options.clock.now().as_millis()));
-    let to = PathBuf::from(name);
+/// while it holds the lock nobody else changes what is copied. The copy gets its name once it is whole; one of that
+/// name, left by a migration that was cut off, is replaced.
+fn backup_beside(path: &Path, version: usize, options: &OpenOptions) -> Result<()> {
+    let named = |end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".schema-{version}-{}.{end}", options.clock.now().as_millis()));
+        PathBuf::from(name)
+    };
+    let (part, to) = (named("part"), named("bak"));
+    let io = |e: std::io::Error| StoreError::Io { detail: e.to_string() };
+    if part.exists() {
+        std::fs::remove_file(&part).map_err(io)?;
+    }
     let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    backup::copy(&reader, &to, &mut |_, _| {})?;
+    backup::copy(&reader, &part, &mut |_, _| {})?;
+    std::fs::rename(&part, &to).map_err(io)?;
     tracing::info!(to = %to.display(), "backup before migrating");
     Ok(())
 }
