@@ -11,7 +11,7 @@ use loomtree::{
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
     provider::{CutCause, Ending, Finish, FinishReason, Model, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
-    session::{GenerateError, Plan, Progress, generate},
+    session::{GenerateError, Plan, Progress, generate, recover},
 };
 use support::store::Scene;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,7 @@ fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> P
         n,
         sampling: Sampling::default(),
         cancel: CancellationToken::new(),
+        drafts: None,
     }
 }
 
@@ -164,4 +165,43 @@ async fn several_models_and_nothing_said() {
     let failed = generate(&actor, plan(&actor, root.id, Vec::new(), 1), |_| {}).await.unwrap_err();
     assert!(matches!(failed, GenerateError::Nothing), "{failed}");
     assert_eq!(actor.loom().tree(root.tree).unwrap().counts.leaves, 4);
+}
+
+/// A process that is killed lets go of its files: so does a generation that is dropped.
+#[tokio::test]
+async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
+    let (scene, actor, root) = scene(Mode::Dialogue);
+    let drafts = scene.path.with_extension("drafts");
+    let model = Arc::new(Scripted::new([Reply::chunks(["half ", "a word \u{1f98a}"]).ending(Ending::Hang)]));
+    let plan = Plan { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let while_it_runs = actor.clone();
+    let folder = drafts.clone();
+    let hung = generate(&actor, plan, |_| assert_eq!(recover(&while_it_runs, &folder).unwrap(), []));
+    tokio::time::timeout(Duration::from_millis(300), hung).await.unwrap_err();
+    assert_eq!(actor.loom().tree(root.tree).unwrap().counts.nodes, 1);
+
+    let found = recover(&actor, &drafts).unwrap();
+    assert_eq!(found.len(), 2);
+    for id in found {
+        let node = actor.loom().node(id).unwrap();
+        assert_eq!((node.content.as_str(), node.interrupted), ("half a word \u{1f98a}", true));
+        assert_eq!((node.parent, node.author), (Some(root.id), actor.loom().agent("subject").unwrap().id()));
+    }
+    assert!(!drafts.exists());
+    assert_eq!(recover(&actor, &drafts).unwrap(), []);
+}
+
+#[tokio::test]
+async fn what_ended_well_leaves_no_draft() {
+    let (scene, actor, root) = scene(Mode::Dialogue);
+    let drafts = scene.path.with_extension("drafts");
+    let model = Arc::new(Scripted::new([Reply::words("a fox")]));
+    let plan = Plan { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    generate(&actor, plan, |_| {}).await.unwrap();
+    assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
+    // Rubbish in the folder is no node, and no error.
+    std::fs::write(drafts.join("x.draft"), b"\xff\xfe").unwrap();
+    std::fs::write(drafts.join("y.txt"), "keep me").unwrap();
+    assert_eq!(recover(&actor, &drafts).unwrap(), []);
+    assert!(drafts.join("y.txt").exists());
 }

@@ -4,13 +4,20 @@
 //! begins where the last one to work here stands. `--tree` looks at another tree; only what writes there starts a
 //! session in it, so that looking around leaves no trace.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    io::{self, Write as _},
+    path::PathBuf,
+    time::Duration,
+};
 
 use loomtree::{
     id::{AgentId, NodeId, SessionId, TreeId},
     model::{Agent, Node, Op, Session, Timestamp, Tree},
     ops::{Actor, Loom, OpsError},
-    session::host::{SystemClock, os_ids},
+    session::{
+        host::{SystemClock, os_ids},
+        recover,
+    },
     store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
 };
 use serde::Serialize;
@@ -29,6 +36,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) agent: Agent,
     pub(crate) config: Config,
     pub(crate) workspace: String,
+    /// Where words are kept while they stream.
+    pub(crate) drafts: PathBuf,
     pub(crate) out: &'a mut Out,
     agents: Vec<Agent>,
     tree: Option<String>,
@@ -74,7 +83,17 @@ impl<'a> Desk<'a> {
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = host::workspace(globals.workspace.as_deref())?;
-        Ok(Self { loom, agent, config, workspace, out, agents, tree: globals.tree.clone() })
+        let mut drafts = db.into_os_string();
+        drafts.push(".drafts");
+        let drafts = PathBuf::from(drafts);
+        // What a kill cut off is saved before anything is shown. Where it cannot be, it waits; the command goes on.
+        let found = recover(&loom.actor(&agent), &drafts).unwrap_or_default();
+        for id in found {
+            let node = loom.node(id)?;
+            let said = "saved as far as it came: its process was killed while it streamed";
+            writeln!(io::stderr(), "{}  {said}", node.local).map_err(|e| CliError::io("writing", e))?;
+        }
+        Ok(Self { loom, agent, config, workspace, drafts, out, agents, tree: globals.tree.clone() })
     }
 
     /// The agent, outside any session.

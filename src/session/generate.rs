@@ -6,10 +6,12 @@
 
 use std::{
     collections::HashMap,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use super::drafts::{DraftFile, Meant};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -38,6 +40,8 @@ pub struct Plan {
     pub sampling: Sampling,
     /// Ends everything early; what came is saved.
     pub cancel: CancellationToken,
+    /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
+    pub drafts: Option<PathBuf>,
 }
 
 impl Plan {
@@ -45,7 +49,7 @@ impl Plan {
     #[must_use]
     pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
         let (sampling, cancel) = (Sampling::default(), CancellationToken::new());
-        Self { from, versions: Vec::new(), author, models: vec![model], n, sampling, cancel }
+        Self { from, versions: Vec::new(), author, models: vec![model], n, sampling, cancel, drafts: None }
     }
 }
 
@@ -105,8 +109,26 @@ enum Report {
 
 /// One continuation while it streams.
 struct Stream {
-    reference: String,
+    meant: Meant,
     text: String,
+    file: Option<DraftFile>,
+}
+
+impl Stream {
+    /// Takes more text in, and keeps it where a kill leaves it.
+    fn take(&mut self, text: &str, drafts: Option<&Path>) {
+        self.text.push_str(text);
+        if self.file.is_none()
+            && let Some(folder) = drafts
+        {
+            self.file = DraftFile::create(folder, &self.meant)
+                .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
+                .ok();
+        }
+        if let Some(file) = &mut self.file {
+            file.push(text);
+        }
+    }
 }
 
 /// Runs a plan; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which they
@@ -128,7 +150,13 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
         let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
         for _ in 0..plan.n {
             let index = streams.len();
-            streams.push(Stream { reference: model.reference().to_owned(), text: String::new() });
+            let meant = Meant {
+                node: actor.loom().node_id(),
+                parent: plan.from,
+                author: plan.author.id(),
+                reference: model.reference().to_owned(),
+            };
+            streams.push(Stream { meant, text: String::new(), file: None });
             let (model, lanes, request) = (Arc::clone(model), Arc::clone(&lanes), request.clone());
             let (reports, cancel) = (reports.clone(), plan.cancel.clone());
             tokio::spawn(async move { run(index, model, lanes, request, cancel, reports).await });
@@ -140,7 +168,7 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
     while let Some((index, report)) = inbox.recv().await {
         let outcome = match report {
             Report::Text(text) => {
-                streams[index].text.push_str(&text);
+                streams[index].take(&text, plan.drafts.as_deref());
                 on(Progress::Text { index, text });
                 continue;
             }
@@ -161,7 +189,7 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
             None
         } else {
             let said = Said { text, finish: finish.as_ref(), interrupted: error.is_some(), stay: all > 1 };
-            match save(actor, &plan, &stream.reference, said).await {
+            match save(actor, &stream.meant, said).await {
                 Ok(node) => Some(node),
                 Err(failed) => {
                     on(Progress::Failed { index, error: failed, saved: None });
@@ -169,6 +197,9 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
                 }
             }
         };
+        if let Some(file) = stream.file.take() {
+            file.done();
+        }
         saved.extend(node.clone());
         match (error, node) {
             (None, Some(node)) => {
@@ -279,7 +310,7 @@ struct Said<'a> {
     stay: bool,
 }
 
-async fn save(actor: &Actor, plan: &Plan, reference: &str, said: Said<'_>) -> Result<Node, GenerateError> {
+async fn save(actor: &Actor, meant: &Meant, said: Said<'_>) -> Result<Node, GenerateError> {
     let interrupted = said.interrupted || said.finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
     let usage = said.finish.and_then(|f| f.usage);
     let draft = Draft {
@@ -287,12 +318,12 @@ async fn save(actor: &Actor, plan: &Plan, reference: &str, said: Said<'_>) -> Re
         author_type: Some(AuthorType::Model),
         tokens: usage.and_then(|u| u32::try_from(u.output).ok()),
         interrupted,
-        provenance: Some(envelope(reference, said.finish).into()),
+        provenance: Some(envelope(&meant.reference, said.finish).into()),
         stay: said.stay,
         ..Draft::text(said.text)
     };
-    let mut new = actor.draft(Parent::Node(plan.from), draft);
-    new.author = plan.author.id();
+    let mut new = actor.draft(Parent::Node(meant.parent), draft);
+    (new.id, new.author) = (meant.node, meant.author);
     let receipt = actor.submit(Op::Generate, vec![Mutation::Append(Box::new(new))]).await.map_err(OpsError::from)?;
     let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
     Ok(actor.loom().node(id)?)

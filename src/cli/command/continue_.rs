@@ -69,6 +69,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             ..Sampling::default()
         },
         cancel: cancel.clone(),
+        drafts: Some(desk.drafts.clone()),
         models,
     };
     let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
