@@ -13,7 +13,7 @@ use loomtree::{
     ops::{Actor, Draft, SplitAt},
     store::{ChildFilter, Snapshot, Store},
 };
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 use support::store::Scene;
 
 /// One random operation; the numbers pick nodes.
@@ -187,8 +187,14 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
 }
 
+/// The same sequences in every run, or others: `PROPTEST_RNG_SEED`.
+fn seed() -> RngSeed {
+    let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|n| n.parse().ok());
+    RngSeed::Fixed(seed.unwrap_or(20_261_121))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn dialogues_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {
@@ -198,6 +204,17 @@ proptest! {
     #[test]
     fn buffers_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {
         run(Mode::Buffer, &steps);
+    }
+}
+
+/// What random sequences found, made small.
+#[test]
+fn versions_of_a_root_split_again_are_read_once() {
+    use Step::{Append, Edit, Prune, Split, Undo};
+    for mode in [Mode::Dialogue, Mode::Buffer] {
+        run(mode, &[Edit(0), Append(0), Append(0), Append(0), Split(6, 1)]);
+        run(mode, &[Split(0, 1), Edit(34), Append(0), Split(18, 1)]);
+        run(mode, &[Split(0, 1), Edit(19), Append(0), Prune(25), Undo, Prune(3)]);
     }
 }
 

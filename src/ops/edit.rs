@@ -57,6 +57,15 @@ impl Actor {
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
     }
 
+    /// The node whose place this one takes in the end: itself, unless it is a version, perhaps of a version.
+    pub(super) fn place(&self, node: &Node) -> Result<NodeId> {
+        let mut place = (node.id, node.version_of);
+        while let (_, Some(of)) = place {
+            place = (of, self.loom.node(of)?.version_of);
+        }
+        Ok(place.0)
+    }
+
     fn is_first_half(&self, node: &Node) -> Result<bool> {
         if node.kind != EdgeKind::Version || node.edited_from.is_none() {
             return Ok(false);

@@ -53,7 +53,7 @@ impl Actor {
         // The first half of a root, or of a version that hangs on it, takes the root's place; of any other node it
         // stands alone.
         let mut head = self.version(&node, first)?;
-        if node.parent.is_some() && node.parent != node.version_of {
+        if node.parent.is_some() && Some(self.place(&node)?) != node.parent {
             head.version_of = None;
         }
         head.author = node.author;
