@@ -29,8 +29,8 @@ use crate::{
 
 /// Changes taken into one transaction at the most: bounds how long the first of them waits.
 const GROUP: usize = 1_024;
-/// Looks at the queue before sleeping: about 10 µs.
-const SPINS: u32 = 256;
+/// Looks at the queue before sleeping: about 50 µs, what waking a thread may cost on a virtual machine.
+const SPINS: u32 = 1_024;
 /// The longest sleep between two tries for the lock.
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
