@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use super::{
     copy, history, purge,
@@ -388,15 +388,5 @@ impl<'a> Apply<'a> {
     /// Whether undoing is what is being done: its entries are marked with what they take back.
     pub(super) fn is_undo(&self) -> bool {
         matches!(self.change.op, Op::Undo | Op::Redo)
-    }
-
-    /// The ULID of a row's node.
-    pub(super) fn node_id(&self, row: i64) -> Result<NodeId> {
-        self.conn
-            .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
-            .query_row([row], |r| r.get(0))
-            .optional()?
-            .map(NodeId::from_bytes)
-            .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
     }
 }

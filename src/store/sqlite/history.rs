@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
 
-use super::{apply::Apply, tables::journal};
+use super::{apply::Apply, rows::Names, tables::journal};
 use crate::{
     id::NodeId,
     model::Op,
@@ -60,7 +60,7 @@ fn take_back_append(apply: &Apply<'_>, node: i64) -> Result<Option<Mutation>> {
     if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
         return Ok(None);
     }
-    Ok(Some(Mutation::Prune { node: apply.node_id(node)? }))
+    Ok(Some(Mutation::Prune { node: Names::new(apply.conn).node(node)? }))
 }
 
 fn group_end(conn: &Connection, group: i64) -> Result<i64> {

@@ -1,4 +1,5 @@
-//! Migrations: numbered SQL files, compiled in, each applied once in a transaction of its own.
+//! Migrations: numbered SQL files, compiled in, each applied once: to an older file in a transaction of its own, to a
+//! new one all in one.
 //!
 //! A file remembers what it went through, with a checksum of each migration's text, so that an edited migration is
 //! noticed. A file of a newer version, or of another program, is refused before anything is written. A file that

@@ -29,7 +29,7 @@ const HINTS: usize = 3;
 /// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
 const COMPARED: u32 = 200_000;
 
-/// Rows that a scan for a path passes over before it begins anew: reading on costs an eighth of that.
+/// Rows that a scan for a path passes over before it begins anew.
 const IN_VAIN: u32 = 8;
 
 pub(super) struct SqliteSnapshot<'p> {
@@ -89,8 +89,8 @@ impl<'p> SqliteSnapshot<'p> {
     /// The path as rows, the newest first.
     ///
     /// A node's parent was usually added shortly before it, so the table is scanned downwards, passing over what is
-    /// not on the path; after a few rows in vain the scan begins anew at the parent. That costs half of looking each
-    /// node up, by itself or by a recursive query.
+    /// not on the path; after a few rows in vain the scan begins anew at the parent. A short tail took half as long so as
+    /// by a recursive query; a long path is about the same (docs/benchmarks.md).
     fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
         let mut path: Vec<NodeRow> = Vec::new();
         // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
