@@ -54,6 +54,7 @@
 //! The features: `cli` (on by default) is what the program `loom` needs. A library sets `default-features = false`.
 
 pub mod archive;
+pub mod arrow;
 pub mod context;
 pub mod id;
 pub mod model;
@@ -61,3 +62,4 @@ pub mod ops;
 pub mod provider;
 pub mod session;
 pub mod store;
+pub mod tools;

@@ -1,0 +1,613 @@
+//! Canonical commands: what an arrow line comes to once it is understood.
+//!
+//! One variant an operation, one field an argument; the JSON form (`loom parse` prints it) is the serde form of these
+//! types, fields in the order of the specification's table, absent options left out. Ids are kept as they were
+//! written, lowered and without brackets: looking them up needs a store and belongs to execution.
+
+use serde::{Deserialize, Serialize, ser::SerializeMap};
+
+use crate::tools::Tool;
+
+/// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeRef(pub String);
+
+impl NodeRef {
+    /// The id as it was written, in lower case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for NodeRef {
+    fn from(text: &str) -> Self {
+        Self(text.to_ascii_lowercase())
+    }
+}
+
+/// A range of whole numbers, both ends included, written `5-10` (`5` alone is `5-5`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// The first number.
+    pub first: u32,
+    /// The last number, not below the first.
+    pub last: u32,
+}
+
+impl Serialize for Range {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}-{}", self.first, self.last))
+    }
+}
+
+/// Part of a path, from one node to another, written `a7x2-b3k9`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The first node.
+    pub first: NodeRef,
+    /// The last node.
+    pub last: NodeRef,
+}
+
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}-{}", self.first.0, self.last.0))
+    }
+}
+
+/// How `view` renders a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rendering {
+    /// Running text, without headers.
+    Prose,
+    /// Node by node, with headers.
+    Nodes,
+}
+
+/// What `list` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Listing {
+    /// The node's children that continue it.
+    Continuations,
+    /// The notes on it.
+    Annotations,
+    /// The links from and to it.
+    Links,
+    /// Its versions (buffer mode).
+    Versions,
+    /// The other children of its parent.
+    Siblings,
+    /// The bookmarks at and below it.
+    Bookmarks,
+}
+
+/// A place named by its relation to the current position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relative {
+    /// The node before.
+    Parent,
+    /// The tree's first node.
+    Root,
+    /// The next sibling.
+    Next,
+    /// The previous sibling.
+    Previous,
+    /// The newest end below.
+    Leaf,
+    /// Where the agent stood before.
+    Back,
+}
+
+/// What a `respond` adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResponseKind {
+    /// Words of the conversation.
+    Continuation,
+    /// Material that an agent is shown.
+    Context,
+    /// What an agent is told to do.
+    Instruction,
+}
+
+/// The other end of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct LinkEnd {
+    /// A document by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
+    /// A tree by title or id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// A node, of that tree if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeRef>,
+}
+
+/// What a `decide` records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DecisionKind {
+    /// What was decided.
+    Decision,
+    /// What must hold from now on.
+    Constraint,
+}
+
+/// What `memory` shows instead of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryView {
+    /// The agent's last actions.
+    Trace,
+    /// What is set aside, by label.
+    Stashed,
+}
+
+/// How far a web search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchDepth {
+    /// Titles and excerpts.
+    Basic,
+    /// The pages' texts too.
+    Deep,
+}
+
+/// What a web search looks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topic {
+    /// Everything.
+    General,
+    /// News.
+    News,
+}
+
+/// Where `write` puts its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WritePlace {
+    /// At the document's end, said as `append`.
+    Append,
+    /// At the document's start (`at:start`).
+    Start,
+    /// At the document's end, said as a place (`at:end`).
+    End,
+    /// Before a line, counted from 1 (`at:12`).
+    Line(u32),
+    /// In place of a section (`replace:"S"`).
+    Section(String),
+}
+
+impl Serialize for WritePlace {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Self::Append => map.serialize_entry("append", &true)?,
+            Self::Start => map.serialize_entry("at", "start")?,
+            Self::End => map.serialize_entry("at", "end")?,
+            Self::Line(line) => map.serialize_entry("at", line)?,
+            Self::Section(section) => map.serialize_entry("replace", section)?,
+        }
+        map.end()
+    }
+}
+
+/// What a line asks for, with every argument typed and within its limits.
+///
+/// A node that is absent means the current position.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "op", rename_all = "lowercase")]
+pub enum Command {
+    /// Shows a node or a branch.
+    View {
+        /// The node; the position if neither is named.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The branch, by its last node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        branch: Option<NodeRef>,
+        /// The whole content.
+        #[serde(skip_serializing_if = "is_false")]
+        full: bool,
+        /// The notes on it too.
+        #[serde(skip_serializing_if = "is_false")]
+        annotations: bool,
+        /// How a branch is rendered.
+        #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+        rendering: Option<Rendering>,
+    },
+    /// Lists what belongs to a node.
+    List {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// What is listed.
+        what: Listing,
+    },
+    /// Draws the tree.
+    Tree {
+        /// Where the drawing starts.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from: Option<NodeRef>,
+        /// Levels below it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        depth: Option<u32>,
+        /// In words and figures instead of a drawing.
+        #[serde(skip_serializing_if = "is_false")]
+        summary: bool,
+    },
+    /// Moves the position.
+    Switch {
+        /// To this node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// To a place named by its relation.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        relative: Option<Relative>,
+        /// In this tree, by title or id.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
+    /// Compares two nodes.
+    Diff {
+        /// The two nodes.
+        nodes: Vec<NodeRef>,
+    },
+    /// Has a model continue a node.
+    Continue {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from: Option<NodeRef>,
+        /// How many continuations.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        n: Option<u32>,
+        /// At most so many tokens each.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tokens: Option<u32>,
+        /// The agent, by name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+    },
+    /// Adds the agent's own words under a node.
+    Respond {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The words.
+        content: String,
+        /// As what they are added.
+        #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+        kind: Option<ResponseKind>,
+    },
+    /// Adds a note to a node.
+    Annotate {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The note.
+        content: String,
+    },
+    /// Links a node to something.
+    Link {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The other end.
+        to: LinkEnd,
+        /// Why.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// Adds another wording of a node.
+    Edit {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The new wording.
+        content: String,
+    },
+    /// Adds one node that continues several.
+    Merge {
+        /// The nodes, two or more.
+        nodes: Vec<NodeRef>,
+        /// The new node's words.
+        content: String,
+    },
+    /// Marks a node.
+    Bookmark {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The mark's name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
+    /// Takes a mark away.
+    Unbookmark {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+    },
+    /// Hides a node and what is below it.
+    Prune {
+        /// The node.
+        node: NodeRef,
+    },
+    /// Brings a pruned node back.
+    Restore {
+        /// The node.
+        node: NodeRef,
+    },
+    /// Takes the last changes back.
+    Undo {
+        /// How many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        n: Option<u32>,
+    },
+    /// Makes changes again that were taken back.
+    Redo {
+        /// How many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        n: Option<u32>,
+    },
+    /// Copies a branch under another node.
+    Copy {
+        /// The branch's first node.
+        node: NodeRef,
+        /// The new parent.
+        to: NodeRef,
+    },
+    /// Moves a branch under another node.
+    Move {
+        /// The branch's first node.
+        node: NodeRef,
+        /// The new parent.
+        to: NodeRef,
+    },
+    /// Cuts a node in two.
+    Split {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// After so many characters.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        at: Option<u32>,
+        /// After these words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        after: Option<String>,
+    },
+    /// Keeps a node out of the context.
+    Exclude {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+    },
+    /// Takes a node into the context again.
+    Include {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+    },
+    /// Takes a link away.
+    Unlink {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// The other end.
+        from: LinkEnd,
+    },
+    /// Shows a document.
+    Read {
+        /// The document, by name.
+        doc: String,
+        /// Its summary.
+        #[serde(skip_serializing_if = "is_false")]
+        summary: bool,
+        /// These lines.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        lines: Option<Range>,
+        /// This section.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        section: Option<String>,
+    },
+    /// Changes a document.
+    Write {
+        /// The document, by name.
+        doc: String,
+        /// Where the text goes.
+        #[serde(flatten)]
+        place: WritePlace,
+        /// The text.
+        content: String,
+    },
+    /// Keeps something in the context.
+    Pin {
+        /// The node.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        node: Option<NodeRef>,
+        /// A document instead, by name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        doc: Option<String>,
+        /// This section of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        section: Option<String>,
+    },
+    /// Sets something aside under a label.
+    Stash {
+        /// The label.
+        label: String,
+        /// These words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+        /// This node's words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content_of: Option<NodeRef>,
+        /// A summary of this part of a path.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        summary_of: Option<Span>,
+    },
+    /// Brings something back.
+    Recall {
+        /// What is set aside under this label.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+        /// Turns with these words.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        search: Option<String>,
+        /// These turns.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turns: Option<Range>,
+        /// Results of this tool.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
+        /// A summary of everything so far.
+        #[serde(skip_serializing_if = "is_false")]
+        summary: bool,
+        /// At most so many.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+    },
+    /// Lets go of a pin or of something set aside.
+    Drop {
+        /// The pin: a node's id or a document's name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pin: Option<String>,
+        /// The label.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        stash: Option<String>,
+    },
+    /// Records a decision.
+    Decide {
+        /// The decision.
+        content: String,
+        /// What it is.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kind: Option<DecisionKind>,
+    },
+    /// Shows what the agent keeps.
+    Memory {
+        /// A part of it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        view: Option<MemoryView>,
+    },
+    /// Shows or changes the plan.
+    Todo {
+        /// New items.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        add: Vec<String>,
+        /// The item that is done.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        done: Option<u32>,
+        /// The item that is given up.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cancel: Option<u32>,
+        /// Goes on with the plan.
+        #[serde(skip_serializing_if = "is_false")]
+        resume: bool,
+        /// What came of it, or why it was given up.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        outcome: Option<String>,
+        /// Only items in this state.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<String>,
+    },
+    /// Hands a goal to another agent.
+    Delegate {
+        /// The goal.
+        goal: String,
+        /// What it needs to know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        context: Option<String>,
+        /// Whether the turn waits for the outcome.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        wait: Option<bool>,
+    },
+    /// Searches the web.
+    Search {
+        /// The query.
+        query: String,
+        /// How far it goes.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        depth: Option<SearchDepth>,
+        /// What it looks through.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        topic: Option<Topic>,
+        /// At most so many results.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        max: Option<u32>,
+        /// Only these sites.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        include: Vec<String>,
+        /// None of these sites.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        exclude: Vec<String>,
+    },
+    /// Thinks in private, up to a line with `←` alone.
+    Think {
+        /// The thought.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content: Option<String>,
+    },
+    /// Explains the commands.
+    Help {
+        /// This one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
+    },
+}
+
+impl Command {
+    /// The tool that runs it.
+    #[must_use]
+    pub const fn tool(&self) -> Tool {
+        match self {
+            Self::View { .. } => Tool::View,
+            Self::List { .. } => Tool::List,
+            Self::Tree { .. } => Tool::Tree,
+            Self::Switch { .. } => Tool::Switch,
+            Self::Diff { .. } => Tool::Diff,
+            Self::Continue { .. } => Tool::Continue,
+            Self::Respond { .. } => Tool::Respond,
+            Self::Annotate { .. } => Tool::Annotate,
+            Self::Link { .. } => Tool::Link,
+            Self::Edit { .. } => Tool::Edit,
+            Self::Merge { .. } => Tool::Merge,
+            Self::Bookmark { .. } => Tool::Bookmark,
+            Self::Unbookmark { .. } => Tool::Unbookmark,
+            Self::Prune { .. } => Tool::Prune,
+            Self::Restore { .. } => Tool::Restore,
+            Self::Undo { .. } => Tool::Undo,
+            Self::Redo { .. } => Tool::Redo,
+            Self::Copy { .. } => Tool::Copy,
+            Self::Move { .. } => Tool::Move,
+            Self::Split { .. } => Tool::Split,
+            Self::Exclude { .. } => Tool::Exclude,
+            Self::Include { .. } => Tool::Include,
+            Self::Unlink { .. } => Tool::Unlink,
+            Self::Read { .. } => Tool::Read,
+            Self::Write { .. } => Tool::Write,
+            Self::Pin { .. } => Tool::Pin,
+            Self::Stash { .. } => Tool::Stash,
+            Self::Recall { .. } => Tool::Recall,
+            Self::Drop { .. } => Tool::Drop,
+            Self::Decide { .. } => Tool::Decide,
+            Self::Memory { .. } => Tool::Memory,
+            Self::Todo { .. } => Tool::Todo,
+            Self::Delegate { .. } => Tool::Delegate,
+            Self::Search { .. } => Tool::Search,
+            Self::Think { .. } => Tool::Think,
+            Self::Help { .. } => Tool::Help,
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
