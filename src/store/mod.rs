@@ -161,7 +161,7 @@ impl Pending {
 }
 
 /// How often [`Pending::wait`] looks before it sleeps: about 50 µs.
-const LOOKS: u32 = 1_024;
+const LOOKS: u32 = 4_096;
 
 /// Wakes a thread that waits for its receipt: one system call, and no lock as a condition variable has.
 struct Unpark(thread::Thread);

@@ -53,7 +53,7 @@ fn what_is_derived_is_found_wrong_and_rebuilt() {
     let owner = scene.owner();
     let nodes = chain(&owner, 9);
     let raw = rusqlite::Connection::open(&scene.path).unwrap();
-    raw.execute_batch("UPDATE node_state SET continuations = 9 WHERE node = 3; UPDATE tree_state SET leaves = 77")
+    raw.execute_batch("INSERT INTO node_state (node, continuations) VALUES (3, 9); UPDATE tree_state SET leaves = 77")
         .unwrap();
     let problems = verified(owner.loom().store().as_ref()).problems;
     assert_eq!(problems.len(), 2, "{problems:?}");

@@ -1,11 +1,10 @@
 //! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
 //! with the mutation that would take it back.
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
 
 use super::{
+    cache::{Cache, REMEMBERED},
     copy, history, purge,
     tables::{
         agents, bookmarks, journal, links,
@@ -19,24 +18,6 @@ use crate::{
     model::{ContentHash, EdgeKind, NewNode, Op, Parent},
     store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
 };
-
-/// Row numbers of what never moves. Emptied whenever something is rolled back.
-#[derive(Default)]
-pub(super) struct Cache {
-    nodes: HashMap<NodeId, Anchor>,
-    agents: HashMap<AgentId, i64>,
-    trees: HashMap<TreeId, i64>,
-    sessions: HashMap<SessionId, i64>,
-}
-
-/// Nodes remembered at the most: about 1 MB.
-const REMEMBERED: usize = 8_192;
-
-impl Cache {
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-}
 
 /// What a mutation leaves in the journal.
 pub(super) struct Trace {
@@ -82,6 +63,7 @@ impl<'a> Apply<'a> {
     pub(super) fn run(mut self) -> Result<Receipt> {
         for mutation in &self.change.mutations {
             if let Mutation::Undo { group } = mutation {
+                self.cache.flush(self.conn)?;
                 history::undo(&mut self, *group)?;
             } else {
                 self.mutate(mutation, None)?;
@@ -92,6 +74,11 @@ impl<'a> Apply<'a> {
 
     /// Applies one mutation and journals it; one that changes nothing leaves no entry.
     pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
+        // Only appends do without the trees' states, and leave what is below other nodes as it is.
+        if !matches!(mutation, Mutation::Append(_)) {
+            self.cache.flush(self.conn)?;
+            self.cache.stateless.clear();
+        }
         let (kind, trace) = self.apply(mutation)?;
         let Some(trace) = trace else { return Ok(()) };
         let undo = match &trace.undo {
@@ -110,7 +97,7 @@ impl<'a> Apply<'a> {
             undo: undo.as_deref(),
             target,
         };
-        let seq = journal::insert(self.conn, &entry, &trace.added)?;
+        let seq = journal::insert(self.conn, &entry, &trace.added, &mut self.cache.journal)?;
         if self.group.is_none() {
             self.group = Some(seq);
             self.receipt.group = seq.unsigned_abs();
@@ -302,13 +289,16 @@ impl<'a> Apply<'a> {
         let anchor = Anchor { row, tree, parent: parent.map(|p| p.row), depth, kind: node.kind, hash, version_of };
         let added = self.count_new(&anchor, parent)?;
         self.remember(node.id, anchor);
+        if added.nodes == 1 {
+            self.cache.stateless.insert(row, 0);
+        }
         let turn = session.map(|s| s.1);
         self.receipt.nodes.push(Appended { id: node.id, local, seq: row.unsigned_abs(), turn });
         Ok(Trace { tree: Some(tree), node: Some(row), undo: None, added })
     }
 
     /// Counts a new node at its parent and says what it adds to its tree.
-    fn count_new(&self, node: &Anchor, parent: Option<Anchor>) -> Result<journal::Added> {
+    fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>) -> Result<journal::Added> {
         let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {
             added.leaves = 1;
@@ -317,11 +307,26 @@ impl<'a> Apply<'a> {
         let (children, hidden) = match (node.kind, node.version_of) {
             (EdgeKind::Version, place) => {
                 if let Some(place) = place {
+                    self.cache.stateless.remove(&place);
                     nodes::count_child(self.conn, place, node.kind, 1)?;
                 }
                 (0, visibility::support_mark(self.conn, *node)?)
             }
-            _ => nodes::count_child(self.conn, parent.row, node.kind, 1)?,
+            (EdgeKind::Continuation, _) => match self.cache.stateless.remove(&parent.row) {
+                Some(0) => {
+                    self.cache.stateless.insert(parent.row, 1);
+                    (1, None)
+                }
+                Some(children) => {
+                    nodes::start_count(self.conn, parent.row, children + 1)?;
+                    (children + 1, None)
+                }
+                None => nodes::count_continuation(self.conn, parent.row, node)?,
+            },
+            _ => {
+                self.cache.stateless.remove(&parent.row);
+                nodes::count_child(self.conn, parent.row, node.kind, 1)?
+            }
         };
         if let Some(by) = hidden {
             nodes::set_hidden(self.conn, node.row, by)?;
@@ -354,6 +359,7 @@ impl<'a> Apply<'a> {
     fn remember(&mut self, id: NodeId, anchor: Anchor) {
         if self.cache.nodes.len() >= REMEMBERED {
             self.cache.nodes.clear();
+            self.cache.stateless.clear();
         }
         self.cache.nodes.insert(id, anchor);
     }

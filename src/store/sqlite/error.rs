@@ -32,6 +32,10 @@ impl From<Error> for StoreError {
                     _ => Self::Backend(Box::new(error)),
                 }
             }
+            // Our statements name what is there, so the file's schema is not what it was.
+            Error::SqlInputError { msg, .. } => {
+                Self::Damaged { detail: msg.lines().next().unwrap_or_default().to_owned() }
+            }
             Error::FromSqlConversionFailure(..)
             | Error::InvalidColumnType(..)
             | Error::IntegralValueOutOfRange(..)

@@ -9,6 +9,7 @@
 mod apply;
 mod apply_documents;
 mod backup;
+mod cache;
 mod copy;
 mod error;
 mod history;

@@ -13,9 +13,10 @@ use crate::store::{Result, StoreError};
 /// Marks our files in their header: "LOOM".
 pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 
-/// Frames of the write-ahead log after which a commit moves them into the file: 16 MB. SQLite's own 4 MB would add
-/// the checkpoint's two syncs to every 140th append or so.
-const CHECKPOINT_PAGES: u32 = 4_000;
+/// Frames of the write-ahead log after which even a commit that somebody waits for moves them into the file: 32 MB.
+/// Usually the writer does so when nobody waits. SQLite's own 4 MB would add a checkpoint's syncs to every 140th append
+/// or so.
+const CHECKPOINT_PAGES: u32 = 8_000;
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
@@ -46,7 +47,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    conn.pragma_update(None, "cache_size", -16_384)?;
+    conn.pragma_update(None, "cache_size", -8_192)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;

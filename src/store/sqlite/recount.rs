@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use super::tables::nodes::ONLY_CHILD;
 use crate::{model::TreeCounts, store::Result};
 
 /// A node whose kept counts are not what a recount says.
@@ -16,7 +17,7 @@ pub(super) struct WrongNode {
 
 /// Nodes whose counts are wrong.
 pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
-    let mut statement = conn.prepare(
+    let mut statement = conn.prepare(&format!(
         "WITH parts (node, c, a, v, l) AS (
              SELECT n.parent, n.kind = 0, n.kind = 1, 0, 0 FROM nodes n
                  LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state p ON p.node = n.parent
@@ -31,15 +32,15 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
          ), counted AS (
              SELECT node, sum(c) AS c, sum(a) AS a, sum(v) AS v, sum(l) AS l FROM parts GROUP BY node
          ), both AS (
-             SELECT n.seq, n.local_id, coalesce(s.continuations, 0) AS kc, coalesce(s.annotations, 0) AS ka,
+             SELECT n.seq, n.local_id, coalesce(s.continuations, {ONLY_CHILD}) AS kc, coalesce(s.annotations, 0) AS ka,
                  coalesce(s.versions, 0) AS kv, coalesce(s.links, 0) AS kl, coalesce(s.bookmarked, 0) AS kb,
                  coalesce(d.c, 0) AS c, coalesce(d.a, 0) AS a, coalesce(d.v, 0) AS v, coalesce(d.l, 0) AS l,
                  b.node IS NOT NULL AS b
              FROM nodes n LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN counted d ON d.node = n.seq
                  LEFT JOIN bookmarks b ON b.node = n.seq
          )
-         SELECT * FROM both WHERE kc <> c OR ka <> a OR kv <> v OR kl <> l OR kb <> b",
-    )?;
+         SELECT * FROM both WHERE kc <> c OR ka <> a OR kv <> v OR kl <> l OR kb <> b"
+    ))?;
     let five = |r: &Row<'_>, at: usize| -> rusqlite::Result<[i64; 5]> {
         Ok([r.get(at)?, r.get(at + 1)?, r.get(at + 2)?, r.get(at + 3)?, r.get(at + 4)?])
     };
@@ -58,15 +59,15 @@ pub(super) struct WrongTree {
 
 /// Trees whose counts are wrong.
 pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
-    let mut statement = conn.prepare(
+    let mut statement = conn.prepare(&format!(
         "SELECT t.tree, t.nodes, t.leaves, t.branch_points, t.max_depth,
-             count(n.seq), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, 0) = 0), 0),
+             count(n.seq), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
              coalesce(sum(coalesce(s.continuations, 0) >= 2), 0), coalesce(max(n.depth), 0)
          FROM tree_state t LEFT JOIN nodes n ON n.tree = t.tree
              AND NOT EXISTS (SELECT 1 FROM node_state h WHERE h.node = n.seq AND h.hidden_by IS NOT NULL)
              LEFT JOIN node_state s ON s.node = n.seq
-         GROUP BY t.tree",
-    )?;
+         GROUP BY t.tree"
+    ))?;
     let four = |r: &Row<'_>, at: usize| -> rusqlite::Result<TreeCounts> {
         Ok(TreeCounts {
             nodes: r.get(at)?,

@@ -1,8 +1,14 @@
 //! From rows to records: decoding that fails loudly, and row numbers turned into ULIDs.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 
-use rusqlite::{Connection, OptionalExtension, Row, types::Type};
+use rusqlite::{
+    Connection, OptionalExtension, Row,
+    types::{Type, ValueRef},
+};
 
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
@@ -14,7 +20,7 @@ use crate::{
 pub(super) const NODE: &str = "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
      n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
      n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, \
-     s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+     s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
 
 /// A node as its row has it: neighbours by row number.
 pub(super) struct NodeRow {
@@ -28,12 +34,16 @@ pub(super) struct NodeRow {
     pub(super) edited_from: Option<i64>,
     hidden_by: Option<i64>,
     bookmarked: bool,
+    /// As kept; `None`: the node has no state, and so none or one.
+    continuations: Option<u32>,
 }
 
 impl NodeRow {
     /// Reads the columns of [`NODE`], in that order. Ids of neighbours are filled in by [`Names::finish`].
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let id = NodeId::from_bytes(row.get(1)?);
+        // Most nodes have no state, and decoding is most of what a long path costs.
+        let stateless = row.get_ref(24)? == ValueRef::Null;
         let local: String = row.get(3)?;
         Ok(Self {
             row: row.get(0)?,
@@ -43,8 +53,9 @@ impl NodeRow {
             author: row.get(7)?,
             session: row.get(11)?,
             edited_from: row.get(13)?,
-            hidden_by: row.get(29)?,
-            bookmarked: row.get::<_, Option<bool>>(28)?.unwrap_or(false),
+            hidden_by: if stateless { None } else { row.get(30)? },
+            bookmarked: !stateless && row.get(29)?,
+            continuations: if stateless { None } else { row.get(25)? },
             node: Node {
                 id,
                 local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
@@ -68,14 +79,18 @@ impl NodeRow {
                 interrupted: row.get(16)?,
                 purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
                 metadata: json(row, 21)?,
-                state: NodeState {
-                    continuations: row.get::<_, Option<u32>>(24)?.unwrap_or(0),
-                    annotations: row.get::<_, Option<u32>>(25)?.unwrap_or(0),
-                    links: row.get::<_, Option<u32>>(26)?.unwrap_or(0),
-                    versions: row.get::<_, Option<u32>>(27)?.unwrap_or(0),
-                    pruned_by: None,
-                    excluded: row.get::<_, Option<bool>>(30)?.unwrap_or(false),
-                    bookmark: None,
+                state: if stateless {
+                    NodeState::default()
+                } else {
+                    NodeState {
+                        continuations: row.get(25)?,
+                        annotations: row.get(26)?,
+                        links: row.get(27)?,
+                        versions: row.get(28)?,
+                        pruned_by: None,
+                        excluded: row.get(31)?,
+                        bookmark: None,
+                    }
                 },
             },
         })
@@ -107,18 +122,29 @@ fn bad(index: usize, kind: Type, error: impl std::error::Error + Send + Sync + '
 /// ULIDs by row number, remembered for the length of a snapshot or transaction.
 pub(super) struct Names<'c> {
     conn: &'c Connection,
-    trees: RefCell<HashMap<i64, [u8; 16]>>,
-    agents: RefCell<HashMap<i64, [u8; 16]>>,
-    sessions: RefCell<HashMap<i64, [u8; 16]>>,
+    trees: Remembered,
+    agents: Remembered,
+    sessions: Remembered,
+}
+
+/// ULIDs by row number, and the one that was asked for last: neighbours mostly have the same.
+#[derive(Default)]
+struct Remembered {
+    last: Cell<Option<(i64, [u8; 16])>>,
+    all: RefCell<HashMap<i64, [u8; 16]>>,
 }
 
 impl<'c> Names<'c> {
     pub(super) fn new(conn: &'c Connection) -> Self {
-        Self { conn, trees: RefCell::default(), agents: RefCell::default(), sessions: RefCell::default() }
+        Self { conn, trees: Remembered::default(), agents: Remembered::default(), sessions: Remembered::default() }
     }
 
-    fn remembered(&self, of: &RefCell<HashMap<i64, [u8; 16]>>, table: &'static str, row: i64) -> Result<[u8; 16]> {
-        if let Some(ulid) = of.borrow().get(&row) {
+    fn remembered(&self, of: &Remembered, table: &'static str, row: i64) -> Result<[u8; 16]> {
+        if let Some((_, ulid)) = of.last.get().filter(|(last, _)| *last == row) {
+            return Ok(ulid);
+        }
+        if let Some(ulid) = of.all.borrow().get(&row) {
+            of.last.set(Some((row, *ulid)));
             return Ok(*ulid);
         }
         let sql = match table {
@@ -132,7 +158,8 @@ impl<'c> Names<'c> {
             .query_row([row], |r| r.get(0))
             .optional()?
             .ok_or_else(|| StoreError::Undecodable(format!("row {row} of {table} is missing")))?;
-        of.borrow_mut().insert(row, ulid);
+        of.all.borrow_mut().insert(row, ulid);
+        of.last.set(Some((row, ulid)));
         Ok(ulid)
     }
 
@@ -170,8 +197,22 @@ impl<'c> Names<'c> {
             .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
     }
 
-    /// Fills in the ids of neighbours. Those that are among `rows` are not looked up.
+    /// Whether a node without state has the one continuation it can have.
+    fn only_child(&self, tree: i64, depth: u32, row: i64) -> Result<u32> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT count(*) FROM nodes WHERE tree = ?1 AND depth = ?2 AND parent = ?3 AND kind = 0")?
+            .query_row(rusqlite::params![tree, depth + 1, row], |r| r.get(0))?)
+    }
+
+    /// Fills in the ids of neighbours, and what was not kept. What is among `rows` is not looked up.
     pub(super) fn finish(&self, rows: Vec<NodeRow>) -> Result<Vec<Node>> {
+        // On a path, what follows a node is its continuation.
+        let follows: Vec<bool> = rows
+            .iter()
+            .zip(rows.iter().skip(1))
+            .map(|(r, next)| next.parent == Some(r.row) && next.node.kind == EdgeKind::Continuation)
+            .collect();
         let ids: Vec<(i64, NodeId)> = rows.iter().map(|r| (r.row, r.node.id)).collect();
         let mut known: Option<HashMap<i64, NodeId>> = None;
         // On a path the parent is the row before; in a list of children it is the last one's.
@@ -197,6 +238,11 @@ impl<'c> Names<'c> {
                 node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
                 node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
                 node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
+                node.state.continuations = match r.continuations {
+                    Some(kept) => kept,
+                    None if follows.get(at) == Some(&true) => 1,
+                    None => self.only_child(r.tree, node.depth, r.row)?,
+                };
                 if node.state.versions > 0 {
                     node.state.versions = self.versions(r.row, r.hidden_by)?;
                 }

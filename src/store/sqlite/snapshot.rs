@@ -29,9 +29,6 @@ const HINTS: usize = 3;
 /// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
 const COMPARED: u32 = 200_000;
 
-/// Rows that a scan for a path passes over before it begins anew.
-const IN_VAIN: u32 = 8;
-
 pub(super) struct SqliteSnapshot<'p> {
     conn: Reader<'p>,
 }
@@ -88,9 +85,8 @@ impl<'p> SqliteSnapshot<'p> {
 
     /// The path as rows, the newest first.
     ///
-    /// A node's parent was usually added shortly before it, so the table is scanned downwards, passing over what is
-    /// not on the path; after a few rows in vain the scan begins anew at the parent. A short tail took half as long so as
-    /// by a recursive query; a long path is about the same (docs/benchmarks.md).
+    /// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
+    /// and the scan begins anew at the parent where it is not.
     fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
         let mut path: Vec<NodeRow> = Vec::new();
         // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
@@ -98,15 +94,13 @@ impl<'p> SqliteSnapshot<'p> {
         let mut read_already: Vec<i64> = Vec::new();
         // The node to be read next, and whether it is meant itself, whatever versions its place has.
         let mut next = Some((to, true));
+        let mut statement =
+            self.conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq <= ?1 ORDER BY n.seq DESC"))?;
         while path.len() < limit
             && let Some((start, _)) = next
         {
-            let mut statement =
-                self.conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq <= ?1 ORDER BY n.seq DESC"))?;
             let mut rows = statement.query([start])?;
-            let mut in_vain = 0;
             while path.len() < limit
-                && in_vain <= IN_VAIN
                 && let Some((wanted, meant)) = next
             {
                 let Some(row) = rows.next()? else { break };
@@ -114,10 +108,8 @@ impl<'p> SqliteSnapshot<'p> {
                     if wanted == start {
                         return Err(StoreError::Undecodable(format!("node {wanted} is missing")));
                     }
-                    in_vain += 1;
-                    continue;
+                    break;
                 }
-                in_vain = 0;
                 let node = NodeRow::read(row)?;
                 next = node.parent.map(|parent| (parent, false));
                 if read_already.contains(&node.row) {

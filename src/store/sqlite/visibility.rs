@@ -14,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     apply::{Apply, Trace},
     tables::{
-        nodes::{self, Anchor},
+        nodes::{self, Anchor, ONLY_CHILD},
         trees,
     },
 };
@@ -96,8 +96,11 @@ fn hide_unsupported(conn: &Connection) -> Result<()> {
 fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
     let counts = collect(conn, root, from)?;
     conn.execute(
-        "INSERT INTO node_state (node, hidden_by) SELECT node, ?1 FROM temp.branch WHERE true
-         ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by",
+        &format!(
+            "INSERT INTO node_state (node, continuations, hidden_by)
+                 SELECT n.seq, {ONLY_CHILD}, ?1 FROM temp.branch b JOIN nodes n ON n.seq = b.node WHERE true
+             ON CONFLICT (node) DO UPDATE SET hidden_by = excluded.hidden_by"
+        ),
         [to],
     )?;
     // Whatever hides the parent hides or showed this branch too, apart from the mark that is set or taken here.
@@ -141,11 +144,11 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
     )?
     .execute(params![root.row, root.depth, mark, root.tree])?;
     let counts = conn
-        .prepare_cached(
-            "SELECT count(*), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, 0) = 0), 0),
+        .prepare_cached(&format!(
+            "SELECT count(*), coalesce(sum(n.kind = 0 AND coalesce(s.continuations, {ONLY_CHILD}) = 0), 0),
                  coalesce(sum(s.continuations >= 2), 0), max(n.depth)
-             FROM temp.branch b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = b.node",
-        )?
+             FROM temp.branch b JOIN nodes n ON n.seq = b.node LEFT JOIN node_state s ON s.node = b.node"
+        ))?
         .query_row([], |r| {
             Ok(TreeCounts { nodes: r.get(0)?, leaves: r.get(1)?, branch_points: r.get(2)?, max_depth: r.get(3)? })
         })?;

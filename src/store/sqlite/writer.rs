@@ -17,11 +17,7 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{
-    apply::{Apply, Cache},
-    error::is_busy,
-    purge,
-};
+use super::{apply::Apply, cache::Cache, error::is_busy, purge};
 use crate::{
     id::IdSource,
     store::{Change, Mutation, Receipt, Result, StoreError},
@@ -31,6 +27,10 @@ use crate::{
 const GROUP: usize = 1_024;
 /// Looks at the queue before sleeping: about 50 µs, what waking a thread may cost on a virtual machine.
 const SPINS: u32 = 1_024;
+/// How long nobody must want anything before the log is moved into the file.
+const IDLE: Duration = Duration::from_millis(50);
+/// Transactions that make this worth its syncs.
+const WORTH_MOVING: u32 = 100;
 /// The longest sleep between two tries for the lock.
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
@@ -53,7 +53,7 @@ impl Writer {
     pub(super) fn start(conn: Connection, path: PathBuf, ids: Arc<dyn IdSource>, wait: Duration) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         conn.busy_timeout(Duration::ZERO)?;
-        let worker = Worker { conn, ids, wait, cache: Cache::default(), path: path.clone() };
+        let worker = Worker { conn, ids, wait, cache: Cache::default(), path: path.clone(), logged: 0 };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
@@ -99,30 +99,48 @@ impl Drop for Writer {
     }
 }
 
-/// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
-/// sends its next one that soon, and waking a thread costs as much as the append.
-fn take(jobs: &mpsc::Receiver<Job>) -> Option<Job> {
-    for _ in 0..SPINS {
-        match jobs.try_recv() {
-            Ok(job) => return Some(job),
-            Err(mpsc::TryRecvError::Disconnected) => return None,
-            Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
-        }
-    }
-    jobs.recv().ok()
-}
-
 struct Worker {
     conn: Connection,
     ids: Arc<dyn IdSource>,
     wait: Duration,
     cache: Cache,
     path: PathBuf,
+    /// Transactions since the log was last moved into the file.
+    logged: u32,
 }
 
 impl Worker {
+    /// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
+    /// sends its next one that soon, and waking a thread costs as much as the append.
+    fn take(&mut self, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+        for _ in 0..SPINS {
+            match jobs.try_recv() {
+                Ok(job) => return Some(job),
+                Err(mpsc::TryRecvError::Disconnected) => return None,
+                Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
+            }
+        }
+        if self.logged >= WORTH_MOVING {
+            match jobs.recv_timeout(IDLE) {
+                Ok(job) => return Some(job),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return None,
+                Err(mpsc::RecvTimeoutError::Timeout) => self.move_log(),
+            }
+        }
+        jobs.recv().ok()
+    }
+
+    /// Moves what readers do not hold from the log into the file, while nobody waits for its syncs. If it cannot, a
+    /// later one will.
+    fn move_log(&mut self) {
+        self.logged = 0;
+        if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+            tracing::debug!(%error, "moving the log into the file");
+        }
+    }
+
     fn run(mut self, jobs: &mpsc::Receiver<Job>) {
-        let mut next = take(jobs);
+        let mut next = self.take(jobs);
         while let Some(job) = next.take() {
             match job {
                 Job::Task(task) => {
@@ -134,7 +152,7 @@ impl Worker {
                 Job::Change(change, reply) => next = self.group(change, reply, jobs),
             }
             if next.is_none() {
-                next = take(jobs);
+                next = self.take(jobs);
             }
         }
     }
@@ -168,6 +186,7 @@ impl Worker {
                 }
             }
         }
+        self.logged += 1;
         if let Err(error) = self.commit() {
             self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
@@ -221,14 +240,14 @@ impl Worker {
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.conn.prepare_cached("COMMIT").and_then(|mut s| s.execute([])).map_err(|error| {
+        let written = self.cache.flush(&self.conn);
+        written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {
                 let _ = self.conn.execute_batch("ROLLBACK");
             }
-            self.explain(error.into())
-        })?;
-        Ok(())
+            self.explain(error)
+        })
     }
 
     /// After a purge: leaves no trace of what it emptied.
@@ -250,12 +269,16 @@ impl Worker {
     }
 
     /// Takes the file's write lock, waiting for other processes.
-    fn begin(&self) -> Result<()> {
+    fn begin(&mut self) -> Result<()> {
         let start = Instant::now();
         let mut sleep = Duration::from_micros(100);
         loop {
             match self.conn.prepare_cached("BEGIN IMMEDIATE").and_then(|mut s| s.execute([])) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    return self.cache.begin(&self.conn).inspect_err(|_| {
+                        let _ = self.conn.execute_batch("ROLLBACK");
+                    });
+                }
                 Err(error) if is_busy(&error) => {
                     if start.elapsed() >= self.wait {
                         return Err(StoreError::Busy { waited: self.wait });

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::nodes;
 use crate::{model::Timestamp, store::Result};
 
 pub(in crate::store::sqlite) fn label(conn: &Connection, node: i64) -> Result<Option<String>> {
@@ -26,10 +27,7 @@ pub(in crate::store::sqlite) fn set(
         )?,
         None => conn.execute("DELETE FROM bookmarks WHERE node = ?1", [node])?,
     };
-    conn.execute(
-        "INSERT INTO node_state (node, bookmarked) VALUES (?1, ?2)
-         ON CONFLICT (node) DO UPDATE SET bookmarked = excluded.bookmarked",
-        params![node, label.is_some()],
-    )?;
+    nodes::ensure_state(conn, node)?;
+    conn.execute("UPDATE node_state SET bookmarked = ?2 WHERE node = ?1", params![node, label.is_some()])?;
     Ok(())
 }

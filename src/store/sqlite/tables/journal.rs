@@ -1,6 +1,8 @@
 //! The journal. Entries of one tree are chained through `previous`, so that a tree's history is read without an
 //! index, whose page every append would have to write; entries of no tree have a chain of their own.
 
+use std::collections::{HashMap, hash_map};
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
@@ -21,7 +23,7 @@ pub(in crate::store::sqlite) struct Entry<'a> {
     pub(in crate::store::sqlite) target: Option<i64>,
 }
 
-/// What a visible node adds to its tree's counts, in the same statement that moves the tree's chain on.
+/// What a visible node adds to its tree's counts.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) nodes: i64,
@@ -30,13 +32,65 @@ pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) depth: u32,
 }
 
-/// Writes an entry; returns its number.
-pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, added: &Added) -> Result<i64> {
+/// The ends of the trees' chains, and what entries came to that is not yet in `tree_state`: many entries of a
+/// transaction are written there once. What is known stays true until somebody else writes or something is rolled back.
+#[derive(Default)]
+pub(in crate::store::sqlite) struct Ends {
+    heads: HashMap<i64, Option<i64>>,
+    unwritten: HashMap<i64, Unwritten>,
+}
+
+#[derive(Default)]
+struct Unwritten {
+    at: i64,
+    added: Added,
+}
+
+impl Ends {
+    /// Writes what was left to the trees' states.
+    pub(in crate::store::sqlite) fn write(&mut self, conn: &Connection) -> Result<()> {
+        for (tree, Unwritten { at, added }) in self.unwritten.drain() {
+            conn.prepare_cached(
+                "UPDATE tree_state SET last_journal = ?2, updated_at = max(updated_at, ?3), nodes = nodes + ?4,
+                     leaves = leaves + ?5, branch_points = branch_points + ?6, max_depth = max(max_depth, ?7)
+                 WHERE tree = ?1",
+            )?
+            .execute(params![
+                tree,
+                self.heads.get(&tree).copied().flatten(),
+                at,
+                added.nodes,
+                added.leaves,
+                added.branch_points,
+                added.depth
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// The newest entry of a tree, those not yet written included.
+    fn head(&mut self, conn: &Connection, tree: i64) -> Result<Option<i64>> {
+        Ok(*match self.heads.entry(tree) {
+            hash_map::Entry::Occupied(known) => known.into_mut(),
+            hash_map::Entry::Vacant(new) => new.insert(tree_head(conn, tree)?),
+        })
+    }
+}
+
+/// Writes an entry; returns its number. What it does to its tree's state is left in `ends`.
+pub(in crate::store::sqlite) fn insert(
+    conn: &Connection,
+    entry: &Entry<'_>,
+    added: &Added,
+    ends: &mut Ends,
+) -> Result<i64> {
+    let previous = match entry.tree {
+        Some(tree) => ends.head(conn, tree)?,
+        None => head(conn)?,
+    };
     conn.prepare_cached(
         "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, CASE WHEN ?5 IS NULL
-             THEN (SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'journal_head')
-             ELSE (SELECT nullif(last_journal, 0) FROM tree_state WHERE tree = ?5) END)",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?
     .execute(params![
         entry.group,
@@ -48,25 +102,19 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, entry: &Entry<'_>, add
         entry.change.code(),
         entry.node,
         entry.undo,
-        entry.target
+        entry.target,
+        previous
     ])?;
     let seq = conn.last_insert_rowid();
     match entry.tree {
         Some(tree) => {
-            conn.prepare_cached(
-                "UPDATE tree_state SET last_journal = ?2, updated_at = max(updated_at, ?3), nodes = nodes + ?4,
-                     leaves = leaves + ?5, branch_points = branch_points + ?6, max_depth = max(max_depth, ?7)
-                 WHERE tree = ?1",
-            )?
-            .execute(params![
-                tree,
-                seq,
-                entry.at.as_millis(),
-                added.nodes,
-                added.leaves,
-                added.branch_points,
-                added.depth
-            ])?;
+            ends.heads.insert(tree, Some(seq));
+            let state = ends.unwritten.entry(tree).or_default();
+            state.at = state.at.max(entry.at.as_millis());
+            state.added.nodes += added.nodes;
+            state.added.leaves += added.leaves;
+            state.added.branch_points += added.branch_points;
+            state.added.depth = state.added.depth.max(added.depth);
         }
         None => {
             conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES ('journal_head', ?1)")?

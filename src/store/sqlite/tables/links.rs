@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::nodes;
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, TreeId},
     model::{Link, LinkTarget, Timestamp},
@@ -68,13 +69,9 @@ pub(in crate::store::sqlite) fn set_removed(conn: &Connection, id: LinkId, remov
 
 /// A link counts at both ends that are nodes, once if they are the same.
 fn count(conn: &Connection, source: i64, target: Option<i64>, by: i64) -> Result<()> {
-    let mut statement = conn.prepare_cached(
-        "INSERT INTO node_state (node, links) VALUES (?1, max(0, ?2))
-         ON CONFLICT (node) DO UPDATE SET links = links + ?2",
-    )?;
-    statement.execute([source, by])?;
-    if let Some(target) = target.filter(|t| *t != source) {
-        statement.execute([target, by])?;
+    for end in [Some(source), target.filter(|t| *t != source)].into_iter().flatten() {
+        nodes::ensure_state(conn, end)?;
+        conn.execute("UPDATE node_state SET links = links + ?2 WHERE node = ?1", [end, by])?;
     }
     Ok(())
 }

@@ -112,15 +112,29 @@ fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
     Ok(conn.prepare_cached("SELECT 1 FROM nodes WHERE tree = ?1 AND local_id = ?2")?.exists(params![tree, local])?)
 }
 
-/// The statements that read, change and start the count which children of a kind have at their parent. (An upsert with
-/// RETURNING is one statement and costs more than these three.)
-fn counted(kind: EdgeKind) -> Option<[&'static str; 3]> {
+/// How many continuations a node `n` has that has no row in `node_state`: none or one.
+///
+/// A row is made when there is something to say, which an only child that is as visible as its parent is not: a
+/// conversation that just goes on writes one page less a message. Whatever makes a row says how many there are.
+pub(in crate::store::sqlite) const ONLY_CHILD: &str = "(SELECT count(*) FROM nodes c
+    WHERE c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0)";
+
+/// Gives a node its row in `node_state`, if it has none.
+pub(in crate::store::sqlite) fn ensure_state(conn: &Connection, node: i64) -> Result<()> {
+    conn.prepare_cached(&format!(
+        "INSERT OR IGNORE INTO node_state (node, continuations) SELECT seq, {ONLY_CHILD} FROM nodes n WHERE n.seq = ?1"
+    ))?
+    .execute([node])?;
+    Ok(())
+}
+
+/// The statements that read and change the count which children of a kind have at their parent.
+fn counted(kind: EdgeKind) -> Option<[&'static str; 2]> {
     macro_rules! statements {
         ($column:literal) => {
             Some([
                 concat!("SELECT ", $column, ", hidden_by FROM node_state WHERE node = ?1"),
                 concat!("UPDATE node_state SET ", $column, " = ?2 WHERE node = ?1"),
-                concat!("INSERT INTO node_state (node, ", $column, ") VALUES (?1, ?2)"),
             ])
         };
     }
@@ -132,20 +146,60 @@ fn counted(kind: EdgeKind) -> Option<[&'static str; 3]> {
     }
 }
 
-/// Adds `by` to the count that children of `kind` have at `node`. Returns that count (0 for kinds that are not
-/// counted) and what hides the node.
+/// Counts a child of `kind` that was just added at `node`, or (`by` other than 1) taken away or shown again. Returns
+/// that count (0 for kinds that are not counted) and what hides the node.
 pub(in crate::store::sqlite) fn count_child(
     conn: &Connection,
     node: i64,
     kind: EdgeKind,
     by: i64,
 ) -> Result<(i64, Option<i64>)> {
-    let Some([read, change, start]) = counted(kind) else { return Ok((0, hidden_by(conn, node)?)) };
-    let kept: Option<(i64, Option<i64>)> =
-        conn.prepare_cached(read)?.query_row([node], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
-    let count = kept.map_or(0, |k| k.0) + by;
-    conn.prepare_cached(if kept.is_some() { change } else { start })?.execute([node, count])?;
-    Ok((count, kept.and_then(|k| k.1)))
+    let Some([read, change]) = counted(kind) else { return Ok((0, hidden_by(conn, node)?)) };
+    let read = || -> Result<Option<(i64, Option<i64>)>> {
+        Ok(conn.prepare_cached(read)?.query_row([node], |r| Ok((r.get(0)?, r.get(1)?))).optional()?)
+    };
+    let kept = match read()? {
+        Some(kept) => kept,
+        None => {
+            ensure_state(conn, node)?;
+            read()?.ok_or_else(|| StoreError::Undecodable(format!("node {node} is missing")))?
+        }
+    };
+    let count = kept.0 + by;
+    conn.prepare_cached(change)?.execute([node, count])?;
+    Ok((count, kept.1))
+}
+
+/// Counts a continuation `child` that was just added at `parent`: the first one needs no row. Returns how many there are
+/// now and what hides the parent.
+pub(in crate::store::sqlite) fn count_continuation(
+    conn: &Connection,
+    parent: i64,
+    child: &Anchor,
+) -> Result<(i64, Option<i64>)> {
+    let (kept, hidden, added): (Option<i64>, Option<i64>, i64) = conn
+        .prepare_cached(
+            "SELECT s.continuations, s.hidden_by, CASE WHEN s.node IS NULL THEN
+                 (SELECT count(*) FROM nodes WHERE tree = ?2 AND depth = ?3 AND parent = ?1 AND kind = 0) END
+             FROM (SELECT ?1 AS node) p LEFT JOIN node_state s ON s.node = p.node",
+        )?
+        .query_row(params![parent, child.tree, child.depth], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get::<_, Option<i64>>(2)?.unwrap_or(0)))
+        })?;
+    let count = kept.map_or(added, |kept| kept + 1);
+    if kept.is_some() {
+        conn.prepare_cached("UPDATE node_state SET continuations = ?2 WHERE node = ?1")?.execute([parent, count])?;
+    } else if count > 1 {
+        start_count(conn, parent, count)?;
+    }
+    Ok((count, hidden))
+}
+
+/// Gives a node that has no row in `node_state` one with its continuations.
+pub(in crate::store::sqlite) fn start_count(conn: &Connection, node: i64, continuations: i64) -> Result<()> {
+    conn.prepare_cached("INSERT INTO node_state (node, continuations) VALUES (?1, ?2)")?
+        .execute([node, continuations])?;
+    Ok(())
 }
 
 /// What hides a node.
@@ -174,11 +228,8 @@ pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, exclu
         .optional()?
         .unwrap_or(false);
     if was != excluded {
-        conn.execute(
-            "INSERT INTO node_state (node, excluded) VALUES (?1, ?2)
-             ON CONFLICT (node) DO UPDATE SET excluded = excluded.excluded",
-            params![node, excluded],
-        )?;
+        ensure_state(conn, node)?;
+        conn.execute("UPDATE node_state SET excluded = ?2 WHERE node = ?1", params![node, excluded])?;
     }
     Ok(was != excluded)
 }
