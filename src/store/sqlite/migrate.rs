@@ -1,5 +1,4 @@
-//! Migrations: numbered SQL files, compiled in, each applied once: to an older file in a transaction of its own, to a
-//! new one all in one.
+//! Migrations: numbered SQL files, compiled in, each applied once; those that a file lacks in one transaction.
 //!
 //! A file remembers what it went through, with a checksum of each migration's text, so that an edited migration is
 //! noticed. A file of a newer version, or of another program, is refused before anything is written. A file that
@@ -98,42 +97,36 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     if found == 0 {
         set_wal(conn, options)?;
     }
-    // An older file takes one transaction a migration, after a copy of it was made; a new one is made in one, so that
-    // nobody ever meets it half made. Each transaction looks again at what is there once it holds the lock.
-    loop {
-        let tx = begin(conn, options)?;
-        let now = inspect(&tx, path)? as usize;
-        let next = match MIGRATIONS.get(now..) {
-            None | Some([]) => return Ok(()),
-            Some(all) if now == 0 => all,
-            Some([next, ..]) => std::slice::from_ref(next),
-        };
-        if now == 0 {
-            tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-            tx.execute_batch(
-                "CREATE TABLE migrations (
-                     version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
-                 ) STRICT",
-            )?;
-        } else {
-            backup_beside(path, now, options)?;
-        }
-        for (version, migration) in (now + 1..).zip(next) {
-            tracing::info!(migration = migration.name, "migrating");
-            tx.execute_batch(migration.sql)?;
-            tx.execute(
-                "INSERT INTO migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
-                params![version, migration.name, checksum(migration.sql), options.clock.now().as_millis()],
-            )?;
-            tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
-        }
-        if now == 0 {
-            for agent in default_agents() {
-                agents::insert(&tx, &agent, Timestamp::default())?;
-            }
-        }
-        tx.commit()?;
+    // In one transaction, so that nobody ever meets it half made; an older file after a copy of it was made. It looks
+    // again at what is there once it holds the lock.
+    let tx = begin(conn, options)?;
+    let now = inspect(&tx, path)? as usize;
+    let Some(next @ [_, ..]) = MIGRATIONS.get(now..) else { return Ok(()) };
+    if now == 0 {
+        tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+        tx.execute_batch(
+            "CREATE TABLE migrations (
+                 version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
+             ) STRICT",
+        )?;
+    } else {
+        backup_beside(path, now, options)?;
     }
+    for (version, migration) in (now + 1..).zip(next) {
+        tracing::info!(migration = migration.name, "migrating");
+        tx.execute_batch(migration.sql)?;
+        tx.execute(
+            "INSERT INTO migrations (version, name, checksum, applied_at) VALUES (?1, ?2, ?3, ?4)",
+            params![version, migration.name, checksum(migration.sql), options.clock.now().as_millis()],
+        )?;
+        tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+    }
+    if now == 0 {
+        for agent in default_agents() {
+            agents::insert(&tx, &agent, Timestamp::default())?;
+        }
+    }
+    Ok(tx.commit()?)
 }
 
 fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite::Transaction<'c>> {
