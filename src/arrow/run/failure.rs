@@ -4,7 +4,12 @@ use super::{
     frame::{gist, quoted},
     reply::{Code, Failure},
 };
-use crate::{model::SectionError, ops::OpsError, store::StoreError};
+use crate::{
+    arrow::{Refusal, RefusalCode},
+    model::SectionError,
+    ops::OpsError,
+    store::StoreError,
+};
 
 impl From<OpsError> for Failure {
     fn from(error: OpsError) -> Self {
@@ -54,6 +59,24 @@ impl From<StoreError> for Failure {
             _ => Code::Busy,
         };
         Self::new(code, error.to_string())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal.code {
+            RefusalCode::InvalidSyntax => Code::InvalidSyntax,
+            RefusalCode::LimitExceeded => Code::LimitExceeded,
+        };
+        let message = match refusal.understood.as_str() {
+            "" => refusal.message,
+            understood => format!("{} (read as {understood})", refusal.message),
+        };
+        let failure = Self::new(code, message);
+        match refusal.probable.as_slice() {
+            [] => failure,
+            probable => failure.hint(probable.join(" · ")),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::block as memory_block;
 pub use reply::{Code, Failure, Reply};
 
-use super::{Command, NodeRef};
+use super::{Command, NodeRef, understand};
 use crate::{
     id::{NodeId, SessionId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, Tree},
@@ -306,6 +306,14 @@ impl<'h> Runner<'h> {
     fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, Failure> {
         Ok(self.loom.find_node(tree, id)?)
     }
+}
+
+/// What a line asks for, with or without its arrow.
+///
+/// # Errors
+/// If it was not understood: with what was, and what was probably meant.
+pub fn read(line: &str) -> Result<Command, Failure> {
+    Ok(understand(line)?.command)
 }
 
 fn not_there(part: &str) -> Failure {

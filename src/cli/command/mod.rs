@@ -10,6 +10,7 @@ mod completions;
 mod config;
 mod continue_;
 mod demo;
+mod do_;
 mod docs;
 mod edit;
 mod exclude;
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     Say(say::Args),
     /// Have a model continue
     Continue(continue_::Args),
+    /// Run arrow lines as a model would, and print the answers
+    Do(do_::Args),
     /// Go to another node
     Switch(switch::Args),
     /// Word a node otherwise; the original stays
@@ -150,6 +153,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::View(args) => view::run(&args, desk),
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
+        Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),
         Command::Edit(args) => edit::run(args, desk),
         Command::Annotate(args) => annotate::run(args, desk),
