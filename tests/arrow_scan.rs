@@ -200,13 +200,16 @@ struct Part {
 fn part() -> impl Strategy<Value = Part> {
     let forbidden = "→ prune a7x2\n-> undo\n  - `→ prune a7x2`\n";
     let none = |text: String| Part { text, calls: Vec::new() };
-    let one = |call: &str| Part { text: format!("{call}\n"), calls: vec![call.trim().to_owned()] };
+    let one = |call: &str| Part {
+        text: format!("{call}\n"),
+        calls: vec![call.trim_start_matches([' ', '-', '`']).trim_end_matches('`').to_owned()],
+    };
     let fence =
         (prop::sample::select(vec!["`", "~"]), 3..6_usize, 0..4_usize).prop_map(move |(marker, length, indent)| {
             let (marker, shorter, indent) = (marker.repeat(length), marker.repeat(length - 1), " ".repeat(indent));
             none(format!("{indent}{marker}\n{forbidden}{shorter}\n{forbidden}{marker} x\n{forbidden}{marker}\n"))
         });
-    let calls = ["→ view a7x2", "-> ls", "  - → annotate a7x2 \"it's\" # so", "`→ tree`", "→"];
+    let calls = ["→ view a7x2", "➔ ls", "  - → annotate a7x2 \"it's\" # so", "`→ tree`", "→"];
     let content = [
         format!("→ respond a <<<\n{forbidden}\"```\n←\n>>>"),
         format!("→ respond a \"so\n\n{forbidden}```\n<<<\n←\n>>>\n\""),

@@ -41,8 +41,8 @@ pub(super) enum Lead {
     Blank { end: usize },
     /// Anything else; its words start at `words`.
     Prose { words: usize },
-    /// An arrow line, whose words start at `words`, in `ticks` backticks.
-    Arrow { words: usize, ticks: usize },
+    /// An arrow line: the arrow stands at `begin`, in `ticks` backticks, and the words start at `words`.
+    Arrow { begin: usize, words: usize, ticks: usize },
     /// Three backticks or tildes, up to `end`.
     Fence { fence: Fence, end: usize },
     /// An arrow back, alone; `end` is past its line end. Only where one is looked for.
@@ -56,9 +56,13 @@ enum Look {
     Yes(usize),
 }
 
-/// Whether a character is passed over before an arrow. A byte-order mark is, wherever it stands.
+/// Whether a character is passed over: white space, and what nobody sees, such as a byte-order mark.
 pub(super) fn blank(c: char) -> bool {
-    c != '\n' && (c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'))
+    let unseen = matches!(
+        c,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}'
+    );
+    c != '\n' && (unseen || c.is_whitespace())
 }
 
 /// Reads the lead of a line. `last` says that no text comes after `text`; `back` that an arrow back would end something.
@@ -109,7 +113,7 @@ fn word(text: &str, mut at: usize, ticks: usize, last: bool, back: bool) -> Lead
     }
     match arrow(&text[at..], last) {
         Look::Wait => return Lead::Undecided,
-        Look::Yes(length) => return Lead::Arrow { words: at + length, ticks },
+        Look::Yes(length) => return Lead::Arrow { begin: at, words: at + length, ticks },
         Look::No => {}
     }
     if back {

@@ -54,8 +54,8 @@ pub enum Event<'a> {
 /// An arrow line, with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call<'a> {
-    /// What is to be understood: the line as it was written, from its list markers, backticks or arrow to its last
-    /// character that is not blank; with the lines of a quoted string or of block content up to its `>>>`.
+    /// What is to be understood: the line from its arrow on, with the further lines of a quoted string or of block
+    /// content up to its `>>>`; without the list markers and backticks around it, and blanks at its end.
     pub text: &'a str,
     /// Where it stands in the whole output, in bytes, with the blanks before it and its line end.
     pub span: Range<usize>,
@@ -226,7 +226,7 @@ impl Scanner {
                 self.release(known, sink);
                 (from, after(end))
             }
-            Lead::Arrow { words, ticks } => {
+            Lead::Arrow { words, ticks, .. } => {
                 self.output.prose(&text[from..at], sink);
                 self.held.truncate(known);
                 self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
@@ -259,7 +259,7 @@ impl Scanner {
     fn command(&self, lead: Lead, line: &str) -> Lead {
         match lead {
             Lead::Prose { words } if self.commands && !line[words..].starts_with(['#', '>']) => {
-                Lead::Arrow { words, ticks: 0 }
+                Lead::Arrow { begin: words, words, ticks: 0 }
             }
             lead => lead,
         }
@@ -275,7 +275,7 @@ impl Scanner {
     fn last_lead(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         let seen = lead(&self.held, true, self.output.looks_ahead());
         match self.command(seen, &self.held) {
-            Lead::Arrow { words, ticks } => {
+            Lead::Arrow { words, ticks, .. } => {
                 self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
                 return;
             }

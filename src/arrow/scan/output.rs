@@ -6,7 +6,11 @@
 
 use std::ops::Range;
 
-use super::{Call, Event, Thought, lead::blank, thought};
+use super::{
+    Call, Event, Thought,
+    lead::{Lead, blank, lead},
+    thought,
+};
 
 /// How far an arrow back is looked for after a thought in one line, in bytes: so much of a reply may be shown late.
 const AHEAD: usize = 4096;
@@ -24,12 +28,22 @@ impl Kind {
     pub(super) fn event(self, text: &str, span: Range<usize>) -> Event<'_> {
         match self {
             Self::Prose => Event::Prose(text),
-            Self::Call { closed } => {
-                Event::Call(Call { text: text.trim_matches(|c| blank(c) || c == '\n'), span, closed })
-            }
+            Self::Call { closed } => Event::Call(Call { text: call(text), span, closed }),
             Self::Thought { closed } => Event::Thought(Thought { text: thought::words(text), span, closed }),
         }
     }
+}
+
+/// What is to be understood of an arrow line.
+fn call(text: &str) -> &str {
+    let (begin, ticks) = match lead(text, true, false) {
+        Lead::Arrow { begin, ticks, .. } => (begin, ticks),
+        Lead::Prose { words } => (words, 0), // where every line is a command
+        _ => (0, 0),
+    };
+    let text = text[begin..].trim_end_matches(|c| blank(c) || c == '\n');
+    let closing = text.len() - text.trim_end_matches('`').len();
+    if ticks > 0 && closing == ticks { text[..text.len() - ticks].trim_end_matches(blank) } else { text }
 }
 
 /// A thought in one line, and what came since.

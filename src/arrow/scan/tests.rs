@@ -44,6 +44,7 @@ fn arrow_lines() {
         "        → view",
         "\u{feff}→ view",
         "\u{a0}→ view",
+        "\u{202e}→ view",
         "- → view",
         "* → view",
         "+ → view",
@@ -66,6 +67,20 @@ fn arrow_lines() {
         let with_end = format!("{line}\n");
         assert!(is_call(&with_end), "{with_end:?}");
     }
+}
+
+#[test]
+fn a_call_is_given_from_its_arrow_on() {
+    for (line, text) in [
+        ("  - → view a", "→ view a"),
+        ("1. `→ view a` \r\n", "→ view a"),
+        ("`` -> view `a` ``", "-> view `a`"),
+        ("→ switch to `leaf`", "→ switch to `leaf`"),
+        ("`→ view a", "→ view a"),
+    ] {
+        assert_eq!(read(line), [format!("c {text}"), "|".to_owned()]);
+    }
+    assert_eq!(show(&scan_commands("  view a\n- view b"))[..2], ["c view a", "c view b"]);
 }
 
 #[test]
@@ -104,7 +119,7 @@ fn lines_of_prose() {
 #[test]
 fn a_batch_ends_where_prose_begins() {
     let text = "Hm.\n→ view a\n\n  \r\n- → view b\nSo.\n→ view c\n";
-    assert_eq!(read(text), ["p Hm.\n", "c → view a", "p \n  \r\n", "c - → view b", "|", "p So.\n", "c → view c", "|"]);
+    assert_eq!(read(text), ["p Hm.\n", "c → view a", "p \n  \r\n", "c → view b", "|", "p So.\n", "c → view c", "|"]);
     // It is known to be prose by its first characters.
     let mut events = Vec::new();
     let mut scanner = Scanner::new();
@@ -165,6 +180,8 @@ fn quotes_go_on_to_their_end() {
     assert_eq!(read(text).len(), 3);
     let curly = "→ respond a “One \" is\n→ prune b\nit”\n→ view c";
     assert_eq!(read(curly)[1..], ["c → view c", "|"]);
+    assert_eq!(read("→ annotate a „so“ “and\nso“\n→ view")[1..], ["c → view", "|"]);
+    assert_eq!(read("→ annotate a7x2\"so\n→ prune b\"\n→ view")[1..], ["c → view", "|"]);
     for closed in [
         "→ annotate a the 5\" nail\n→ view",
         "→ annotate a \"x\" # he said \"so\n→ view",

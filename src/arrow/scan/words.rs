@@ -27,7 +27,7 @@ pub(super) struct Words {
     ticks: usize,
     /// Whether as many closed them.
     span_closed: bool,
-    /// The quote that would close the open one.
+    /// The quote that is open.
     quote: Option<char>,
 }
 
@@ -50,7 +50,7 @@ impl Words {
             if let Some(quote) = self.quote {
                 if c == '\\' {
                     chars.next();
-                } else if c == quote {
+                } else if closes(quote, c) {
                     self.quote = None;
                 }
                 before = c;
@@ -60,8 +60,7 @@ impl Words {
                 return LineEnd::Prose;
             }
             match c {
-                '"' if !before.is_alphanumeric() => self.quote = Some('"'),
-                '“' => self.quote = Some('”'),
+                '"' | '“' | '„' if opens(c, before, chars.peek().map(|(_, next)| *next)) => self.quote = Some(c),
                 '`' if self.ticks > 0 => {
                     let mut run = 1;
                     while chars.next_if(|(_, next)| *next == '`').is_some() {
@@ -84,6 +83,17 @@ impl Words {
             None => LineEnd::Complete,
         }
     }
+}
+
+/// Whether a quote opens a string. A straight one between a letter or digit and anything else closes nothing and opens
+/// nothing: it is an inch.
+fn opens(quote: char, before: char, next: Option<char>) -> bool {
+    quote != '"' || !before.is_alphanumeric() || next.is_some_and(char::is_alphanumeric)
+}
+
+/// Whether a character closes the string that `quote` opened.
+fn closes(quote: char, c: char) -> bool {
+    if quote == '"' { c == '"' } else { matches!(c, '”' | '“') }
 }
 
 /// Whether a comment starts here: `#` or `//`, and a blank or the line's end.
