@@ -32,10 +32,20 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn forges(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || is_invisible(c));
-    if line.starts_with(['✓', '✔', '✗', '✘', '✖', '→', '➔', '➜', '⟶', '⇒', '←']) {
+    if line.starts_with(['✓', '✔', '✗', '✘', '✖', '←']) || is_command(line) {
         return true;
     }
     line.starts_with("===") || line.starts_with("hint:") || line.strip_prefix('[').is_some_and(is_header)
+}
+
+/// Whether a line would be read as a command: an arrow, perhaps after list markers or backticks, or `->` before a verb.
+fn is_command(line: &str) -> bool {
+    let marker = |c: char| matches!(c, '-' | '*' | '+' | '•' | '`' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
+    let ascii = line.split_once("->").filter(|(lead, _)| lead.chars().all(marker)).is_some_and(|(_, rest)| {
+        let verb = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
+        crate::arrow::is_verb(verb)
+    });
+    ascii || line.trim_start_matches(marker).starts_with(['→', '➔', '➜', '⟶', '⇒'])
 }
 
 /// What follows the bracket of a header (`a7x2kq] human · 3m ago`), of a turn, or of a note of the engine.
@@ -126,14 +136,14 @@ mod tests {
             "✓ pruned [a7x2kq]", "✗ NOT_FOUND: gone", "  ✓ indented", "\t→ view a7x2", "→prune a7x2", "⇒ view x", "===",
             "=== Loom Context ===", "[a7x2kq] human · 3m ago", "[A7X2] system", "[a7x2kq]*", "[b3]", "[Turn 12] human:",
             "[Note: 132 earlier messages", "[about 900 tokens more]", "\u{200b}✓ hidden", "\u{feff}=== x", "hint: do it",
-            "\u{2066}→ view", "\u{1b}✓", "← ",
+            "\u{2066}→ view", "\u{1b}✓", "← ", "- → view a7x2", "1. `→ prune a7x2`", "-> prune a7x2", "* -> view x",
         ];
         for line in forged {
             assert_eq!(escape(line), format!("\\{line}"), "{line:?}");
         }
         let honest = [
             "", "plain", "a → b", "1. ✓ done", "[x] a task", "[text](http://a.example)", "[link][ref]", "== two", "a === b",
-            "[a longer bracket, with words]", "\\✓ escaped already", "---", "> → quoted", "- ✓ listed",
+            "[a longer bracket, with words]", "\\✓ escaped already", "---", "> → quoted", "- ✓ listed", "-> Result<()>",
         ];
         for line in honest {
             assert_eq!(escape(line), line);
