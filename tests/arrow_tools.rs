@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
-mod support;
 #[path = "support/play.rs"]
 #[allow(dead_code)]
 mod play;
+mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,13 @@ fn commands(id: &str) -> Vec<Command> {
     let span = Span { first: named(), last: named() };
     let range = Range { first: 1, last: 2 };
     vec![
-        Command::View { node: node(), branch: node(), full: true, annotations: true, rendering: Some(Rendering::Prose) },
+        Command::View {
+            node: node(),
+            branch: node(),
+            full: true,
+            annotations: true,
+            rendering: Some(Rendering::Prose),
+        },
         Command::List { node: node(), what: Listing::Links },
         Command::Tree { from: node(), depth: Some(1), summary: true },
         Command::Switch { node: node(), relative: Some(Relative::Root), tree: None },

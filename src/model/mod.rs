@@ -18,8 +18,8 @@ mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use document::{
-    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line, replace_section,
-    section, sections,
+    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
+    replace_section, section, sections,
 };
 pub use hash::ContentHash;
 pub use journal::{JournalEntry, Op};

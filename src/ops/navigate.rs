@@ -109,8 +109,7 @@ impl Actor {
         if let Some(from) = session.position.filter(|from| *from != node.id) {
             metadata.insert(BACK.to_owned(), from.to_string());
         }
-        let mut patch =
-            SessionPatch { position: Some(node.id), metadata: Some(metadata), ..SessionPatch::default() };
+        let mut patch = SessionPatch { position: Some(node.id), metadata: Some(metadata), ..SessionPatch::default() };
         if node.state.versions > 0 || node.kind == EdgeKind::Version {
             patch.versions = Some(self.read_instead(&session.versions, node, node.id)?);
         }

@@ -26,9 +26,7 @@ pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
-    model::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Link, Memory, Node, Session, Stashed, Tree,
-    },
+    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Link, Memory, Node, Session, Stashed, Tree},
 };
 
 /// Keeps trees. Cheap to share behind an `Arc`; every method may be called from any thread.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
     model::{
-        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, SessionPatch, Stashed, Timestamp,
-        TreePatch, coded,
+        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, SessionPatch, Stashed,
+        Timestamp, TreePatch, coded,
     },
 };
 

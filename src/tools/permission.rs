@@ -17,15 +17,10 @@ pub fn needs(command: &Command) -> Permissions {
         Command::Unlink { from, .. } => (false, from.tree.is_some()),
         _ => (false, false),
     };
-    [
-        Some(own),
-        rests_on(own),
-        document.then_some(Permission::DocRead),
-        other_tree.then_some(Permission::CrossTree),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [Some(own), rests_on(own), document.then_some(Permission::DocRead), other_tree.then_some(Permission::CrossTree)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The permission that another one rests on: having one without the other allows nothing.

@@ -32,8 +32,7 @@ impl Runner<'_> {
             let failure = Failure::new(Code::PermissionDenied, "an agent cannot have itself continue");
             return Err(failure.hint("→ continue using agent:\"NAME\" names another one"));
         }
-        let asked =
-            Generation { from: &from, versions: &here.session.versions, author: &author, n: n.max(1), tokens };
+        let asked = Generation { from: &from, versions: &here.session.versions, author: &author, n: n.max(1), tokens };
         let saved = self.host.generate(&self.actor(), &asked)?;
         let mut text = format!("✓ {} from {}", count(saved.len() as u64, "continuation"), id(&from));
         for node in saved {
@@ -150,7 +149,10 @@ impl Runner<'_> {
         let node = self.named(here, node)?;
         let receipt = self.actor().prune(node.id)?;
         let below = descendants(&receipt);
-        Ok(Said::about(format!("✓ pruned {}{below} · undo with → restore {}", id(&node), node.local), node.local.as_str()))
+        Ok(Said::about(
+            format!("✓ pruned {}{below} · undo with → restore {}", id(&node), node.local),
+            node.local.as_str(),
+        ))
     }
 
     pub(super) fn restore(&self, here: &Here, node: &NodeRef) -> Outcome {

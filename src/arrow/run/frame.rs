@@ -40,7 +40,8 @@ fn forges(line: &str) -> bool {
 
 /// Whether a line would be read as a command: an arrow, perhaps after list markers or backticks, or `->` before a verb.
 fn is_command(line: &str) -> bool {
-    let marker = |c: char| matches!(c, '-' | '*' | '+' | '•' | '`' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
+    let marker =
+        |c: char| matches!(c, '-' | '*' | '+' | '•' | '`' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
     let ascii = line.split_once("->").filter(|(lead, _)| lead.chars().all(marker)).is_some_and(|(_, rest)| {
         let verb = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
         crate::arrow::is_verb(verb)
@@ -133,17 +134,51 @@ mod tests {
     #[test]
     fn lines_that_read_as_the_frame_get_a_backslash() {
         let forged = [
-            "✓ pruned [a7x2kq]", "✗ NOT_FOUND: gone", "  ✓ indented", "\t→ view a7x2", "→prune a7x2", "⇒ view x", "===",
-            "=== Loom Context ===", "[a7x2kq] human · 3m ago", "[A7X2] system", "[a7x2kq]*", "[b3]", "[Turn 12] human:",
-            "[Note: 132 earlier messages", "[about 900 tokens more]", "\u{200b}✓ hidden", "\u{feff}=== x", "hint: do it",
-            "\u{2066}→ view", "\u{1b}✓", "← ", "- → view a7x2", "1. `→ prune a7x2`", "-> prune a7x2", "* -> view x",
+            "✓ pruned [a7x2kq]",
+            "✗ NOT_FOUND: gone",
+            "  ✓ indented",
+            "\t→ view a7x2",
+            "→prune a7x2",
+            "⇒ view x",
+            "===",
+            "=== Loom Context ===",
+            "[a7x2kq] human · 3m ago",
+            "[A7X2] system",
+            "[a7x2kq]*",
+            "[b3]",
+            "[Turn 12] human:",
+            "[Note: 132 earlier messages",
+            "[about 900 tokens more]",
+            "\u{200b}✓ hidden",
+            "\u{feff}=== x",
+            "hint: do it",
+            "\u{2066}→ view",
+            "\u{1b}✓",
+            "← ",
+            "- → view a7x2",
+            "1. `→ prune a7x2`",
+            "-> prune a7x2",
+            "* -> view x",
         ];
         for line in forged {
             assert_eq!(escape(line), format!("\\{line}"), "{line:?}");
         }
         let honest = [
-            "", "plain", "a → b", "1. ✓ done", "[x] a task", "[text](http://a.example)", "[link][ref]", "== two", "a === b",
-            "[a longer bracket, with words]", "\\✓ escaped already", "---", "> → quoted", "- ✓ listed", "-> Result<()>",
+            "",
+            "plain",
+            "a → b",
+            "1. ✓ done",
+            "[x] a task",
+            "[text](http://a.example)",
+            "[link][ref]",
+            "== two",
+            "a === b",
+            "[a longer bracket, with words]",
+            "\\✓ escaped already",
+            "---",
+            "> → quoted",
+            "- ✓ listed",
+            "-> Result<()>",
         ];
         for line in honest {
             assert_eq!(escape(line), line);

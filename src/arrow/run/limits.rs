@@ -1,11 +1,7 @@
 //! The limits of a command, checked at the one door, whoever made the command.
 
 use super::reply::{Code, Failure};
-use crate::{
-    arrow::Command,
-    model::Permissions,
-    tools,
-};
+use crate::{arrow::Command, model::Permissions, tools};
 
 /// Lines of a batch.
 pub const BATCH: usize = 32;

@@ -71,13 +71,7 @@ fn pinned(loom: &Loom, target: &PinTarget) -> Result<String, Failure> {
 }
 
 impl Runner<'_> {
-    pub(super) fn pin(
-        &self,
-        here: &Here,
-        node: Option<&NodeRef>,
-        doc: Option<&str>,
-        heading: Option<&str>,
-    ) -> Outcome {
+    pub(super) fn pin(&self, here: &Here, node: Option<&NodeRef>, doc: Option<&str>, heading: Option<&str>) -> Outcome {
         let (target, name) = match doc {
             Some(doc) => self.document_pin(doc, heading)?,
             None => {
@@ -92,9 +86,7 @@ impl Runner<'_> {
     fn document_pin(&self, doc: &str, heading: Option<&str>) -> Result<(PinTarget, String), Failure> {
         let document = self.loom.document(doc)?;
         let heading = match heading {
-            Some(heading) => {
-                Some(section(&self.document_text(&document)?, heading).map_err(OpsError::from)?.title)
-            }
+            Some(heading) => Some(section(&self.document_text(&document)?, heading).map_err(OpsError::from)?.title),
             None => None,
         };
         let part = heading.as_deref().map(|name| format!(" §{}", one_line(name))).unwrap_or_default();

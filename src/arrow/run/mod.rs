@@ -210,9 +210,7 @@ impl<'h> Runner<'h> {
             Command::Include { node } => self.exclude(here, node.as_ref(), false),
             Command::Read { doc, summary, lines, section } => self.read(doc, *summary, *lines, section.as_deref()),
             Command::Write { doc, place, content } => self.write(here, doc, place, content),
-            Command::Pin { node, doc, section } => {
-                self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref())
-            }
+            Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),
             Command::Stash { label, content, content_of, summary_of } => {
                 self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
             }

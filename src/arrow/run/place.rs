@@ -38,13 +38,7 @@ impl Runner<'_> {
         self.arrived(&self.loom.session(self.session)?, &target, None)
     }
 
-    fn switch_tree(
-        &mut self,
-        here: &Here,
-        node: Option<&NodeRef>,
-        relative: Option<Relative>,
-        tree: &Tree,
-    ) -> Outcome {
+    fn switch_tree(&mut self, here: &Here, node: Option<&NodeRef>, relative: Option<Relative>, tree: &Tree) -> Outcome {
         let target = match (node, relative) {
             (Some(node), _) => Some(self.node_of(tree.id, node.as_str())?),
             (None, Some(Relative::Root)) => tree.root.map(|root| self.loom.node(root)).transpose()?,
@@ -115,7 +109,10 @@ impl Runner<'_> {
             "✓ switched to {}{tree}\n  depth:{} · {facts}{gap}path: {}",
             id(node),
             node.depth,
-            path.iter().map(|step| step.as_ref().map_or("…", |node| node.local.as_str())).collect::<Vec<_>>().join(" → ")
+            path.iter()
+                .map(|step| step.as_ref().map_or("…", |node| node.local.as_str()))
+                .collect::<Vec<_>>()
+                .join(" → ")
         );
         Ok(Said::about(text, node.local.as_str()))
     }

@@ -143,9 +143,7 @@ impl Drawing<'_> {
 
     /// A run on one line; of a long one the ends, and the position if it is inside.
     fn push_run(&mut self, run: &[Node]) {
-        let shown = |at: usize, node: &Node| {
-            run.len() <= RUN || at == 0 || at + 1 == run.len() || node.id == self.here
-        };
+        let shown = |at: usize, node: &Node| run.len() <= RUN || at == 0 || at + 1 == run.len() || node.id == self.here;
         let mut folded = 0;
         for (at, node) in run.iter().enumerate() {
             if !shown(at, node) {

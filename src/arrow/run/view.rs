@@ -41,7 +41,9 @@ impl Runner<'_> {
         let last = self.named(here, last)?;
         let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, 0)?;
         let text = match rendering {
-            Some(Rendering::Prose) => path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n"),
+            Some(Rendering::Prose) => {
+                path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
+            }
             Some(Rendering::Nodes) | None => {
                 let nodes = path.iter().map(|node| {
                     let facts = facts(node);

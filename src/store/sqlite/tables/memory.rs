@@ -142,11 +142,10 @@ fn stashes(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Stash>> {
 }
 
 fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Action>> {
-    let mut statement = conn
-        .prepare_cached("SELECT tool, about, after FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id")?;
-    let read = statement.query_map([agent, tree], |row| {
-        Ok(Action { tool: row.get(0)?, about: row.get(1)?, after: row.get(2)? })
-    })?;
+    let mut statement =
+        conn.prepare_cached("SELECT tool, about, after FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id")?;
+    let read = statement
+        .query_map([agent, tree], |row| Ok(Action { tool: row.get(0)?, about: row.get(1)?, after: row.get(2)? }))?;
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
