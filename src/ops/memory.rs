@@ -20,15 +20,11 @@ impl Actor {
         self.commit(Op::Memory, vec![Mutation::Pin { tree, target }])
     }
 
-    /// Lets go of a pin.
+    /// Lets go of a pin; nothing happens if it is not there.
     ///
     /// # Errors
-    /// If it is not there, or the store fails.
+    /// If the node is not in the tree, or the store fails.
     pub fn unpin(&self, tree: TreeId, target: PinTarget) -> Result<Receipt> {
-        let pinned = self.loom.snapshot()?.memory(self.agent, tree)?.pins.iter().any(|pin| pin.target == target);
-        if !pinned {
-            return Err(OpsError::Invalid("it is not pinned".to_owned()));
-        }
         self.commit(Op::Memory, vec![Mutation::Unpin { tree, target }])
     }
 

@@ -1,7 +1,7 @@
 //! Documents: read whole or in part, written.
 
 use super::{
-    Code, Failure, Here, Outcome, Runner, Said,
+    Code, Failure, Outcome, Runner, Said,
     frame::{count, escape, quoted},
 };
 use crate::{
@@ -35,20 +35,16 @@ impl Runner<'_> {
             }
             (false, None, None) => text.trim_end_matches('\n').to_owned(),
         };
-        let words = count(body.split_whitespace().count() as u64, "word");
         let said = if summary {
-            format!("{about} · version {} · {}\n{body}", document.version, self.length(&text))
+            let lines = count(text.lines().count() as u64, "line");
+            format!("{about} · version {} · {lines} · {}\n{body}", document.version, words(&text))
         } else {
-            format!("{about} · version {} · {words}\n---\n{}", document.version, escape(&body))
+            format!("{about} · version {} · {}\n---\n{}", document.version, words(&body), escape(&body))
         };
         Ok(Said::about(said, format!("doc:{}", quoted(&document.name))))
     }
 
-    fn length(&self, text: &str) -> String {
-        format!("{} · {}", count(text.lines().count() as u64, "line"), words(text))
-    }
-
-    pub(super) fn write(&self, here: &Here, name: &str, place: &WritePlace, text: &str) -> Outcome {
+    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> Outcome {
         super::change::not_empty(text, "a document")?;
         let document = self.loom.document(name)?;
         let text = text.to_owned();
@@ -58,7 +54,7 @@ impl Runner<'_> {
             WritePlace::Line(line) => DocumentEdit::BeforeLine(*line as usize, text),
             WritePlace::Section(section) => DocumentEdit::Replace { section: section.clone(), body: text },
         };
-        self.loom.actor(&self.agent).in_session(here.session.id).write_document(document.id, &edit)?;
+        self.actor().write_document(document.id, &edit)?;
         let document = self.loom.document(name)?;
         let named = format!("doc:{}", quoted(&document.name));
         let length = words(&self.document_text(&document)?);
@@ -80,7 +76,8 @@ impl Runner<'_> {
 
 /// `247 words`.
 pub(super) fn words(text: &str) -> String {
-    count(text.split_whitespace().count() as u64, "word")
+    let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    count(words.count() as u64, "word")
 }
 
 /// What a document is about, and its headings.

@@ -186,6 +186,9 @@ impl Runner<'_> {
             return Err(failure.hint("→ drop pin:ID · → drop stash:\"label\""));
         };
         let (target, name) = self.pin_named(here, pin)?;
+        if self.memory_of(here)?.pins.iter().all(|pin| pin.target != target) {
+            return Err(Failure::new(Code::NotFound, format!("{name} is not pinned")));
+        }
         self.actor().unpin(here.tree.id, target)?;
         Ok(format!("✓ dropped pin {name}").into())
     }

@@ -160,11 +160,10 @@ impl<'h> Runner<'h> {
     }
 
     fn checked(&mut self, command: &Command) -> Result<String, Failure> {
-        // Permissions may have changed since the last command.
-        let agents = self.loom.snapshot().map_err(Failure::from)?.agents()?;
-        if let Some(agent) = agents.into_iter().find(|agent| agent.id() == self.agent.id()) {
-            self.agent = agent;
-        }
+        // What the agent may do can have changed since the last command.
+        let agents = self.loom.snapshot()?.agents()?;
+        let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
+        self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
         limits::check(command, self.agent.profile.permissions)?;
         let here = self.here()?;
         let said = self.dispatch(command, &here)?;
@@ -209,7 +208,7 @@ impl<'h> Runner<'h> {
             Command::Exclude { node } => self.exclude(here, node.as_ref(), true),
             Command::Include { node } => self.exclude(here, node.as_ref(), false),
             Command::Read { doc, summary, lines, section } => self.read(doc, *summary, *lines, section.as_deref()),
-            Command::Write { doc, place, content } => self.write(here, doc, place, content),
+            Command::Write { doc, place, content } => self.write(doc, place, content),
             Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),
             Command::Stash { label, content, content_of, summary_of } => {
                 self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())

@@ -89,7 +89,7 @@ mod tests {
             assert_eq!(named(whole), (whole, 1));
         }
         let parts = ["one\n", "two\n"];
-        assert_eq!(shown(&parts, 1, "view x"), "one\n[about 1 tokens more · → recall \"view x part 2\"]");
+        assert_eq!(shown(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
         assert_eq!(shown(&parts, 2, "view x"), "two");
         assert!(kept(&"漢".repeat(KEPT)).len() <= KEPT);
     }

@@ -115,7 +115,8 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
                      version INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL, applied_at INTEGER NOT NULL
                  ) STRICT",
             )?;
-        } else {
+        } else if now == found as usize {
+            // Once: what comes after that was migrated from the file that is copied.
             backup_beside(path, now, options)?;
         }
         for (version, migration) in (now + 1..).zip(next) {
