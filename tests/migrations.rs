@@ -91,7 +91,8 @@ fn two_at_once_migrate_once() {
                 threads.spawn(|| drop(scene.store()));
             }
         });
-        assert_eq!(beside(&scene, ".bak").len(), 1, "{name}");
+        // One that comes between two migrations may copy that state too; what was there at first is copied once.
+        assert_eq!(beside(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
         assert_eq!(scene.owner().loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new(), "{name}");
     }
 }

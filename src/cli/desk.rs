@@ -196,11 +196,8 @@ impl<'a> Desk<'a> {
         match text {
             "." => return Ok(here.position.clone()),
             ".." => {
-                let before = self.loom.snapshot()?.path_back(here.position.id, here.versions(), 2)?;
-                return match before.into_iter().next() {
-                    Some(node) if node.id != here.position.id => Ok(node),
-                    _ => Err(CliError::failed("nothing is before the root")),
-                };
+                let before = self.loom.before(&here.position, here.versions())?;
+                return before.ok_or_else(|| CliError::failed("nothing is before the root"));
             }
             "/" => {
                 let root = here.tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;

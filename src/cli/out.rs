@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+pub(crate) use loomtree::arrow::run::frame::count;
 use serde::Serialize;
 
 use super::{args::Color, sanitize::escape_json};
@@ -78,14 +79,4 @@ impl Write for Out {
 /// `text` in a style; where there are no colours the codes are taken out again.
 pub(crate) fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// `3 notes`, `1 note`.
-pub(crate) fn count(number: impl Into<u64>, noun: &str) -> String {
-    let number = number.into();
-    match (number, noun.strip_suffix("ch").is_some()) {
-        (1, _) => format!("1 {noun}"),
-        (_, true) => format!("{number} {noun}es"),
-        _ => format!("{number} {noun}s"),
-    }
 }

@@ -156,6 +156,16 @@ pub fn insert_at_start(text: &str, addition: &str) -> String {
     join(addition.trim_end_matches('\n'), text)
 }
 
+/// The text with `addition` before its line number `line`, counted from 1; past the last line it goes to the end.
+#[must_use]
+pub fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
+    let at = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let (before, after) = text.split_at(at);
+    let gap = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+    let end = if after.is_empty() { "" } else { "\n" };
+    format!("{before}{gap}{}{end}{after}", addition.trim_end_matches('\n'))
+}
+
 /// The text with what stands under the heading `name` replaced; the heading stays.
 ///
 /// # Errors
@@ -204,5 +214,14 @@ mod tests {
         assert_eq!(append_text("", "a"), "a");
         assert_eq!(append_text("a\n", "b"), "a\n\nb");
         assert_eq!(insert_at_start("b", "a\n"), "a\n\nb");
+    }
+
+    #[test]
+    fn text_is_put_before_a_line() {
+        assert_eq!(insert_before_line("a\nb\n", "x", 1), "x\na\nb\n");
+        assert_eq!(insert_before_line("a\nb\n", "x\n", 2), "a\nx\nb\n");
+        assert_eq!(insert_before_line("a\nb", "x", 3), "a\nb\nx");
+        assert_eq!(insert_before_line("a\nb\n", "x", 9), "a\nb\nx");
+        assert_eq!(insert_before_line("", "x", 1), "x");
     }
 }

@@ -58,15 +58,17 @@ coded! {
         Redo = "redo", 23;
         /// Generated a continuation.
         Generate = "generate", 24;
+        /// Pinned, stashed, dropped, decided: changed what it keeps at hand.
+        Memory = "memory", 25;
     }
 }
 
 impl Op {
     /// Whether `undo` may take it back. A purge is final; moving about and bringing in whole histories are not what
-    /// somebody means by "undo".
+    /// somebody means by "undo", nor is what an agent keeps at hand.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
-        !matches!(self, Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo)
+        !matches!(self, Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo | Self::Memory)
     }
 }
 

@@ -9,6 +9,7 @@ mod hash;
 mod journal;
 mod json;
 mod link;
+mod memory;
 mod node;
 mod session;
 mod text;
@@ -17,15 +18,17 @@ mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use document::{
-    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, replace_section, section, sections,
+    Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
+    replace_section, section, sections,
 };
 pub use hash::ContentHash;
 pub use journal::{JournalEntry, Op};
 pub use json::Json;
 pub use link::{Link, LinkTarget};
+pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};
 pub use session::{NewSession, Session, SessionPatch};
-pub use text::{first_words, one_line};
+pub use text::{estimated_tokens, first_sentence, first_words, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 

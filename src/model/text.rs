@@ -33,9 +33,103 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// The sentences of a text, without the white space around them. A sentence ends with its mark (`.`, `!`, `?` or their
+/// full-width forms) before white space, or with a blank line.
+pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text.trim();
+    std::iter::from_fn(move || {
+        let end = sentence_end(rest)?;
+        let (sentence, after) = rest.split_at(end);
+        rest = after.trim_start();
+        Some(sentence.trim_end())
+    })
+}
+
+/// Where the first sentence ends; `None` if there is none.
+fn sentence_end(text: &str) -> Option<usize> {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let after = at + c.len_utf8();
+        let next = chars.peek().map(|(_, next)| *next);
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' | '"' | '”' | ')' => {
+                let closes = matches!(c, '"' | '”' | ')');
+                let marked = !closes || text[..at].ends_with(['.', '!', '?']);
+                marked && next.is_none_or(char::is_whitespace)
+            }
+            '\n' => next == Some('\n'),
+            _ => false,
+        };
+        if ends {
+            return Some(after);
+        }
+    }
+    (!text.is_empty()).then_some(text.len())
+}
+
+/// The first sentence on one line, at most 30 words and 200 characters, with `…` where something is left out: what
+/// stands for a text that has no summary.
+#[must_use]
+pub fn first_sentence(text: &str) -> String {
+    let first = one_line(sentences(text).next().unwrap_or(""));
+    let cut = match first.match_indices(' ').nth(29) {
+        Some((at, _)) => format!("{} …", &first[..at]),
+        None => first,
+    };
+    if cut.chars().count() > 200 { first_words(&cut, 200) } else { cut }
+}
+
+/// About how many tokens a text is: a fair guess without any model's vocabulary.
+///
+/// A token is about four letters of a word, a run of up to three digits, or one other sign; a character of a script
+/// without spaces is about one token.
+#[must_use]
+pub fn estimated_tokens(text: &str) -> u32 {
+    let (mut quarters, mut run) = (0u64, 0u64);
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() {
+            run += 1;
+            continue;
+        }
+        // A short word is a token of its own.
+        quarters += if run == 0 { 0 } else { run.max(4) };
+        run = 0;
+        quarters += match c {
+            ' ' => 0,
+            c if c.is_ascii() => 3,
+            c if (c as u32) < 0x2e80 => 2,
+            _ => 4,
+        };
+    }
+    quarters += if run == 0 { 0 } else { run.max(4) };
+    u32::try_from(quarters.div_ceil(4)).unwrap_or(u32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentences_end_with_their_mark_or_a_blank_line() {
+        let all = |text| sentences(text).collect::<Vec<_>>();
+        assert_eq!(all("One. Two? “Three!” Four"), ["One.", "Two?", "“Three!”", "Four"]);
+        assert_eq!(all("# Title\n\nversion 1.2 of it\nis out."), ["# Title", "version 1.2 of it\nis out."]);
+        assert_eq!(all("一。二！"), ["一。", "二！"]);
+        assert_eq!(all(" \n\n"), [""; 0]);
+        assert_eq!(first_sentence("A  b\nc. D."), "A b c.");
+        assert_eq!(first_sentence(&"word ".repeat(40)), format!("{}…", "word ".repeat(30)));
+        assert!(first_sentence(&"x".repeat(500)).chars().count() <= 200);
+        assert_eq!(first_sentence(""), "");
+    }
+
+    #[test]
+    fn tokens_are_guessed_by_words_and_signs() {
+        assert_eq!(estimated_tokens(""), 0);
+        assert_eq!(estimated_tokens("a cat"), 2);
+        assert_eq!(estimated_tokens("information"), 3);
+        assert_eq!(estimated_tokens("漢字"), 2);
+    }
 
     #[test]
     fn first_words_end_at_a_word() {

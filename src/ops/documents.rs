@@ -3,7 +3,7 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::DocumentId,
-    model::{Op, append_text, insert_at_start, replace_section},
+    model::{Op, append_text, insert_at_start, insert_before_line, replace_section},
     store::{Mutation, Receipt, StoreError},
 };
 
@@ -14,6 +14,8 @@ pub enum DocumentEdit {
     Append(String),
     /// A paragraph at the start.
     AtStart(String),
+    /// Lines before this one, counted from 1.
+    BeforeLine(usize, String),
     /// What stands under a heading; the heading stays.
     Replace {
         /// The heading.
@@ -59,6 +61,7 @@ impl Actor {
             let content = match edit {
                 DocumentEdit::Append(text) => append_text(&newest.content, text),
                 DocumentEdit::AtStart(text) => insert_at_start(&newest.content, text),
+                DocumentEdit::BeforeLine(line, text) => insert_before_line(&newest.content, text, *line),
                 DocumentEdit::Replace { section, body } => replace_section(&newest.content, section, body)?,
                 DocumentEdit::Whole(text) => text.clone(),
             };

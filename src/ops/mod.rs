@@ -13,6 +13,7 @@ mod edit;
 mod error;
 mod links;
 mod marks;
+mod memory;
 mod merge;
 mod navigate;
 mod prune;

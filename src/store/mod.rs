@@ -26,7 +26,7 @@ pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
-    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Link, Node, Session, Tree},
+    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Link, Memory, Node, Session, Stashed, Tree},
 };
 
 /// Keeps trees. Cheap to share behind an `Arc`; every method may be called from any thread.
@@ -118,6 +118,12 @@ pub trait Snapshot {
     fn session(&self, id: SessionId) -> Result<Option<Session>>;
     /// Sessions, the last active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
+
+    /// What an agent keeps at hand in a tree.
+    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory>;
+    /// What an agent put aside under a label. Results that were cut have labels of their own;
+    /// `result` asks for one of those.
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>>;
 
     /// Documents, by name.
     fn documents(&self) -> Result<Vec<Document>>;

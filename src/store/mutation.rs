@@ -4,10 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
-    model::{Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, SessionPatch, Timestamp, TreePatch, coded},
+    model::{
+        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, SessionPatch, Stashed,
+        Timestamp, TreePatch, coded,
+    },
 };
 
-/// One change to one thing. Each leaves one entry in the journal, with what takes it back.
+/// One change to one thing. Each leaves one entry in the journal, with what takes it back; only [`Mutation::Act`] and a
+/// stashed result leave none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -123,6 +127,45 @@ pub enum Mutation {
         /// What changes.
         patch: SessionPatch,
     },
+    /// Keeps something in the context of the agent that makes the change.
+    Pin {
+        /// In which tree.
+        tree: TreeId,
+        /// What.
+        target: PinTarget,
+    },
+    /// Lets go of a pin.
+    Unpin {
+        /// In which tree.
+        tree: TreeId,
+        /// What.
+        target: PinTarget,
+    },
+    /// Puts something aside under a label, for the agent that makes the change; what was there is replaced.
+    Stash {
+        /// In which tree.
+        tree: TreeId,
+        /// The label.
+        label: String,
+        /// What.
+        content: Stashed,
+        /// About how long it is.
+        tokens: u32,
+    },
+    /// Lets go of a stash.
+    Unstash {
+        /// In which tree.
+        tree: TreeId,
+        /// The label.
+        label: String,
+    },
+    /// Keeps what the agent did, where the tree's journal does not tell.
+    Act {
+        /// In which tree.
+        tree: TreeId,
+        /// What.
+        action: Action,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -189,6 +232,16 @@ coded! {
         UpdateSession = "update_session", 19;
         /// See [`Mutation::Purge`].
         Purge = "purge", 20;
+        /// See [`Mutation::Pin`].
+        Pin = "pin", 21;
+        /// See [`Mutation::Unpin`].
+        Unpin = "unpin", 22;
+        /// See [`Mutation::Stash`].
+        Stash = "stash", 23;
+        /// See [`Mutation::Unstash`].
+        Unstash = "unstash", 24;
+        /// See [`Mutation::Act`].
+        Act = "act", 25;
     }
 }
 

@@ -1,7 +1,36 @@
 //! The table of tools: every operation a model or a person can ask for by an arrow line, declared once.
+//!
+//! What is said about tools anywhere is derived from it: the classifier's lexicon, `→ help`, the JSON schemas for
+//! providers' tool calls, the reference in `docs/arrow.md`, and what an agent may do.
 
+mod help;
+mod permission;
+mod reference;
+mod schema;
+mod spec;
 mod table;
 mod tool;
+mod usage;
 
-pub use table::{Spec, TABLE, Weight};
+pub use help::{explain, overview};
+pub use permission::{missing, needs, usable};
+pub use reference::reference;
+pub use schema::schema;
+pub use spec::{Spec, Weight};
+pub use table::TABLE;
 pub use tool::Tool;
+pub use usage::{Argument, Group, Kind, Usage};
+
+impl Tool {
+    /// The tool's row.
+    #[must_use]
+    pub fn spec(self) -> &'static Spec {
+        &TABLE[self as usize]
+    }
+
+    /// The tool's canonical verb.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.spec().name
+    }
+}

@@ -2,40 +2,12 @@
 //!
 //! The classifier's lexicon, `→ help`, the JSON schemas, `docs/arrow.md` and the permission check are derived from it.
 
-use super::Tool;
+use super::{
+    Tool,
+    spec::{Spec, Weight},
+    usage,
+};
 use crate::model::Permission;
-
-/// How much a tool can do, and so how sure the classifier must be before it is run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
-    /// Shows something and changes nothing.
-    Looks,
-    /// Changes only where the agent is, or what it keeps to itself.
-    Moves,
-    /// Adds to the tree, or marks something in it.
-    Changes,
-    /// Hides, overwrites or lets go.
-    Risks,
-}
-
-/// A row of the table.
-#[derive(Debug)]
-pub struct Spec {
-    /// Which tool.
-    pub tool: Tool,
-    /// Its canonical verb.
-    pub name: &'static str,
-    /// Other verbs that mean it, in their base form.
-    pub synonyms: &'static [&'static str],
-    /// What the agent needs.
-    pub permission: Permission,
-    /// What it can do.
-    pub weight: Weight,
-    /// The forms it takes, canonical.
-    pub forms: &'static [&'static str],
-    /// One sentence.
-    pub help: &'static str,
-}
 
 /// Every tool, in the order of [`Tool::ALL`].
 pub const TABLE: &[Spec] = &[
@@ -47,6 +19,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["view ID", "view ID full", "view ID with-annotations", "view branch:ID as:prose"],
         help: "Shows a node or a branch.",
+        usage: &usage::VIEW,
     },
     Spec {
         tool: Tool::List,
@@ -63,6 +36,7 @@ pub const TABLE: &[Spec] = &[
             "list ID bookmarks",
         ],
         help: "Lists what belongs to a node.",
+        usage: &usage::LIST,
     },
     Spec {
         tool: Tool::Tree,
@@ -72,6 +46,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["tree", "tree from:ID depth:N", "tree summary"],
         help: "Draws the tree.",
+        usage: &usage::TREE,
     },
     Spec {
         tool: Tool::Switch,
@@ -81,6 +56,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Moves,
         forms: &["switch to ID", "switch to parent", "switch to ID in tree:\"T\""],
         help: "Moves the position.",
+        usage: &usage::SWITCH,
     },
     Spec {
         tool: Tool::Diff,
@@ -90,6 +66,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["diff ID ID"],
         help: "Compares two nodes.",
+        usage: &usage::DIFF,
     },
     Spec {
         tool: Tool::Continue,
@@ -99,6 +76,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["continue", "continue from ID n:3 tokens:200", "continue from ID using agent:\"A\""],
         help: "Has a model continue a node.",
+        usage: &usage::CONTINUE,
     },
     Spec {
         tool: Tool::Respond,
@@ -108,6 +86,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["respond ID \"text\"", "respond ID \"text\" as:instruction"],
         help: "Adds the agent's own words under a node.",
+        usage: &usage::RESPOND,
     },
     Spec {
         tool: Tool::Annotate,
@@ -117,6 +96,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["annotate ID \"text\""],
         help: "Adds a note to a node.",
+        usage: &usage::ANNOTATE,
     },
     Spec {
         tool: Tool::Link,
@@ -126,6 +106,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["link ID to ID", "link ID to doc:\"D\" note:\"why\"", "link ID to tree:\"T\" node:ID"],
         help: "Links a node to something.",
+        usage: &usage::LINK,
     },
     Spec {
         tool: Tool::Edit,
@@ -135,6 +116,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Risks,
         forms: &["edit ID \"text\""],
         help: "Adds another wording of a node.",
+        usage: &usage::EDIT,
     },
     Spec {
         tool: Tool::Merge,
@@ -144,6 +126,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["merge ID ID \"text\""],
         help: "Adds one node that continues several.",
+        usage: &usage::MERGE,
     },
     Spec {
         tool: Tool::Bookmark,
@@ -153,6 +136,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["bookmark ID \"label\""],
         help: "Marks a node.",
+        usage: &usage::BOOKMARK,
     },
     Spec {
         tool: Tool::Unbookmark,
@@ -162,6 +146,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["unbookmark ID"],
         help: "Takes a mark away.",
+        usage: &usage::UNBOOKMARK,
     },
     Spec {
         tool: Tool::Prune,
@@ -171,6 +156,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Risks,
         forms: &["prune ID"],
         help: "Hides a node and what is below it.",
+        usage: &usage::PRUNE,
     },
     Spec {
         tool: Tool::Restore,
@@ -180,6 +166,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["restore ID"],
         help: "Brings a pruned node back.",
+        usage: &usage::RESTORE,
     },
     Spec {
         tool: Tool::Undo,
@@ -189,6 +176,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["undo", "undo 2"],
         help: "Takes the last changes back.",
+        usage: &usage::UNDO,
     },
     Spec {
         tool: Tool::Redo,
@@ -198,6 +186,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["redo", "redo 2"],
         help: "Makes changes again that were taken back.",
+        usage: &usage::REDO,
     },
     Spec {
         tool: Tool::Copy,
@@ -207,6 +196,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["copy ID to ID"],
         help: "Copies a branch under another node.",
+        usage: &usage::COPY,
     },
     Spec {
         tool: Tool::Move,
@@ -216,6 +206,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["move ID to ID"],
         help: "Moves a branch under another node.",
+        usage: &usage::MOVE,
     },
     Spec {
         tool: Tool::Split,
@@ -225,6 +216,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["split ID at:120", "split ID after \"words\""],
         help: "Cuts a node in two.",
+        usage: &usage::SPLIT,
     },
     Spec {
         tool: Tool::Exclude,
@@ -234,6 +226,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["exclude ID"],
         help: "Keeps a node out of the context.",
+        usage: &usage::EXCLUDE,
     },
     Spec {
         tool: Tool::Include,
@@ -243,6 +236,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["include ID"],
         help: "Takes a node into the context again.",
+        usage: &usage::INCLUDE,
     },
     Spec {
         tool: Tool::Unlink,
@@ -252,6 +246,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["unlink ID from ID"],
         help: "Takes a link away.",
+        usage: &usage::UNLINK,
     },
     Spec {
         tool: Tool::Read,
@@ -266,6 +261,7 @@ pub const TABLE: &[Spec] = &[
             "read doc:\"D\" section:\"S\"",
         ],
         help: "Shows a document.",
+        usage: &usage::READ,
     },
     Spec {
         tool: Tool::Write,
@@ -279,6 +275,7 @@ pub const TABLE: &[Spec] = &[
             "write doc:\"D\" replace:\"S\" \"text\"",
         ],
         help: "Changes a document.",
+        usage: &usage::WRITE,
     },
     Spec {
         tool: Tool::Pin,
@@ -288,6 +285,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["pin ID", "pin doc:\"D\" section:\"S\""],
         help: "Keeps something in the context.",
+        usage: &usage::PIN,
     },
     Spec {
         tool: Tool::Stash,
@@ -297,6 +295,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["stash \"label\" \"text\"", "stash \"label\" content-of:ID", "stash \"label\" summary-of:ID-ID"],
         help: "Sets something aside under a label.",
+        usage: &usage::STASH,
     },
     Spec {
         tool: Tool::Recall,
@@ -312,6 +311,7 @@ pub const TABLE: &[Spec] = &[
             "recall summary",
         ],
         help: "Brings something back.",
+        usage: &usage::RECALL,
     },
     Spec {
         tool: Tool::Drop,
@@ -321,6 +321,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Risks,
         forms: &["drop pin:ID", "drop stash:\"label\""],
         help: "Lets go of a pin or of something set aside.",
+        usage: &usage::DROP,
     },
     Spec {
         tool: Tool::Decide,
@@ -330,6 +331,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["decide \"text\"", "decide constraint \"text\""],
         help: "Records a decision.",
+        usage: &usage::DECIDE,
     },
     Spec {
         tool: Tool::Memory,
@@ -339,6 +341,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["memory", "memory trace", "memory stashed"],
         help: "Shows what the agent keeps.",
+        usage: &usage::MEMORY,
     },
     Spec {
         tool: Tool::Todo,
@@ -348,6 +351,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["todo", "todo add \"title\"", "todo done 2 \"outcome\"", "todo cancel 2 \"why\"", "todo resume"],
         help: "Shows or changes the plan.",
+        usage: &usage::TODO,
     },
     Spec {
         tool: Tool::Delegate,
@@ -357,6 +361,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Changes,
         forms: &["delegate \"goal\" context:\"…\" wait:no"],
         help: "Hands a goal to another agent.",
+        usage: &usage::DELEGATE,
     },
     Spec {
         tool: Tool::Search,
@@ -366,6 +371,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["search \"query\" depth:deep topic:news max:5 include:a.org exclude:b.com"],
         help: "Searches the web.",
+        usage: &usage::SEARCH,
     },
     Spec {
         tool: Tool::Think,
@@ -375,6 +381,7 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Moves,
         forms: &["think … ←"],
         help: "Thinks in private, up to a line with `←` alone.",
+        usage: &usage::THINK,
     },
     Spec {
         tool: Tool::Help,
@@ -384,19 +391,6 @@ pub const TABLE: &[Spec] = &[
         weight: Weight::Looks,
         forms: &["help", "help view"],
         help: "Explains the commands.",
+        usage: &usage::HELP,
     },
 ];
-
-impl Tool {
-    /// The tool's row.
-    #[must_use]
-    pub fn spec(self) -> &'static Spec {
-        &TABLE[self as usize]
-    }
-
-    /// The tool's canonical verb.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.spec().name
-    }
-}

@@ -90,7 +90,7 @@ async fn open_all(named: &[String], own: Option<&str>, config: &Config) -> Resul
     Ok(models)
 }
 
-async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
+pub(super) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
     let mut target = match reference {
         Some(reference) => resolve(reference, &config.models, &host::env)?,
         None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
@@ -104,7 +104,7 @@ async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>
 }
 
 /// The first Ctrl-C ends the generation, which saves what came; the second ends the program.
-async fn stop_on_ctrl_c(cancel: CancellationToken) {
+pub(super) async fn stop_on_ctrl_c(cancel: CancellationToken) {
     if tokio::signal::ctrl_c().await.is_ok() {
         cancel.cancel();
         if tokio::signal::ctrl_c().await.is_ok() {

@@ -10,6 +10,7 @@ mod completions;
 mod config;
 mod continue_;
 mod demo;
+mod do_;
 mod docs;
 mod edit;
 mod exclude;
@@ -22,6 +23,7 @@ mod man;
 mod merge;
 mod models;
 mod new;
+mod parse;
 mod prune;
 mod purge;
 mod rebuild;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Say(say::Args),
     /// Have a model continue
     Continue(continue_::Args),
+    /// Run arrow lines as a model would, and print the answers
+    Do(do_::Args),
     /// Go to another node
     Switch(switch::Args),
     /// Word a node otherwise; the original stays
@@ -114,6 +118,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Show the configuration, or begin one
     Config(config::Args),
+    /// Tell what arrow lines on standard input come to, as JSON
+    Parse(parse::Args),
     /// Print a script that completes commands in your shell
     Completions(completions::Args),
     /// Print the manual page
@@ -134,6 +140,7 @@ pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) ->
         Command::Config(args) => config::run(args, globals, out),
         Command::Models(args) => models::run(args, globals, out),
         Command::Completions(args) => completions::run(&args, out),
+        Command::Parse(args) => parse::run(&args, out),
         Command::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
@@ -150,6 +157,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::View(args) => view::run(&args, desk),
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
+        Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),
         Command::Edit(args) => edit::run(args, desk),
         Command::Annotate(args) => annotate::run(args, desk),
@@ -179,6 +187,8 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Backup(args) => backup::run(&args, desk),
         Command::Purge(args) => purge::run(&args, desk),
         // These need no database and were run before.
-        Command::Config(_) | Command::Models(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
+        Command::Config(_) | Command::Models(_) | Command::Parse(_) | Command::Completions(_) | Command::Man(_) => {
+            Ok(())
+        }
     }
 }

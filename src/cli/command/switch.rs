@@ -1,10 +1,6 @@
 //! `loom switch`: the position moves to another node, named by id or by where it lies.
 
-use loomtree::{
-    id::NodeId,
-    model::{EdgeKind, Node, SessionPatch},
-    store::ChildFilter,
-};
+use loomtree::model::Node;
 
 use super::trees;
 use crate::cli::{
@@ -19,9 +15,6 @@ pub(crate) struct Args {
     /// An id, or: parent, root, next or previous (sibling), leaf (the newest end below), back (where you were)
     to: Option<String>,
 }
-
-/// Where the session keeps the position it came from.
-const BACK: &str = "loom.back";
 
 /// Moves the position.
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
@@ -44,15 +37,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             hint: Some("`loom restore` shows it again; `loom view ID` reads it".to_owned()),
         });
     }
-    let mut metadata = here.session.as_ref().map(|session| session.metadata.clone()).unwrap_or_default();
-    if here.position.id != node.id {
-        metadata.insert(BACK.to_owned(), here.position.id.to_string());
-    }
-    let patch = SessionPatch { position: Some(node.id), metadata: Some(metadata), ..SessionPatch::default() };
-    actor.update_session(session, patch)?;
-    if node.state.versions > 0 || node.kind == EdgeKind::Version {
-        actor.choose_version(session, node.id)?;
-    }
+    actor.switch(&desk.loom.session(session)?, &node)?;
     let (name, now) = (desk.name(node.author).to_owned(), desk.now());
     desk.say(&NodeJson { node: &node, author: &name, position: true }, || {
         turn(&node, &name, now, true).trim_end().to_owned()
@@ -60,48 +45,20 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 fn target(to: &str, here: &Here, desk: &Desk<'_>) -> Result<Node> {
-    let at = &here.position;
+    let (at, loom) = (&here.position, &desk.loom);
+    let alone = || CliError::failed(format!("[{}] has no siblings", at.local));
     match to {
         "parent" => desk.node(here, ".."),
         "root" => desk.node(here, "/"),
-        "next" => sibling(at, true, desk),
-        "previous" => sibling(at, false, desk),
-        "leaf" => leaf(at, desk),
+        "next" => loom.sibling(at, true)?.ok_or_else(alone),
+        "previous" => loom.sibling(at, false)?.ok_or_else(alone),
+        "leaf" => Some(loom.leaf(at)?)
+            .filter(|leaf| leaf.id != at.id)
+            .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local))),
         "back" => {
-            let back = here.session.as_ref().and_then(|session| session.metadata.get(BACK));
-            let back: NodeId = back
-                .and_then(|id| id.parse().ok())
-                .ok_or_else(|| CliError::failed("you have not been anywhere else yet"))?;
-            Ok(desk.loom.node(back)?)
+            let back = here.session.as_ref().map(|session| loom.back(session)).transpose()?.flatten();
+            back.ok_or_else(|| CliError::failed("you have not been anywhere else yet"))
         }
         id => desk.node(here, id),
     }
-}
-
-/// The next or previous child of the same parent; after the last comes the first.
-fn sibling(at: &Node, next: bool, desk: &Desk<'_>) -> Result<Node> {
-    let alone = || CliError::failed(format!("[{}] has no siblings", at.local));
-    let parent = at.parent.ok_or_else(alone)?;
-    let place = at.version_of.unwrap_or(at.id);
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
-    let siblings = desk.loom.snapshot()?.children(parent, &filter)?;
-    let index = siblings.iter().position(|n| n.id == place).ok_or_else(alone)?;
-    let step = if next { 1 } else { siblings.len() - 1 };
-    let found = siblings.get((index + step) % siblings.len()).filter(|n| n.id != place);
-    found.cloned().ok_or_else(alone)
-}
-
-/// The end that is reached by always taking the newest continuation.
-fn leaf(at: &Node, desk: &Desk<'_>) -> Result<Node> {
-    let loom = desk.loom.clone();
-    let snapshot = loom.snapshot()?;
-    let mut node = at.clone();
-    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
-    while let Some(last) = snapshot.children(node.id, &filter)?.pop() {
-        node = last;
-    }
-    if node.id == at.id {
-        return Err(CliError::failed(format!("[{}] is a leaf", at.local)));
-    }
-    Ok(node)
 }

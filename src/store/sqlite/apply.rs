@@ -196,6 +196,11 @@ impl<'a> Apply<'a> {
                 (ChangeKind::UpdateSession, Some(Trace::new(Some(tree), position, None)))
             }
             Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
+            Mutation::Pin { .. }
+            | Mutation::Unpin { .. }
+            | Mutation::Stash { .. }
+            | Mutation::Unstash { .. }
+            | Mutation::Act { .. } => self.memory(mutation)?,
             Mutation::CreateDocument { .. }
             | Mutation::WriteDocument { .. }
             | Mutation::RevertDocument { .. }
@@ -351,7 +356,7 @@ impl<'a> Apply<'a> {
     }
 
     /// A node that must be in this tree.
-    fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
+    pub(super) fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
         let node = self.node(id)?;
         if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
     }

@@ -8,6 +8,7 @@
 
 mod apply;
 mod apply_documents;
+mod apply_memory;
 mod backup;
 mod cache;
 mod copy;

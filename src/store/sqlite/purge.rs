@@ -1,8 +1,8 @@
 //! Purging: a person's right to have content removed for good.
 //!
 //! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
-//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, and what the
-//! journal kept for undoing changes to them. No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may
+//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, summaries
+//! and results kept in its tree, and what the journal kept for undoing changes to them. No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may
 //! leave bytes of moved rows in the free space of pages; that takes time in proportion to the file.
 
 use std::time::Duration;
@@ -31,6 +31,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
                 "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL, summary = NULL WHERE id = ?1",
                 [row],
             )?;
+            conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
             // The undo of a changed tree (change 9) is its former words.
             conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
             ("tree = ?1", row, Trace::new(Some(row), None, None))
@@ -41,6 +42,8 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),
         format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
         format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
+        // What was made of words of the tree may be made of these.
+        format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
         // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
         format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
     ] {

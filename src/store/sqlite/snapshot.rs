@@ -7,7 +7,7 @@ use super::{
     pool::{Pool, Reader},
     rows::{NODE, Names, NodeRow, coded},
     tables::{
-        agents, documents, journal, links,
+        agents, documents, journal, links, memory,
         nodes::{Anchor, anchor, hidden_by},
         provenance, sessions, sources, trees,
     },
@@ -15,7 +15,10 @@ use super::{
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
-    model::{Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session, Timestamp, Tree},
+    model::{
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Memory, Node, Op, Session, Stashed,
+        Timestamp, Tree,
+    },
     store::{
         ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
         TreeFilter, UndoTarget,
@@ -317,6 +320,15 @@ impl Snapshot for SqliteSnapshot<'_> {
         let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
         let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
         found.into_iter().map(|row| self.finish_session(row)).collect()
+    }
+
+    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {
+        memory::of(&self.conn, agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?)
+    }
+
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>> {
+        let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
+        memory::stashed(&self.conn, agent, tree, label, result)
     }
 
     fn documents(&self) -> Result<Vec<Document>> {

@@ -5,6 +5,7 @@ pub(super) mod bookmarks;
 pub(super) mod documents;
 pub(super) mod journal;
 pub(super) mod links;
+pub(super) mod memory;
 pub(super) mod nodes;
 pub(super) mod provenance;
 pub(super) mod sessions;

@@ -1,0 +1,85 @@
+//! Errors of lower floors as failures: the code, the words, and a hint where one helps.
+
+use super::{
+    frame::{gist, quoted},
+    reply::{Code, Failure},
+};
+use crate::{
+    arrow::{Refusal, RefusalCode},
+    model::SectionError,
+    ops::OpsError,
+    store::StoreError,
+};
+
+impl From<OpsError> for Failure {
+    fn from(error: OpsError) -> Self {
+        match error {
+            OpsError::NotFound { what: "node", text, nearest } => {
+                let failure = Self::new(Code::NotFound, format!("no node {} in this tree", bracketed(&text)));
+                if nearest.is_empty() { failure } else { failure.hint(format!("nearest ids: {}", nearest.join(", "))) }
+            }
+            OpsError::NotFound { what, text, nearest } => {
+                let failure = Self::new(Code::NotFound, format!("no {what} {}", quoted(&text)));
+                if nearest.is_empty() {
+                    return failure;
+                }
+                let named: Vec<String> = nearest.iter().take(10).map(|name| quoted(name)).collect();
+                failure.hint(format!("there are: {}", named.join(", ")))
+            }
+            OpsError::Ambiguous { text, candidates } => {
+                let named: Vec<String> = candidates
+                    .iter()
+                    .map(|node| format!("[{}] {} {}", node.local, node.author_type, gist(node)))
+                    .collect();
+                let message = format!("{} fits {} nodes", bracketed(&text), candidates.len());
+                Self::new(Code::Ambiguous, message).hint(format!("write more of the id: {}", named.join(" · ")))
+            }
+            OpsError::AmbiguousTree { text, candidates } => {
+                let named: Vec<String> =
+                    candidates.iter().take(10).map(|tree| format!("{} ({})", quoted(&tree.title), tree.id)).collect();
+                let message = format!("{} fits {} trees", quoted(&text), candidates.len());
+                Self::new(Code::Ambiguous, message).hint(format!("write more, or the id: {}", named.join(" · ")))
+            }
+            OpsError::Section(SectionError::NotFound { name, known }) => {
+                Self::new(Code::NotFound, format!("no section {}", quoted(&name))).hint(format!("there are: {known}"))
+            }
+            OpsError::Section(error) => Self::new(Code::Ambiguous, error.to_string()),
+            OpsError::Invalid(message) => Self::new(Code::Conflict, message),
+            OpsError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::NotFound { .. } => Code::NotFound,
+            StoreError::Conflict(_) | StoreError::Refused(_) => Code::Conflict,
+            // Locked, full, read-only or damaged: nothing that a model could mend, and nothing was changed.
+            _ => Code::Busy,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal.code {
+            RefusalCode::InvalidSyntax => Code::InvalidSyntax,
+            RefusalCode::LimitExceeded => Code::LimitExceeded,
+        };
+        let message = match refusal.understood.as_str() {
+            "" => refusal.message,
+            understood => format!("{} (read as {understood})", refusal.message),
+        };
+        let failure = Self::new(code, message);
+        match refusal.probable.as_slice() {
+            [] => failure,
+            probable => failure.hint(probable.join(" · ")),
+        }
+    }
+}
+
+fn bracketed(text: &str) -> String {
+    format!("[{}]", crate::model::one_line(text))
+}

@@ -1,0 +1,55 @@
+//! The limits of a command, checked at the one door, whoever made the command.
+
+use super::reply::{Code, Failure};
+use crate::{arrow::Command, model::Permissions, tools};
+
+/// Lines of a batch.
+pub const BATCH: usize = 32;
+/// Continuations at once.
+pub const CONTINUATIONS: u32 = 10;
+/// Levels of a drawing.
+pub const DEPTH: u32 = 50;
+/// Results of a search.
+pub const RESULTS: u32 = 10;
+/// Bytes of content: 1 MiB.
+pub const CONTENT: usize = 1 << 20;
+/// Tokens of a reply, unless the host says otherwise; what is longer is cut.
+pub const INLINE: u32 = 1_000;
+
+/// Whether an agent with these permissions may run a command, and the command is within its limits.
+pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure> {
+    if let Some(missing) = tools::missing(command, held) {
+        return Err(Failure::new(Code::PermissionDenied, format!("this needs the permission {missing}")));
+    }
+    let numbers = match command {
+        Command::Continue { n, .. } => ("n", *n, CONTINUATIONS),
+        Command::Tree { depth, .. } => ("depth", *depth, DEPTH),
+        Command::Search { max, .. } => ("max", *max, RESULTS),
+        _ => ("", None, 0),
+    };
+    if let (name, Some(value), most) = numbers
+        && value > most
+    {
+        return Err(Failure::new(Code::LimitExceeded, format!("{name} is at most {most}, and {value} was asked for")));
+    }
+    if let Some(content) = content(command).filter(|content| content.len() > CONTENT) {
+        let message = format!("content is at most {CONTENT} bytes, and this has {}", content.len());
+        return Err(Failure::new(Code::LimitExceeded, message));
+    }
+    Ok(())
+}
+
+/// The words that a command brings.
+fn content(command: &Command) -> Option<&str> {
+    match command {
+        Command::Respond { content, .. }
+        | Command::Annotate { content, .. }
+        | Command::Edit { content, .. }
+        | Command::Merge { content, .. }
+        | Command::Write { content, .. }
+        | Command::Decide { content, .. } => Some(content),
+        Command::Stash { content, .. } | Command::Think { content } => content.as_deref(),
+        Command::Delegate { context, .. } => context.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,93 @@
+//! Lists: what belongs to a node, one line each.
+
+use super::{
+    Failure, Here, Outcome, Runner, Said,
+    frame::{count, gist, id, quoted},
+};
+use crate::{
+    arrow::{Listing, NodeRef},
+    model::{EdgeKind, Link, LinkTarget, Node, one_line},
+};
+
+impl Runner<'_> {
+    pub(super) fn list(&self, here: &Here, node: Option<&NodeRef>, what: Listing) -> Outcome {
+        let node = self.node(here, node)?;
+        let (noun, lines) = match what {
+            Listing::Continuations => ("continuation", lines(&self.beside(&node, EdgeKind::Continuation)?)),
+            Listing::Annotations => ("annotation", lines(&self.beside(&node, EdgeKind::Annotation)?)),
+            Listing::Versions => ("version", lines(&self.versions(&node)?)),
+            Listing::Siblings => ("sibling", lines(&self.siblings(&node)?)),
+            Listing::Bookmarks => ("bookmark", self.bookmarks(&node)?),
+            Listing::Links => ("link", self.links(&node)?),
+        };
+        let text = match lines.len() {
+            0 => format!("{} → no {noun}s", id(&node)),
+            number => format!("{} → {}:\n{}", id(&node), count(number as u64, noun), lines.join("\n")),
+        };
+        Ok(Said::about(text, node.local.as_str()))
+    }
+
+    /// Every wording of a place; none if there is only the one.
+    fn versions(&self, node: &Node) -> Result<Vec<Node>, Failure> {
+        let all = self.loom.snapshot()?.versions(node.id)?;
+        Ok(if all.len() > 1 { all } else { Vec::new() })
+    }
+
+    fn siblings(&self, node: &Node) -> Result<Vec<Node>, Failure> {
+        let Some(parent) = node.parent else { return Ok(Vec::new()) };
+        let place = node.version_of.unwrap_or(node.id);
+        let mut children = self.beside(&self.loom.node(parent)?, EdgeKind::Continuation)?;
+        children.retain(|child| child.id != place);
+        Ok(children)
+    }
+
+    /// The bookmarks at and below a node.
+    fn bookmarks(&self, node: &Node) -> Result<Vec<String>, Failure> {
+        let snapshot = self.loom.snapshot()?;
+        let mut lines = Vec::new();
+        for marked in snapshot.bookmarks(node.tree)? {
+            let Some(up) = marked.depth.checked_sub(node.depth) else { continue };
+            let path = snapshot.path_back(marked.id, &[], up + 1)?;
+            if marked.id == node.id || path.iter().any(|above| above.id == node.id) {
+                let label = marked.state.bookmark.as_deref().unwrap_or("");
+                let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(label)) };
+                lines.push(format!("  {} {label}{}", id(&marked), gist(&marked)));
+            }
+        }
+        Ok(lines)
+    }
+
+    fn links(&self, node: &Node) -> Result<Vec<String>, Failure> {
+        let links = self.loom.snapshot()?.links(node.id)?;
+        links.iter().map(|link| self.link_line(node, link)).collect()
+    }
+
+    fn link_line(&self, node: &Node, link: &Link) -> Result<String, Failure> {
+        let (way, other) = match &link.target {
+            LinkTarget::Node(target) if *target == node.id => ("←", self.linked_node(node, link.source)?),
+            LinkTarget::Node(target) => ("→", self.linked_node(node, *target)?),
+            LinkTarget::Tree(tree) => ("→", format!("tree:{}", quoted(&self.loom.tree(*tree)?.title))),
+            LinkTarget::Document { id, section } => {
+                let name = self.document_name(*id)?;
+                let section = section.as_deref().map(|s| format!(" §{}", one_line(s))).unwrap_or_default();
+                ("→", format!("doc:{}{section}", quoted(&name)))
+            }
+        };
+        let note = link.note.as_deref().map(|note| format!(" · note: {}", quoted(note))).unwrap_or_default();
+        Ok(format!("  {way} {other}{note}"))
+    }
+
+    /// The other end of a link. The words of another tree are shown only to those who may go there.
+    fn linked_node(&self, node: &Node, other: crate::id::NodeId) -> Result<String, Failure> {
+        let other = self.loom.node(other)?;
+        if other.tree == node.tree {
+            return Ok(format!("{} {}", id(&other), gist(&other)));
+        }
+        let title = quoted(&self.loom.tree(other.tree)?.title);
+        Ok(format!("{} in tree:{title}", id(&other)))
+    }
+}
+
+fn lines(nodes: &[Node]) -> Vec<String> {
+    nodes.iter().map(|node| format!("  {} {} · {}", id(node), node.author_type, gist(node))).collect()
+}

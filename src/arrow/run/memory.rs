@@ -1,0 +1,253 @@
+//! Operational memory: what the agent keeps at hand in a tree, and the block that shows it.
+
+use super::{
+    Code, Failure, Here, Outcome, Runner, Said,
+    documents::words,
+    frame::{content, count, escape, gist, id, quoted},
+    parts, summary, trace,
+};
+use crate::{
+    arrow::{MemoryView, NodeRef, Span},
+    id::{AgentId, TreeId},
+    model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, one_line, section},
+    ops::{Loom, OpsError},
+};
+
+/// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.
+const SUMMARY: (u32, u32) = (40, 300);
+
+/// The operational memory block of an agent in a tree.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, Failure> {
+    let memory = loom.snapshot()?.memory(agent, tree)?;
+    let mut lines = vec!["=== Operational Memory ===".to_owned()];
+    if !memory.pins.is_empty() {
+        lines.push("Pinned:".to_owned());
+        for pin in &memory.pins {
+            lines.push(format!("  {}", pinned(loom, &pin.target)?));
+        }
+    }
+    let done = trace::phrases(loom, agent, tree)?;
+    if !done.is_empty() {
+        lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
+    }
+    if !memory.stashes.is_empty() {
+        let labels: Vec<String> = memory.stashes.iter().map(|stash| quoted(&stash.label)).collect();
+        lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
+    }
+    if lines.len() == 1 {
+        lines.push("(empty)".to_owned());
+    }
+    lines.push("===".to_owned());
+    Ok(lines.join("\n"))
+}
+
+/// A pin in a line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
+fn pinned(loom: &Loom, target: &PinTarget) -> Result<String, Failure> {
+    Ok(match target {
+        PinTarget::Node(node) => {
+            let node = loom.node(*node)?;
+            let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
+            format!("{} {}{pruned}", id(&node), gist(&node))
+        }
+        PinTarget::Document { id, section: heading } => {
+            let snapshot = loom.snapshot()?;
+            let found = snapshot.documents()?.into_iter().find(|document| document.id == *id);
+            let document = found.ok_or_else(|| OpsError::missing("document", id))?;
+            let text = snapshot.document_version(*id, 0)?.map(|version| version.content).unwrap_or_default();
+            let (part, length) = match heading {
+                None => (String::new(), words(&text)),
+                // A section may have gone since it was pinned.
+                Some(name) => {
+                    let found = section(&text, name).map(|found| words(&text[found.span]));
+                    (format!(" §{}", one_line(name)), found.unwrap_or_else(|_| "gone".to_owned()))
+                }
+            };
+            format!("doc:{}{part} ({length})", quoted(&document.name))
+        }
+    })
+}
+
+impl Runner<'_> {
+    pub(super) fn pin(&self, here: &Here, node: Option<&NodeRef>, doc: Option<&str>, heading: Option<&str>) -> Outcome {
+        let (target, name) = match doc {
+            Some(doc) => self.document_pin(doc, heading)?,
+            None => {
+                let node = self.node(here, node)?;
+                (PinTarget::Node(node.id), id(&node))
+            }
+        };
+        let receipt = self.actor().pin(here.tree.id, target)?;
+        Ok(if receipt.group == 0 { format!("✓ {name} is pinned already") } else { format!("✓ pinned {name}") }.into())
+    }
+
+    fn document_pin(&self, doc: &str, heading: Option<&str>) -> Result<(PinTarget, String), Failure> {
+        let document = self.loom.document(doc)?;
+        let heading = match heading {
+            Some(heading) => Some(section(&self.document_text(&document)?, heading).map_err(OpsError::from)?.title),
+            None => None,
+        };
+        let part = heading.as_deref().map(|name| format!(" §{}", one_line(name))).unwrap_or_default();
+        let name = format!("doc:{}{part}", quoted(&document.name));
+        Ok((PinTarget::Document { id: document.id, section: heading }, name))
+    }
+
+    pub(super) fn stash(
+        &self,
+        here: &Here,
+        label: &str,
+        words: Option<&str>,
+        content_of: Option<&NodeRef>,
+        summary_of: Option<&Span>,
+    ) -> Outcome {
+        let content = match (words, content_of, summary_of) {
+            (Some(words), None, None) => {
+                super::change::not_empty(words, "a stash")?;
+                Stashed::Words(words.to_owned())
+            }
+            (None, Some(node), None) => Stashed::Node(self.named(here, node)?.id),
+            (None, None, Some(span)) => Stashed::Summary(self.summary(here, span)?),
+            _ => {
+                let failure = Failure::new(Code::InvalidSyntax, "a stash holds one thing");
+                return Err(failure.hint("→ stash \"label\" \"text\" · → stash \"label\" content-of:ID"));
+            }
+        };
+        let before = self.memory_of(here)?.stashes.iter().any(|stash| stash.label == label);
+        self.actor().stash(here.tree.id, label, content)?;
+        let tokens = self.memory_of(here)?.stashes.iter().find(|stash| stash.label == label).map_or(0, |s| s.tokens);
+        let again = if before { " in the place of what was there" } else { "" };
+        Ok(format!("✓ stashed {} ({}){again}", quoted(label), count(tokens, "token")).into())
+    }
+
+    /// A summary of the part of a path between two nodes, whichever of them is above.
+    fn summary(&self, here: &Here, span: &Span) -> Result<String, Failure> {
+        let (mut first, mut last) = (self.named(here, &span.first)?, self.named(here, &span.last)?);
+        if first.depth > last.depth {
+            std::mem::swap(&mut first, &mut last);
+        }
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, last.depth - first.depth + 1)?;
+        let Some(from) = path.iter().position(|node| node.id == first.id) else {
+            let message = format!("{} is not on the path to {}", id(&first), id(&last));
+            return Err(Failure::new(Code::NotFound, message));
+        };
+        let spoken = |node: &&Node| node.purged_at.is_none() && !node.state.excluded;
+        let texts: Vec<&str> = path[from..].iter().filter(spoken).map(|node| node.content.as_str()).collect();
+        let whole: u32 = texts.iter().map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
+        let text = summary::summarise(texts, (whole / 10).clamp(SUMMARY.0, SUMMARY.1));
+        if text.is_empty() {
+            return Err(Failure::new(Code::NotFound, "there is nothing to sum up between them"));
+        }
+        Ok(text)
+    }
+
+    /// What is under a label: a stash, or a result that was cut; of either perhaps a part.
+    pub(super) fn recall(&self, here: &Here, label: &str) -> Outcome {
+        let (whole, part) = parts::named(label);
+        for (label, part) in [(label, 1), (whole, part)] {
+            let Some(text) = self.kept(here, label)? else { continue };
+            let all = parts::of(&text, self.inline);
+            if part > all.len() {
+                let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
+                return Err(Failure::new(Code::NotFound, message));
+            }
+            return Ok(Said::about(parts::shown(&all, part, label), quoted(label)));
+        }
+        let nearest = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
+        Err(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest }.into())
+    }
+
+    /// The text of a stash, or of a result that was cut, as it may be shown.
+    fn kept(&self, here: &Here, label: &str) -> Result<Option<String>, Failure> {
+        let snapshot = self.loom.snapshot()?;
+        let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
+        let words = match of(false)? {
+            Some(Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text)) => escape(&text).into_owned(),
+            Some(Stashed::Node(node)) => content(&self.loom.node(node)?).into_owned(),
+            // A result was escaped when it was made; its own frame stands.
+            None => {
+                return Ok(match of(true)? {
+                    Some(Stashed::Result(text)) => Some(text),
+                    _ => None,
+                });
+            }
+        };
+        Ok(Some(format!("stash {}:\n{words}", quoted(label))))
+    }
+
+    pub(super) fn let_go(&self, here: &Here, pin: Option<&str>, stash: Option<&str>) -> Outcome {
+        if let Some(label) = stash {
+            self.actor().unstash(here.tree.id, label)?;
+            return Ok(format!("✓ dropped stash {}", quoted(label)).into());
+        }
+        let Some(pin) = pin else {
+            let failure = Failure::new(Code::InvalidSyntax, "drop what?");
+            return Err(failure.hint("→ drop pin:ID · → drop stash:\"label\""));
+        };
+        let (target, name) = self.pin_named(here, pin)?;
+        if self.memory_of(here)?.pins.iter().all(|pin| pin.target != target) {
+            return Err(Failure::new(Code::NotFound, format!("{name} is not pinned")));
+        }
+        self.actor().unpin(here.tree.id, target)?;
+        Ok(format!("✓ dropped pin {name}").into())
+    }
+
+    /// The pin that a text means: a node's id, or a document's name, with `§section` or `#section` behind it if one of
+    /// its sections is meant.
+    fn pin_named(&self, here: &Here, text: &str) -> Result<(PinTarget, String), Failure> {
+        let as_node = self.named(here, &NodeRef::from(text));
+        if let Ok(node) = as_node {
+            return Ok((PinTarget::Node(node.id), id(&node)));
+        }
+        for pin in self.memory_of(here)?.pins {
+            if let PinTarget::Document { id, section } = &pin.target {
+                let name = self.document_name(*id)?;
+                let heading = section.as_deref().unwrap_or("");
+                let fits = text == name && section.is_none()
+                    || [" §", "§", " #", "#"].iter().any(|mark| text == format!("{name}{mark}{heading}"));
+                if fits {
+                    let part = section.as_deref().map(|name| format!(" §{}", one_line(name))).unwrap_or_default();
+                    let name = format!("doc:{}{part}", quoted(&name));
+                    return Ok((pin.target, name));
+                }
+            }
+        }
+        as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
+    }
+
+    pub(super) fn memory(&mut self, here: &Here, view: Option<MemoryView>) -> Outcome {
+        // What the lines before this one looked at is part of it.
+        self.keep_acts();
+        let (agent, tree) = (self.agent.id(), here.tree.id);
+        Ok(match view {
+            None => block(&self.loom, agent, tree)?.into(),
+            Some(MemoryView::Trace) => match trace::phrases(&self.loom, agent, tree)?.as_slice() {
+                [] => "Recent actions: none in this tree".to_owned().into(),
+                phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),
+            },
+            Some(MemoryView::Stashed) => self.stashed(here)?.into(),
+        })
+    }
+
+    fn stashed(&self, here: &Here) -> Result<String, Failure> {
+        let stashes = self.memory_of(here)?.stashes;
+        if stashes.is_empty() {
+            return Ok("Stashed: nothing".to_owned());
+        }
+        let lines = stashes.iter().map(|stash| {
+            let kind = match stash.kind {
+                StashKind::Words | StashKind::Result => "words",
+                StashKind::Node => "a node's words",
+                StashKind::Summary => "a summary",
+            };
+            let age = stash.at.age(here.now);
+            format!("  {} · {kind} · {} · {age}", quoted(&stash.label), count(stash.tokens, "token"))
+        });
+        Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.collect::<Vec<_>>().join("\n")))
+    }
+
+    fn memory_of(&self, here: &Here) -> Result<Memory, Failure> {
+        Ok(self.loom.snapshot()?.memory(self.agent.id(), here.tree.id)?)
+    }
+}

@@ -1,0 +1,318 @@
+//! Running commands: one door for every face. What may be run, in which limits, and in which words it is answered is
+//! decided here; what is done is done by [`crate::ops`].
+//!
+//! A [`Runner`] is an agent at work in a session. Each command is answered by a [`Reply`]: text for a model to read, in
+//! the shapes that `docs/arrow.md` shows, or a failure with its code. Lines of a batch see what the lines before them
+//! did, and one that fails does not stop the others. Nothing but the lines that are handed in is ever run: content,
+//! documents and results are data.
+//!
+//! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
+
+mod change;
+mod documents;
+mod failure;
+pub mod frame;
+mod limits;
+mod list;
+mod memory;
+mod meta;
+mod parts;
+mod place;
+mod reply;
+mod summary;
+mod trace;
+mod tree;
+mod view;
+
+pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
+pub use memory::block as memory_block;
+pub use reply::{Code, Failure, Reply};
+
+use super::{Command, NodeRef, understand};
+use crate::{
+    id::{NodeId, SessionId, TreeId},
+    model::{Action, Agent, Node, Session, Stashed, Timestamp, Tree},
+    ops::{Actor, Loom, OpsError},
+    tools::Tool,
+};
+
+/// What continues a node: which, by whom, how often, how long.
+#[derive(Debug)]
+pub struct Generation<'a> {
+    /// The node to continue.
+    pub from: &'a Node,
+    /// The versions to read on the way to it.
+    pub versions: &'a [NodeId],
+    /// Who writes.
+    pub author: &'a Agent,
+    /// How many continuations.
+    pub n: u32,
+    /// At most so many tokens each.
+    pub tokens: Option<u32>,
+}
+
+/// What the program around the engine does for it.
+pub trait Host {
+    /// Has a model continue a node; returns what was saved, in the order in which it ended.
+    ///
+    /// # Errors
+    /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
+    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
+}
+
+/// A host without a model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl Host for Alone {
+    fn generate(&self, _: &Actor, _: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
+        Err(Failure::new(Code::NotConfigured, "no model is set up"))
+    }
+}
+
+/// An agent at work in a session.
+pub struct Runner<'h> {
+    loom: Loom,
+    agent: Agent,
+    session: SessionId,
+    host: &'h dyn Host,
+    inline: u32,
+    acts: Vec<Action>,
+}
+
+/// Where the agent stands when a command is run.
+struct Here {
+    session: Session,
+    tree: Tree,
+    position: Node,
+    now: Timestamp,
+}
+
+/// What a command has to say, and what it was about.
+struct Said {
+    text: String,
+    about: Option<String>,
+}
+
+impl From<String> for Said {
+    fn from(text: String) -> Self {
+        Self { text, about: None }
+    }
+}
+
+impl Said {
+    fn about(text: String, about: impl Into<String>) -> Self {
+        Self { text, about: Some(about.into()) }
+    }
+}
+
+type Outcome = Result<Said, Failure>;
+
+impl<'h> Runner<'h> {
+    /// An agent at work in one of its sessions.
+    #[must_use]
+    pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
+        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new() }
+    }
+
+    /// The same with another limit for replies, in tokens.
+    #[must_use]
+    pub fn inline(mut self, tokens: u32) -> Self {
+        self.inline = tokens.max(1);
+        self
+    }
+
+    /// The session it is in: another one once it switched to another tree.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Runs one command.
+    pub fn run(&mut self, command: &Command) -> Reply {
+        let reply = self.one(command);
+        self.keep_acts();
+        reply
+    }
+
+    /// Runs the lines of a batch in order. A line that was not understood is answered in its place.
+    pub fn run_batch(&mut self, lines: Vec<Result<Command, Failure>>) -> Vec<Reply> {
+        let over = lines.len().saturating_sub(BATCH);
+        let mut replies: Vec<Reply> = Vec::with_capacity(lines.len().min(BATCH + 1));
+        for line in lines.into_iter().take(BATCH) {
+            replies.push(match line {
+                Ok(command) => self.one(&command),
+                Err(failure) => Reply { tool: None, result: Err(failure) },
+            });
+        }
+        if over > 0 {
+            let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
+            replies.push(Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
+        }
+        self.keep_acts();
+        replies
+    }
+
+    fn one(&mut self, command: &Command) -> Reply {
+        let tool = command.tool();
+        let result = self.checked(command);
+        Reply { tool: Some(tool), result }
+    }
+
+    fn checked(&mut self, command: &Command) -> Result<String, Failure> {
+        // What the agent may do can have changed since the last command.
+        let agents = self.loom.snapshot()?.agents()?;
+        let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
+        self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
+        limits::check(command, self.agent.profile.permissions)?;
+        let here = self.here()?;
+        let said = self.dispatch(command, &here)?;
+        let tool = command.tool();
+        if trace::is_kept(tool) {
+            let after = self.loom.snapshot()?.last_seq()?;
+            self.acts.push(Action { tool: tool.name().to_owned(), about: said.about.clone(), after });
+        }
+        let text = self.moved(tool, &here, said.text)?;
+        self.cut(tool, &here, text, said.about.as_deref())
+    }
+
+    fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
+        match command {
+            Command::View { node, branch, full, annotations, rendering } => match branch {
+                Some(branch) => self.view_branch(here, branch, *rendering),
+                None => self.view(here, node.as_ref(), *full, *annotations),
+            },
+            Command::List { node, what } => self.list(here, node.as_ref(), *what),
+            Command::Tree { summary: true, .. } => self.tree_summary(here),
+            Command::Tree { from, depth, .. } => self.tree(here, from.as_ref(), *depth),
+            Command::Switch { node, relative, tree } => self.switch(here, node.as_ref(), *relative, tree.as_deref()),
+            Command::Diff { nodes } => self.diff(here, nodes),
+            Command::Continue { from, n, tokens, agent } => {
+                self.continue_(here, from.as_ref(), n.unwrap_or(1), *tokens, agent.as_deref())
+            }
+            Command::Respond { node, content, kind } => self.respond(here, node.as_ref(), content, *kind),
+            Command::Annotate { node, content } => self.annotate(here, node.as_ref(), content),
+            Command::Link { node, to, note } => self.link(here, node.as_ref(), to, note.clone()),
+            Command::Unlink { node, from } => self.unlink(here, node.as_ref(), from),
+            Command::Edit { node, content } => self.edit(here, node.as_ref(), content),
+            Command::Merge { nodes, content } => self.merge(here, nodes, content),
+            Command::Bookmark { node, label } => self.bookmark(here, node.as_ref(), label.as_deref()),
+            Command::Unbookmark { node } => self.unbookmark(here, node.as_ref()),
+            Command::Prune { node } => self.prune(here, node),
+            Command::Restore { node } => self.restore(here, node),
+            Command::Undo { n } => self.undo(here, n.unwrap_or(1), true),
+            Command::Redo { n } => self.undo(here, n.unwrap_or(1), false),
+            Command::Copy { node, to } => self.copy(here, node, to),
+            Command::Move { node, to } => self.move_(here, node, to),
+            Command::Split { node, at, after } => self.split(here, node.as_ref(), *at, after.as_deref()),
+            Command::Exclude { node } => self.exclude(here, node.as_ref(), true),
+            Command::Include { node } => self.exclude(here, node.as_ref(), false),
+            Command::Read { doc, summary, lines, section } => self.read(doc, *summary, *lines, section.as_deref()),
+            Command::Write { doc, place, content } => self.write(doc, place, content),
+            Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),
+            Command::Stash { label, content, content_of, summary_of } => {
+                self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
+            }
+            Command::Recall { label: Some(label), .. } => self.recall(here, label),
+            Command::Recall { .. } => Err(not_there("searching the archive by words, turns or tools")),
+            Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
+            Command::Decide { content, kind } => self.decide(here, content, *kind),
+            Command::Memory { view } => self.memory(here, *view),
+            Command::Think { content } => self.think(here, content.as_deref()),
+            Command::Help { tool } => self.help(tool.as_deref()),
+            Command::Todo { .. } => Err(not_there("the plan of todos")),
+            Command::Delegate { .. } => Err(not_there("an orchestrator")),
+            Command::Search { .. } => Err(not_there("a search service")),
+        }
+    }
+
+    /// The text with a line that says where the agent is now, if a command moved it by the way.
+    fn moved(&self, tool: Tool, before: &Here, text: String) -> Result<String, Failure> {
+        if matches!(tool, Tool::Switch) {
+            return Ok(text);
+        }
+        let session = self.loom.session(self.session)?;
+        match session.position.filter(|now| *now != before.position.id) {
+            Some(now) => Ok(format!("{text}\n  position: {}", frame::id(&self.loom.node(now)?))),
+            None => Ok(text),
+        }
+    }
+
+    /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
+    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> Result<String, Failure> {
+        let parts = parts::of(&text, self.inline);
+        // What is recalled is one part already.
+        if parts.len() == 1 || tool == Tool::Recall {
+            return Ok(text);
+        }
+        let label = format!("{} {}", tool.name(), about.unwrap_or("")).replace('"', "");
+        let label = label.trim_end();
+        self.actor().stash(here.tree.id, label, Stashed::Result(parts::kept(&text).to_owned()))?;
+        Ok(parts::shown(&parts, 1, label))
+    }
+
+    /// Keeps what was done for the trace. An answer that was given stands, also where this fails.
+    fn keep_acts(&mut self) {
+        let acts = std::mem::take(&mut self.acts);
+        if acts.is_empty() {
+            return;
+        }
+        let tree = self.loom.session(self.session).map(|session| session.tree);
+        if let Err(error) = tree.and_then(|tree| self.actor().act(tree, acts)) {
+            tracing::warn!(%error, "what was looked at is not kept for the trace");
+        }
+    }
+
+    fn actor(&self) -> Actor {
+        self.loom.actor(&self.agent).in_session(self.session)
+    }
+
+    fn here(&self) -> Result<Here, Failure> {
+        let session = self.loom.session(self.session)?;
+        let tree = self.loom.tree(session.tree)?;
+        let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
+        let position = self.loom.node(position)?;
+        Ok(Here { session, tree, position, now: self.loom.now() })
+    }
+
+    /// The node that an id means in the tree where the agent is; without one, the position.
+    fn node(&self, here: &Here, id: Option<&NodeRef>) -> Result<Node, Failure> {
+        match id {
+            Some(id) => self.named(here, id),
+            None => Ok(here.position.clone()),
+        }
+    }
+
+    fn named(&self, here: &Here, id: &NodeRef) -> Result<Node, Failure> {
+        let node = self.node_of(here.tree.id, id.as_str())?;
+        if node.tree == here.tree.id {
+            return Ok(node);
+        }
+        let title = frame::quoted(&self.loom.tree(node.tree)?.title);
+        let message = format!("[{}] is in another tree: {title}", node.local);
+        let cross = self.agent.profile.permissions.has(crate::model::Permission::CrossTree);
+        let hint = if cross {
+            format!("→ switch to {} in tree:{title}", node.local)
+        } else {
+            "going there needs the permission cross_tree".to_owned()
+        };
+        Err(Failure::new(Code::CrossTree, message).hint(hint))
+    }
+
+    /// The node that an id means in a tree; a full id may name one of another.
+    fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, Failure> {
+        Ok(self.loom.find_node(tree, id)?)
+    }
+}
+
+/// What a line asks for, with or without its arrow.
+///
+/// # Errors
+/// If it was not understood: with what was, and what was probably meant.
+pub fn read(line: &str) -> Result<Command, Failure> {
+    Ok(understand(line)?.command)
+}
+
+fn not_there(part: &str) -> Failure {
+    Failure::new(Code::NotConfigured, format!("{part} is not part of this program yet"))
+}

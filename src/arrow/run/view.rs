@@ -1,0 +1,168 @@
+//! Looking at nodes: one, a branch, the difference of two.
+
+use std::fmt::Write as _;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::{
+    Code, Failure, Here, Outcome, Runner, Said,
+    frame::{self, content, facts, gist, header, id},
+};
+use crate::{
+    arrow::{NodeRef, Rendering},
+    id::NodeId,
+    model::{EdgeKind, Node},
+    store::ChildFilter,
+};
+
+/// Lines or words of both texts together beyond which they are not compared.
+const COMPARED: usize = 20_000;
+
+impl Runner<'_> {
+    pub(super) fn view(&self, here: &Here, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
+        let node = self.node(here, node)?;
+        let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
+        let shown = if full { content(&node).into_owned() } else { gist(&node) };
+        text.push_str(&shown);
+        let facts = facts(&node);
+        if !facts.is_empty() {
+            let _ = write!(text, "\n{facts}");
+        }
+        if annotations {
+            for note in self.beside(&node, EdgeKind::Annotation)? {
+                let words = content(&note).replace('\n', "\n  ");
+                let _ = write!(text, "\n  {}\n  {words}", header(&note, here.now));
+            }
+        }
+        Ok(Said::about(text, node.local.as_str()))
+    }
+
+    pub(super) fn view_branch(&self, here: &Here, last: &NodeRef, rendering: Option<Rendering>) -> Outcome {
+        let last = self.named(here, last)?;
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, 0)?;
+        let text = match rendering {
+            Some(Rendering::Prose) => {
+                path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
+            }
+            Some(Rendering::Nodes) | None => {
+                let nodes = path.iter().map(|node| {
+                    let facts = facts(node);
+                    let gap = if facts.is_empty() { "" } else { "\n" };
+                    format!("{}{gap}{facts}\n---\n{}", header(node, here.now), content(node))
+                });
+                nodes.collect::<Vec<_>>().join("\n\n")
+            }
+        };
+        Ok(Said::about(text, last.local.as_str()))
+    }
+
+    pub(super) fn diff(&self, here: &Here, nodes: &[NodeRef]) -> Outcome {
+        let [first, second] = nodes else {
+            let message = format!("two nodes are compared, and {} were named", nodes.len());
+            return Err(Failure::new(Code::InvalidSyntax, message).hint("→ diff ID ID"));
+        };
+        let (first, second) = (self.named(here, first)?, self.named(here, second)?);
+        let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
+        text.push_str(&self.parting(here, &first, &second)?);
+        text.push('\n');
+        text.push_str(&compared(&first, &second));
+        Ok(Said::about(text, format!("{} {}", first.local, second.local)))
+    }
+
+    /// Where the paths to two nodes part.
+    fn parting(&self, here: &Here, first: &Node, second: &Node) -> Result<String, Failure> {
+        let snapshot = self.loom.snapshot()?;
+        let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
+        let (one, two) = (path(first.id)?, path(second.id)?);
+        let last = one.iter().zip(&two).take_while(|(a, b)| a.id == b.id).last();
+        Ok(match last {
+            Some((node, _)) if node.id == first.id && node.id == second.id => "the same node".to_owned(),
+            Some((node, _)) if node.id == first.id => format!("the second is {} below the first", below(&two, &one)),
+            Some((node, _)) if node.id == second.id => format!("the first is {} below the second", below(&one, &two)),
+            Some((node, _)) => format!("their paths part after {} (depth:{})", id(node), node.depth),
+            None => "their paths have nothing in common".to_owned(),
+        })
+    }
+
+    /// What of one kind hangs beside a node.
+    pub(super) fn beside(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, Failure> {
+        Ok(self.loom.snapshot()?.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 0 })?)
+    }
+}
+
+fn below(longer: &[Node], shorter: &[Node]) -> String {
+    frame::count((longer.len() - shorter.len()) as u64, "step")
+}
+
+/// Two nodes' words: word by word where both are one paragraph, else line by line.
+fn compared(first: &Node, second: &Node) -> String {
+    let (old, new) = (first.content.as_str(), second.content.as_str());
+    if old == new {
+        return "the words are the same".to_owned();
+    }
+    let words = |text: &str| text.split_whitespace().count();
+    if words(old) + words(new) > COMPARED {
+        return format!("too long to be compared: {} and {}", size(words(old)), size(words(new)));
+    }
+    if !old.trim_end().contains('\n') && !new.trim_end().contains('\n') {
+        return by_words(old, new);
+    }
+    let diff = TextDiff::from_lines(old, new);
+    let mut text = String::new();
+    for (at, group) in diff.grouped_ops(2).iter().enumerate() {
+        if at > 0 {
+            text.push_str("  …\n");
+        }
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            let _ = writeln!(text, "{sign} {}", change.value().trim_end_matches(['\n', '\r']));
+        }
+    }
+    text.trim_end().to_owned()
+}
+
+fn size(words: usize) -> String {
+    frame::count(words as u64, "word")
+}
+
+/// One paragraph with what goes and what comes marked: `the [-old-]{+new+} word`.
+fn by_words(old: &str, new: &str) -> String {
+    let diff = TextDiff::from_words(old, new);
+    let mut text = String::new();
+    let mut open = ChangeTag::Equal;
+    let close = |tag| match tag {
+        ChangeTag::Delete => "-]",
+        ChangeTag::Insert => "+}",
+        ChangeTag::Equal => "",
+    };
+    for change in diff.iter_all_changes() {
+        if change.tag() != open {
+            text.push_str(close(open));
+            open = change.tag();
+            text.push_str(match open {
+                ChangeTag::Delete => "[-",
+                ChangeTag::Insert => "{+",
+                ChangeTag::Equal => "",
+            });
+        }
+        text.push_str(change.value());
+    }
+    text.push_str(close(open));
+    frame::escape(&text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_go_and_come_are_marked() {
+        assert_eq!(by_words("a quick fox", "a slow fox"), "a [-quick-]{+slow+} fox");
+        assert_eq!(by_words("one", "one two"), "one{+ two+}");
+        assert_eq!(by_words("[a7x2kq] human", "[a7x2kq] model"), "\\[a7x2kq] [-human-]{+model+}");
+    }
+}

@@ -1,0 +1,55 @@
+//! Fenced code blocks: where one opens and what closes it.
+//!
+//! As CommonMark has it: three or more backticks or tildes; a backtick fence has no backtick in the rest of its line
+//! (else it is a code span); it is closed by at least as many of the same with nothing after them, indented at most
+//! three spaces, or else it runs to the end. One thing is looser: a fence may open at any indentation, since one in a
+//! list is indented as its item is, and taking it for prose would run the arrow lines in it. Its closing line may
+//! then be indented as much and three spaces more.
+
+/// A fence as it was opened.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Fence {
+    pub(super) marker: u8,
+    pub(super) length: usize,
+    deepest: usize,
+}
+
+impl Fence {
+    /// Three markers at a column; more may follow.
+    pub(super) fn new(marker: u8, indent: usize) -> Self {
+        Self { marker, length: 3, deepest: if indent <= 3 { 3 } else { indent + 3 } }
+    }
+}
+
+/// What a line inside a fence is, so far: it needs no look back, so all of it goes out at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Line {
+    /// Blanks up to this column.
+    Indent(usize),
+    /// So many markers.
+    Run(usize),
+    /// Enough markers, then blanks.
+    Closing,
+    /// Code.
+    Code,
+}
+
+impl Fence {
+    /// The line after one more byte of it.
+    pub(super) fn step(self, line: Line, byte: u8) -> Line {
+        match (line, byte) {
+            (Line::Indent(column), b' ') if column < self.deepest => Line::Indent(column + 1),
+            (Line::Indent(column), b'\t') if column / 4 * 4 + 4 <= self.deepest => Line::Indent(column / 4 * 4 + 4),
+            (Line::Indent(_), byte) if byte == self.marker => Line::Run(1),
+            (Line::Run(length), byte) if byte == self.marker => Line::Run(length + 1),
+            (Line::Run(length), b' ' | b'\t' | b'\r') if length >= self.length => Line::Closing,
+            (Line::Closing, b' ' | b'\t' | b'\r') => Line::Closing,
+            _ => Line::Code,
+        }
+    }
+
+    /// Whether a line that ends so closes the fence.
+    pub(super) fn closed_by(self, line: Line) -> bool {
+        line == Line::Closing || matches!(line, Line::Run(length) if length >= self.length)
+    }
+}

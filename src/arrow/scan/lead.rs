@@ -1,0 +1,195 @@
+//! What a line's first characters make it: an arrow line, a fence, a blank line, or prose.
+//!
+//! Only the lead is looked at, never the whole line, so that prose goes out as soon as its first characters show that
+//! it is no arrow line. A lead longer than [`LONGEST`] bytes (deep indentation, mostly) makes prose: the scanner looks
+//! at a lead again with each chunk until it is decided, and this keeps that work constant.
+
+use super::fence::Fence;
+use crate::tools::TABLE;
+
+/// Bytes of blanks and list markers before an arrow; more make the line prose.
+pub(super) const LONGEST: usize = 128;
+
+/// Bytes after which a lead is decided whatever they are: blanks and markers, an arrow, blanks, a verb.
+pub(super) const DECIDED: usize = 4 * LONGEST;
+
+/// The arrows that open a line; ASCII `->` is one where a verb follows.
+const ARROWS: [&str; 5] = ["→", "➔", "➜", "⟶", "⇒"];
+
+/// The arrows back, alone on a line, that end a scratchpad.
+const BACK: [&str; 4] = ["←", "⟵", "⇐", "<-"];
+
+/// Whether a line that starts with this byte needs a look at its lead; nearly no line of prose does.
+pub(super) const MAY_LEAD: [bool; 256] = {
+    let mut table = [false; 256];
+    // Blanks, list markers and digits, fences and backticks, `<-`; the first bytes of arrows, bullets and blanks.
+    let bytes = b"\t\n\x0b\x0c\r -*+0123456789`~<\xc2\xe1\xe2\xe3\xef";
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// What a line is, as far as its lead tells. Offsets are bytes from the line's start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Lead {
+    /// More text must come.
+    Undecided,
+    /// A line of blanks; `end` is past its line end.
+    Blank { end: usize },
+    /// Anything else; its words start at `words`.
+    Prose { words: usize },
+    /// An arrow line: the arrow stands at `begin`, in `ticks` backticks, and the words start at `words`.
+    Arrow { begin: usize, words: usize, ticks: usize },
+    /// Three backticks or tildes, up to `end`.
+    Fence { fence: Fence, end: usize },
+    /// An arrow back, alone; `end` is past its line end. Only where one is looked for.
+    Back { end: usize },
+}
+
+/// An answer that may have to wait for more text.
+enum Look {
+    Wait,
+    No,
+    Yes(usize),
+}
+
+/// Whether a character is passed over: white space, and what nobody sees, such as a byte-order mark.
+pub(super) fn blank(c: char) -> bool {
+    let unseen = matches!(
+        c,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{fe0e}' | '\u{fe0f}' | '\u{feff}'
+    );
+    c != '\n' && (unseen || c.is_whitespace())
+}
+
+/// Reads the lead of a line. `last` says that no text comes after `text`; `back` that an arrow back would end something.
+pub(super) fn lead(text: &str, last: bool, back: bool) -> Lead {
+    let (mut at, mut column, mut marked) = (0, 0, false);
+    while at <= LONGEST {
+        let rest = &text[at..];
+        match rest.chars().next() {
+            None if !last => return Lead::Undecided,
+            // An empty list item is no blank line.
+            None | Some('\n') if marked => return Lead::Prose { words: at },
+            None => return Lead::Blank { end: at },
+            Some('\n') => return Lead::Blank { end: at + 1 },
+            Some(c) if blank(c) => {
+                column = if c == '\t' { column / 4 * 4 + 4 } else { column + 1 };
+                at += c.len_utf8();
+            }
+            Some('`' | '~') => return ticked(text, at, column, last, back),
+            Some(_) => match marker(rest, last) {
+                Look::Wait => return Lead::Undecided,
+                Look::Yes(length) => (at, column, marked) = (at + length, column + length, true),
+                Look::No => return word(text, at, 0, last, back),
+            },
+        }
+    }
+    Lead::Prose { words: at }
+}
+
+/// A fence, or a line in one or two backticks. Three are no surrounding backticks: they are a fence's.
+fn ticked(text: &str, at: usize, indent: usize, last: bool, back: bool) -> Lead {
+    let marker = text.as_bytes()[at];
+    let run = text.as_bytes()[at..].iter().take(3).take_while(|byte| **byte == marker).count();
+    if run == 3 {
+        return Lead::Fence { fence: Fence::new(marker, indent), end: at + run };
+    }
+    if at + run == text.len() && !last {
+        return Lead::Undecided;
+    }
+    if marker == b'~' { Lead::Prose { words: at } } else { word(text, at + run, run, last, back) }
+}
+
+/// What is left of the lead once blanks, list markers and backticks are passed.
+fn word(text: &str, mut at: usize, ticks: usize, last: bool, back: bool) -> Lead {
+    let begin = at;
+    at += blanks(&text[at..]);
+    if at > LONGEST {
+        return Lead::Prose { words: begin };
+    }
+    match arrow(&text[at..], last) {
+        Look::Wait => return Lead::Undecided,
+        Look::Yes(length) => return Lead::Arrow { begin: at, words: at + length, ticks },
+        Look::No => {}
+    }
+    if back {
+        match alone_ahead(&text[at..], last) {
+            Look::Wait => return Lead::Undecided,
+            Look::Yes(length) => return Lead::Back { end: at + length },
+            Look::No => {}
+        }
+    }
+    Lead::Prose { words: begin }
+}
+
+/// Blanks at the text's beginning, in bytes, as far as a lead goes.
+fn blanks(text: &str) -> usize {
+    text.char_indices().find(|(at, c)| !blank(*c) || *at > LONGEST).map_or(text.len(), |(at, _)| at)
+}
+
+/// A list marker (`-`, `*`, `+`, `•`, `1.`, `1)`) with a blank after it, which is not counted.
+fn marker(text: &str, last: bool) -> Look {
+    let digits = text.bytes().take(10).take_while(u8::is_ascii_digit).count();
+    let length = match (text.chars().next(), text.as_bytes().get(digits)) {
+        (Some(c @ ('-' | '*' | '+' | '•')), _) => c.len_utf8(),
+        _ if digits == 0 || digits > 9 => return Look::No,
+        (_, Some(b'.' | b')')) => digits + 1,
+        (_, None) if !last => return Look::Wait,
+        _ => return Look::No,
+    };
+    match text[length..].chars().next() {
+        Some(c) if blank(c) => Look::Yes(length),
+        None if !last => Look::Wait,
+        _ => Look::No,
+    }
+}
+
+/// An arrow, in bytes.
+fn arrow(text: &str, last: bool) -> Look {
+    if let Some(arrow) = ARROWS.iter().find(|arrow| text.starts_with(**arrow)) {
+        return Look::Yes(arrow.len());
+    }
+    let Some(after) = text.strip_prefix("->") else {
+        return if !last && (text.is_empty() || text == "-") { Look::Wait } else { Look::No };
+    };
+    let after = &after[blanks(after)..];
+    let verb = &after[..after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len())];
+    match after[verb.len()..].chars().next() {
+        _ if verb.len() > 24 => Look::No,
+        None if !last => Look::Wait,
+        Some('-' | '_' | '\'' | '’') => Look::No,
+        Some(c) if c.is_alphanumeric() => Look::No,
+        _ if known_verb(verb) => Look::Yes(2),
+        _ => Look::No,
+    }
+}
+
+/// An arrow back with nothing else on its line, in bytes with the line end.
+fn alone_ahead(text: &str, last: bool) -> Look {
+    let Some(back) = BACK.iter().find(|back| text.starts_with(**back)) else {
+        return if !last && (text.is_empty() || text == "<") { Look::Wait } else { Look::No };
+    };
+    let rest = &text[back.len()..];
+    let end = rest.char_indices().find(|(at, c)| !(blank(*c) || *c == '`') || *at > LONGEST);
+    match end {
+        Some((at, '\n')) => Look::Yes(back.len() + at + 1),
+        Some(_) => Look::No,
+        None if last => Look::Yes(text.len()),
+        None => Look::Wait,
+    }
+}
+
+/// Whether a whole line is an arrow back.
+pub(super) fn is_back(line: &str) -> bool {
+    BACK.contains(&line.trim_matches(|c| blank(c) || matches!(c, '\n' | '`')))
+}
+
+/// Whether a word is a tool's name or another word for it.
+fn known_verb(word: &str) -> bool {
+    let is = |name: &str| name.eq_ignore_ascii_case(word);
+    TABLE.iter().any(|spec| is(spec.name) || spec.synonyms.iter().any(|synonym| is(synonym)))
+}

@@ -1,0 +1,440 @@
+//! The stream scanner: finds the arrow lines in a model's text while it comes.
+//!
+//! [`Scanner::push`] takes the text in any chunks, cut anywhere (inside a character, an arrow, a fence), and gives
+//! [`Event`]s as they complete; joined, they are the same for every way of cutting. They cover the text in order without
+//! a gap: each character of the output is in one event's text or span. [`scan()`] does it for a text that is all there.
+//!
+//! **Prose** goes out at once, borrowed from the chunk; only a line's first characters are held back, while they could
+//! be the lead of an arrow line. So prose costs a search for its line ends and one look at each line's first byte.
+//!
+//! **A call** is an arrow line: its first character after blanks (of any depth, for models indent under lists), list
+//! markers and one or two backticks is an arrow, or `->` with a verb after it. It is complete at its line end; an open
+//! quote or block content carries it on (`words`). Backticks must surround the line: "`→ undo` takes it back" is prose.
+//!
+//! **Never calls** are lines in fenced code (`fence`), lines that start with `>` or anything else, block content,
+//! quoted text, and what is in a scratchpad (`thought`). In doubt nothing is run: a quote, a block or a scratchpad
+//! that the output ends in has taken everything to the end, and its event says that it was not closed.
+//!
+//! **A batch** ends ([`Event::BatchEnd`]) where a line of prose after calls shows that it is one, or with the output.
+//! Blank lines do not end it, nor do thoughts, which are no part of it.
+//!
+//! Text that is not UTF-8 is read as [`String::from_utf8_lossy`] would; positions are those of the text so read.
+
+mod fence;
+mod lead;
+mod output;
+mod thought;
+mod utf8;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use fence::{Fence, Line};
+use lead::{Lead, blank, lead};
+use output::{Kind, Output};
+use thought::Opening;
+use words::{LineEnd, Words};
+
+/// Something found in a model's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// Text to be shown and kept; part of a line, or many lines. Blank lines between calls are prose too.
+    Prose(&'a str),
+    /// An arrow line.
+    Call(Call<'a>),
+    /// A thought: no part of a batch, and nothing in it is run.
+    Thought(Thought<'a>),
+    /// The calls since the last one of these are a batch, and complete. Where prose follows this comes before it.
+    BatchEnd,
+}
+
+/// An arrow line, with what belongs to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// What is to be understood: the line from its arrow on, with the further lines of a quoted string or of block
+    /// content up to its `>>>`; without the list markers and backticks around it, and blanks at its end.
+    pub text: &'a str,
+    /// Where it stands in the whole output, in bytes, with the blanks before it and its line end.
+    pub span: Range<usize>,
+    /// False if the output ended inside a quoted string or block content. It must not be run then.
+    pub closed: bool,
+}
+
+/// What was thought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thought<'a> {
+    /// The words, without the line that opens the scratchpad and the arrow back.
+    pub text: &'a str,
+    /// Where all of it stands in the whole output, in bytes.
+    pub span: Range<usize>,
+    /// False if the output ended inside the scratchpad.
+    pub closed: bool,
+}
+
+/// Finds arrow lines in text that comes in chunks.
+///
+/// ```
+/// use loomtree::arrow::{Event, Scanner};
+///
+/// let mut calls = Vec::new();
+/// let mut sink = |event: Event<'_>| {
+///     if let Event::Call(call) = event {
+///         calls.push(call.text.to_owned());
+///     }
+/// };
+/// let mut scanner = Scanner::new();
+/// for chunk in ["I'll look.\n\xe2\x86\x92 vi".as_bytes(), b"ew a7x2\n", b"Then"] {
+///     scanner.push(chunk, &mut sink);
+/// }
+/// scanner.finish(&mut sink);
+/// ```
+#[derive(Debug)]
+pub struct Scanner {
+    /// Whether every line is a command, with an arrow or without.
+    commands: bool,
+    utf8: utf8::Utf8,
+    mode: Mode,
+    /// The undecided lead of a line, or the logical line so far.
+    held: String,
+    output: Output,
+}
+
+/// Where in the text the scanner is. The modes that hold text say where in it the physical line begins.
+#[derive(Debug, Clone, Copy)]
+enum Mode {
+    /// At a line's start or in its lead.
+    Start,
+    /// In a line of prose.
+    Prose,
+    /// In the line that opens a fence; first in its run of markers.
+    Opening { fence: Fence, run: bool },
+    /// In fenced code.
+    Fenced { fence: Fence, line: Line },
+    /// In an arrow line: its first physical line, or one that a quote carried it on to.
+    Arrow { words: Words, first: bool, line: usize },
+    /// In block content, of a call or of a thought.
+    Block { words: Words, thought: bool, line: usize },
+    /// In a scratchpad.
+    Scratchpad { line: usize },
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scanner {
+    /// A scanner for a model's output.
+    #[must_use]
+    pub fn new() -> Self {
+        let (utf8, output) = (utf8::Utf8::default(), Output::default());
+        Self { commands: false, utf8, mode: Mode::Start, held: String::new(), output }
+    }
+
+    /// A scanner for text in which every line is a command, with an arrow or without: what a person or a script gives a
+    /// program. Blank lines, fenced code, and lines that start with `#` or `>` are none.
+    #[must_use]
+    pub fn commands() -> Self {
+        Self { commands: true, ..Self::new() }
+    }
+
+    /// Takes the next bytes of the output.
+    pub fn push(&mut self, chunk: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+        let mut utf8 = std::mem::take(&mut self.utf8);
+        utf8.push(chunk, &mut |text| self.push_str(text, sink));
+        self.utf8 = utf8;
+    }
+
+    /// Ends the output: what was held back is decided.
+    pub fn finish(mut self, sink: &mut impl FnMut(Event<'_>)) {
+        let mut utf8 = std::mem::take(&mut self.utf8);
+        utf8.finish(&mut |text| self.push_str(text, sink));
+        if matches!(self.mode, Mode::Start) && !self.held.is_empty() {
+            self.last_lead(sink);
+        }
+        if let Mode::Arrow { line, .. } | Mode::Block { line, .. } | Mode::Scratchpad { line } = self.mode
+            && (line < self.held.len() || matches!(self.mode, Mode::Arrow { first: true, .. }))
+        {
+            self.line_end(sink);
+        }
+        match self.mode {
+            Mode::Arrow { .. } | Mode::Block { thought: false, .. } => self.close(Kind::Call { closed: false }, sink),
+            Mode::Block { .. } | Mode::Scratchpad { .. } => self.close(Kind::Thought { closed: false }, sink),
+            _ => {}
+        }
+        self.output.settle(sink);
+        self.output.end_batch(sink);
+    }
+
+    fn push_str(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) {
+        // Prose from `from` to `at` is read and not given out.
+        let (mut from, mut at) = (0, 0);
+        while at < text.len() {
+            match self.mode {
+                Mode::Start => (from, at) = self.start(text, from, at, sink),
+                Mode::Prose => {
+                    let line_end = memchr::memchr(b'\n', &text.as_bytes()[at..]);
+                    at = line_end.map_or(text.len(), |end| at + end + 1);
+                    if line_end.is_some() {
+                        self.mode = Mode::Start;
+                    }
+                }
+                Mode::Opening { fence, run } => at += self.opening(fence, run, &text.as_bytes()[at..]),
+                Mode::Fenced { fence, line } => at += self.fenced(fence, line, &text.as_bytes()[at..]),
+                Mode::Arrow { .. } | Mode::Block { .. } | Mode::Scratchpad { .. } => {
+                    at += self.hold(&text[at..], sink);
+                    from = at;
+                }
+            }
+        }
+        self.output.prose(&text[from..], sink);
+    }
+
+    /// At a line's start: decides by its lead what the line is. Returns the new `from` and `at` of [`Self::push_str`].
+    fn start(&mut self, text: &str, mut from: usize, at: usize, sink: &mut impl FnMut(Event<'_>)) -> (usize, usize) {
+        if self.output.looks_ahead() {
+            self.output.prose(&text[from..at], sink);
+            from = at;
+            self.output.bound(sink);
+        }
+        let (known, rest) = (self.held.len(), &text[at..]);
+        let seen = if known == 0 {
+            match rest.as_bytes()[0] {
+                b'\n' => return (from, at + 1),
+                first if !lead::MAY_LEAD[usize::from(first)] && !self.commands => Lead::Prose { words: 0 },
+                _ => lead(rest, false, self.output.looks_ahead()),
+            }
+        } else {
+            self.held.push_str(beginning(rest, lead::DECIDED));
+            lead(&self.held, false, self.output.looks_ahead())
+        };
+        // Where the line is held in part, `at` is 0 and nothing else waits to be given out.
+        let after = |end: usize| at + end - known;
+        match self.command(seen, if known == 0 { rest } else { &self.held }) {
+            Lead::Undecided => {
+                self.output.prose(&text[from..at], sink);
+                if known == 0 {
+                    self.held.push_str(rest);
+                }
+                (text.len(), text.len())
+            }
+            Lead::Blank { end } => {
+                self.release(known, sink);
+                (from, after(end))
+            }
+            Lead::Arrow { words, ticks, .. } => {
+                self.output.prose(&text[from..at], sink);
+                self.held.truncate(known);
+                self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
+                (at, at)
+            }
+            Lead::Back { end } => {
+                self.release(known, sink);
+                self.output.prose(&text[at..after(end)], sink);
+                self.output.back(sink);
+                (after(end), after(end))
+            }
+            prose => {
+                if self.output.batch {
+                    self.output.prose(&text[from..at], sink);
+                    from = at;
+                    self.output.end_batch(sink);
+                }
+                self.release(known, sink);
+                let Lead::Fence { fence, end } = prose else {
+                    self.mode = Mode::Prose;
+                    return (from, at);
+                };
+                self.mode = Mode::Opening { fence, run: true };
+                (from, after(end))
+            }
+        }
+    }
+
+    /// What a lead means where every line is a command.
+    fn command(&self, lead: Lead, line: &str) -> Lead {
+        match lead {
+            Lead::Prose { words } if self.commands && !line[words..].starts_with(['#', '>']) => {
+                Lead::Arrow { begin: words, words, ticks: 0 }
+            }
+            lead => lead,
+        }
+    }
+
+    /// Gives the held part of a lead out as prose.
+    fn release(&mut self, known: usize, sink: &mut impl FnMut(Event<'_>)) {
+        self.output.prose(&self.held[..known], sink);
+        self.held.clear();
+    }
+
+    /// Decides a lead that the output ended in.
+    fn last_lead(&mut self, sink: &mut impl FnMut(Event<'_>)) {
+        let seen = lead(&self.held, true, self.output.looks_ahead());
+        match self.command(seen, &self.held) {
+            Lead::Arrow { words, ticks, .. } => {
+                self.mode = Mode::Arrow { words: Words::new(ticks), first: true, line: words };
+                return;
+            }
+            Lead::Prose { .. } | Lead::Fence { .. } => self.output.end_batch(sink),
+            _ => {}
+        }
+        self.release(self.held.len(), sink);
+        if matches!(seen, Lead::Back { .. }) {
+            self.output.back(sink);
+        }
+    }
+
+    /// In the line that opens a fence. Returns how many bytes were read.
+    fn opening(&mut self, mut fence: Fence, run: bool, bytes: &[u8]) -> usize {
+        let markers = if run { bytes.iter().take_while(|byte| **byte == fence.marker).count() } else { 0 };
+        fence.length += markers;
+        let rest = &bytes[markers..];
+        let line_end = memchr::memchr(b'\n', rest);
+        let information = &rest[..line_end.unwrap_or(rest.len())];
+        self.mode = if fence.marker == b'`' && memchr::memchr(b'`', information).is_some() {
+            Mode::Prose
+        } else if line_end.is_some() {
+            Mode::Fenced { fence, line: Line::Indent(0) }
+        } else {
+            Mode::Opening { fence, run: run && rest.is_empty() }
+        };
+        match self.mode {
+            Mode::Prose => markers,
+            _ => line_end.map_or(bytes.len(), |end| markers + end + 1),
+        }
+    }
+
+    /// In fenced code, up to the end of the fence or of the bytes. Returns how many were read.
+    fn fenced(&mut self, fence: Fence, mut line: Line, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            if *byte != b'\n' && line != Line::Code {
+                line = fence.step(line, *byte);
+                at += 1;
+                continue;
+            }
+            let Some(end) = memchr::memchr(b'\n', &bytes[at..]) else {
+                at = bytes.len();
+                break;
+            };
+            at += end + 1;
+            if fence.closed_by(line) {
+                self.mode = Mode::Start;
+                return at;
+            }
+            line = Line::Indent(0);
+        }
+        self.mode = Mode::Fenced { fence, line };
+        at
+    }
+
+    /// Holds text up to a line end, and reads the line if it is there. Returns how many bytes were taken.
+    fn hold(&mut self, text: &str, sink: &mut impl FnMut(Event<'_>)) -> usize {
+        let line_end = memchr::memchr(b'\n', text.as_bytes());
+        let taken = line_end.map_or(text.len(), |end| end + 1);
+        self.held.push_str(&text[..taken]);
+        if line_end.is_some() {
+            self.line_end(sink);
+        }
+        taken
+    }
+
+    /// Reads a physical line of what is held.
+    fn line_end(&mut self, sink: &mut impl FnMut(Event<'_>)) {
+        let next = self.held.len();
+        match self.mode {
+            Mode::Arrow { mut words, first, line } => {
+                let text = &self.held[line..];
+                let end = words.line(text);
+                let thought = if first && end != LineEnd::Prose { thought::opening(text) } else { None };
+                match (end, thought) {
+                    (LineEnd::Prose, _) => {
+                        self.output.end_batch(sink);
+                        self.close(Kind::Prose, sink);
+                    }
+                    (LineEnd::Block, _) => self.mode = Mode::Block { words, thought: thought.is_some(), line: next },
+                    (_, Some(Opening::Scratchpad)) => {
+                        self.output.settle(sink);
+                        self.mode = Mode::Scratchpad { line: next };
+                    }
+                    (_, Some(Opening::Closed)) => self.close(Kind::Thought { closed: true }, sink),
+                    (_, Some(Opening::Words)) => {
+                        self.output.look_ahead(&self.held, sink);
+                        self.held.clear();
+                        self.mode = Mode::Start;
+                    }
+                    (LineEnd::Quote, None) => self.mode = Mode::Arrow { words, first: false, line: next },
+                    (LineEnd::Complete, None) => self.close(Kind::Call { closed: true }, sink),
+                }
+            }
+            Mode::Block { words, thought, line } => {
+                let end = |c| blank(c) || c == '\n' || c == '`' && words.ticked();
+                if self.held[line..].trim_matches(end) != ">>>" {
+                    self.mode = Mode::Block { words, thought, line: next };
+                } else if thought {
+                    self.close(Kind::Thought { closed: true }, sink);
+                } else {
+                    self.close(Kind::Call { closed: true }, sink);
+                }
+            }
+            Mode::Scratchpad { line } if lead::is_back(&self.held[line..]) => {
+                self.close(Kind::Thought { closed: true }, sink);
+            }
+            Mode::Scratchpad { .. } => self.mode = Mode::Scratchpad { line: next },
+            _ => {}
+        }
+    }
+
+    /// Gives what is held out as one piece.
+    fn close(&mut self, kind: Kind, sink: &mut impl FnMut(Event<'_>)) {
+        if matches!(kind, Kind::Thought { .. }) {
+            self.output.settle(sink);
+        }
+        self.output.give(kind, &self.held, sink);
+        self.held.clear();
+        self.mode = Mode::Start;
+    }
+}
+
+/// As many whole characters from a text's beginning as fit.
+fn beginning(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// The events of a whole model output; prose between two others is one event.
+#[must_use]
+pub fn scan(text: &str) -> Vec<Event<'_>> {
+    collect(Scanner::new(), text)
+}
+
+/// The events of a whole text in which every line is a command ([`Scanner::commands`]).
+#[must_use]
+pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
+    collect(Scanner::commands(), text)
+}
+
+fn collect(mut scanner: Scanner, text: &str) -> Vec<Event<'_>> {
+    let mut found: Vec<Event<'_>> = Vec::new();
+    let mut at = 0;
+    let mut sink = |event: Event<'_>| {
+        let (kind, span) = match event {
+            Event::Prose(prose) => (Kind::Prose, at..at + prose.len()),
+            Event::Call(call) => (Kind::Call { closed: call.closed }, call.span),
+            Event::Thought(thought) => (Kind::Thought { closed: thought.closed }, thought.span),
+            Event::BatchEnd => return found.push(Event::BatchEnd),
+        };
+        at = span.end;
+        match found.last_mut() {
+            Some(Event::Prose(before)) if kind == Kind::Prose => *before = &text[span.start - before.len()..span.end],
+            _ => found.push(kind.event(&text[span.clone()], span)),
+        }
+    };
+    scanner.push_str(text, &mut sink);
+    scanner.finish(&mut sink);
+    found
+}

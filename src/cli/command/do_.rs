@@ -1,0 +1,171 @@
+//! `loom do`: arrow lines, run as an agent with its permissions, answered as a model would be.
+//!
+//! An argument is one line, with its arrow or without. Standard input is read as a model's output is: only arrow lines
+//! are run, and prose, quotes and fenced code are passed over.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::Path,
+};
+
+use loomtree::{
+    arrow::{
+        self, Command, Event,
+        run::{Code, Failure, Generation, Host, Reply, Runner},
+    },
+    id::NodeId,
+    ops::Actor,
+    provider::{Class, ProviderError, Sampling},
+    session::{GenerateError, Plan, generate},
+};
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use super::continue_::{open, stop_on_ctrl_c};
+use crate::cli::{
+    config::Config,
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+    out::count,
+    sanitize::sanitize,
+};
+
+/// What `do` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Lines to run, such as 'view a7x2', one an argument [default: standard input, where only arrow lines are run]
+    lines: Vec<String>,
+}
+
+/// A line and what it came to.
+struct Line {
+    text: String,
+    command: Result<Command, Failure>,
+}
+
+/// The answer to a line, as it is printed.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a Command>,
+    #[serde(flatten)]
+    reply: &'a Reply,
+}
+
+/// Runs the lines.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let batches = if args.lines.is_empty() { batches(&stdin()?) } else { vec![typed(args.lines)] };
+    if batches.is_empty() {
+        return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
+    }
+    let (_, session, _) = desk.work()?;
+    let models = Models { config: &desk.config, drafts: &desk.drafts };
+    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &models);
+    let (mut failed, mut all) = (0u64, 0u64);
+    for batch in batches {
+        let replies = runner.run_batch(batch.iter().map(|line| line.command.clone()).collect());
+        for (at, reply) in replies.iter().enumerate() {
+            all += 1;
+            failed += u64::from(!reply.is_ok());
+            if desk.out.json {
+                let line = batch.get(at).filter(|_| at < arrow::run::BATCH);
+                let command = line.and_then(|line| line.command.as_ref().ok());
+                desk.out.json(&Answer { line: line.map(|line| line.text.as_str()), command, reply })?;
+            } else {
+                writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+            }
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),
+    }
+}
+
+fn stdin() -> Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes).map_err(|e| CliError::io("reading standard input", e))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn typed(lines: Vec<String>) -> Vec<Line> {
+    lines.into_iter().map(|text| Line { command: arrow::run::read(&text), text }).collect()
+}
+
+/// The batches of arrow lines in a text.
+fn batches(text: &str) -> Vec<Vec<Line>> {
+    let (mut batches, mut batch) = (Vec::new(), Vec::new());
+    for event in arrow::scan(text) {
+        match event {
+            Event::Prose(_) => {}
+            Event::Call(call) => {
+                let command = if call.closed {
+                    arrow::run::read(call.text)
+                } else {
+                    Err(Failure::new(Code::InvalidSyntax, "its quote or block is never closed"))
+                };
+                batch.push(Line { text: call.text.to_owned(), command });
+            }
+            Event::Thought(thought) => {
+                let command = Ok(Command::Think { content: Some(thought.text.to_owned()) });
+                batch.push(Line { text: "→ think".to_owned(), command });
+            }
+            Event::BatchEnd => batches.push(std::mem::take(&mut batch)),
+        }
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+/// Has models continue nodes, as `loom continue` does.
+struct Models<'a> {
+    config: &'a Config,
+    drafts: &'a Path,
+}
+
+impl Host for Models<'_> {
+    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
+        let runtime = host::runtime().map_err(|error| failure(&error))?;
+        let own = asked.author.profile.model.as_deref().or(self.config.model.as_deref());
+        let model = runtime.block_on(open(own, self.config)).map_err(|error| failure(&error))?;
+        let cancel = CancellationToken::new();
+        let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
+        let plan = Plan {
+            versions: asked.versions.to_vec(),
+            sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
+            cancel: cancel.clone(),
+            drafts: Some(self.drafts.to_owned()),
+            ..Plan::new(asked.from.id, asked.author.clone(), model, n)
+        };
+        runtime.spawn(stop_on_ctrl_c(cancel));
+        let saved = runtime.block_on(generate(actor, plan, |_| {})).map_err(|error| match error {
+            GenerateError::Ops(error) => error.into(),
+            GenerateError::Provider(error) => of_provider(&error),
+            other => Failure::new(Code::ModelError, other.to_string()),
+        })?;
+        Ok(saved.into_iter().map(|node| node.id).collect())
+    }
+}
+
+fn failure(error: &CliError) -> Failure {
+    match error {
+        CliError::NoModel => Failure::new(Code::NotConfigured, "no model is attached")
+            .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
+        CliError::Provider(error) => of_provider(error),
+        other => Failure::new(Code::NotConfigured, format!("{other:?}")),
+    }
+}
+
+fn of_provider(error: &ProviderError) -> Failure {
+    let code = match error.class() {
+        Class::Configuration => Code::NotConfigured,
+        Class::Cancelled => Code::Cancelled,
+        Class::Refused | Class::Retryable => Code::ModelError,
+    };
+    Failure::new(code, error.to_string())
+}

@@ -1,0 +1,182 @@
+//! What agents keep at hand: pins, stashes, their last actions.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    id::{DocumentId, NodeId},
+    model::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed, Timestamp},
+    store::{Result, StoreError, sqlite::rows},
+};
+
+/// Actions kept for an agent in a tree.
+const ACTIONS: u32 = 64;
+/// Results kept for an agent in a tree.
+const RESULTS: u32 = 8;
+
+/// A pin's target by row number.
+pub(in crate::store::sqlite) struct PinRow<'a> {
+    pub(in crate::store::sqlite) node: Option<i64>,
+    pub(in crate::store::sqlite) document: Option<i64>,
+    pub(in crate::store::sqlite) section: Option<&'a str>,
+}
+
+/// Keeps a pin; `false` if it was there.
+pub(in crate::store::sqlite) fn pin(
+    conn: &Connection,
+    agent: i64,
+    tree: i64,
+    pin: &PinRow<'_>,
+    at: Timestamp,
+) -> Result<bool> {
+    let added = conn.execute(
+        "INSERT OR IGNORE INTO pins (agent, tree, node, document, section, pinned_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![agent, tree, pin.node, pin.document, pin.section, at.as_millis()],
+    )?;
+    Ok(added > 0)
+}
+
+/// Lets go of a pin; `false` if there was none.
+pub(in crate::store::sqlite) fn unpin(conn: &Connection, agent: i64, tree: i64, pin: &PinRow<'_>) -> Result<bool> {
+    let gone = conn.execute(
+        "DELETE FROM pins WHERE agent = ?1 AND tree = ?2 AND node IS ?3 AND document IS ?4 AND section IS ?5",
+        params![agent, tree, pin.node, pin.document, pin.section],
+    )?;
+    Ok(gone > 0)
+}
+
+/// Something to be put aside.
+pub(in crate::store::sqlite) struct NewStash<'a> {
+    pub(in crate::store::sqlite) label: &'a str,
+    pub(in crate::store::sqlite) content: &'a Stashed,
+    pub(in crate::store::sqlite) node: Option<i64>,
+    pub(in crate::store::sqlite) tokens: u32,
+    pub(in crate::store::sqlite) at: Timestamp,
+}
+
+/// Puts something aside, in the place of what has the same label. Of results the oldest go.
+pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, stash: &NewStash<'_>) -> Result<()> {
+    let content = match stash.content {
+        Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text) => Some(text),
+        Stashed::Node(_) => None,
+    };
+    let kind = stash.content.kind();
+    conn.execute(
+        "INSERT OR REPLACE INTO stashes (agent, tree, label, kind, node, content, tokens, stashed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![agent, tree, stash.label, kind.code(), stash.node, content, stash.tokens, stash.at.as_millis()],
+    )?;
+    if kind == StashKind::Result {
+        conn.execute(
+            "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind = 3 AND id <= (
+                 SELECT id FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind = 3 ORDER BY id DESC LIMIT 1 OFFSET ?3
+             )",
+            params![agent, tree, RESULTS],
+        )?;
+    }
+    Ok(())
+}
+
+/// Lets go of a stash; `false` if there was none.
+pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64, label: &str) -> Result<bool> {
+    let gone = conn.execute(
+        "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
+        params![agent, tree, label],
+    )?;
+    Ok(gone > 0)
+}
+
+/// Keeps an action; the oldest go.
+pub(in crate::store::sqlite) fn act(
+    conn: &Connection,
+    agent: i64,
+    tree: i64,
+    action: &Action,
+    at: Timestamp,
+) -> Result<()> {
+    conn.execute(
+        "INSERT INTO actions (agent, tree, at, after, tool, about) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![agent, tree, at.as_millis(), action.after, action.tool, action.about],
+    )?;
+    conn.execute(
+        "DELETE FROM actions WHERE agent = ?1 AND tree = ?2 AND id <= (
+             SELECT id FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3
+         )",
+        params![agent, tree, ACTIONS],
+    )?;
+    Ok(())
+}
+
+/// Everything that an agent keeps at hand in a tree, without the stashes' words.
+pub(in crate::store::sqlite) fn of(conn: &Connection, agent: i64, tree: i64) -> Result<Memory> {
+    Ok(Memory {
+        pins: pins(conn, agent, tree)?,
+        stashes: stashes(conn, agent, tree)?,
+        actions: actions(conn, agent, tree)?,
+    })
+}
+
+fn pins(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Pin>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT n.ulid, d.ulid, p.section, p.pinned_at FROM pins p LEFT JOIN nodes n ON n.seq = p.node
+             LEFT JOIN documents d ON d.id = p.document WHERE p.agent = ?1 AND p.tree = ?2 ORDER BY p.id",
+    )?;
+    let read = statement.query_map([agent, tree], |row| {
+        let target = match row.get::<_, Option<[u8; 16]>>(0)? {
+            Some(node) => PinTarget::Node(NodeId::from_bytes(node)),
+            None => PinTarget::Document { id: DocumentId::from_bytes(row.get(1)?), section: row.get(2)? },
+        };
+        Ok(Pin { target, at: Timestamp::from_millis(row.get(3)?) })
+    })?;
+    Ok(read.collect::<rusqlite::Result<_>>()?)
+}
+
+fn stashes(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Stash>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT label, kind, tokens, stashed_at FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind <> 3 ORDER BY id",
+    )?;
+    let read = statement.query_map([agent, tree], |row| {
+        let kind = rows::coded(row, 1, StashKind::from_code)?;
+        Ok(Stash { label: row.get(0)?, kind, tokens: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) })
+    })?;
+    Ok(read.collect::<rusqlite::Result<_>>()?)
+}
+
+fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Action>> {
+    let mut statement =
+        conn.prepare_cached("SELECT tool, about, after FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id")?;
+    let read = statement
+        .query_map([agent, tree], |row| Ok(Action { tool: row.get(0)?, about: row.get(1)?, after: row.get(2)? }))?;
+    Ok(read.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What is under a label: of the results, or of the rest.
+pub(in crate::store::sqlite) fn stashed(
+    conn: &Connection,
+    agent: i64,
+    tree: i64,
+    label: &str,
+    result: bool,
+) -> Result<Option<Stashed>> {
+    let found = conn
+        .prepare_cached(
+            "SELECT s.kind, s.content, n.ulid FROM stashes s LEFT JOIN nodes n ON n.seq = s.node
+             WHERE s.agent = ?1 AND s.tree = ?2 AND s.label = ?3 AND (s.kind = 3) = ?4",
+        )?
+        .query_row(params![agent, tree, label, result], |row| {
+            let content: Option<String> = row.get(1)?;
+            let node: Option<[u8; 16]> = row.get(2)?;
+            Ok((rows::coded(row, 0, StashKind::from_code)?, content, node.map(NodeId::from_bytes)))
+        })
+        .optional()?;
+    let broken = || StoreError::Undecodable(format!("stash {label:?} holds nothing"));
+    found
+        .map(|(kind, content, node)| {
+            Ok(match kind {
+                StashKind::Words => Stashed::Words(content.ok_or_else(broken)?),
+                StashKind::Summary => Stashed::Summary(content.ok_or_else(broken)?),
+                StashKind::Result => Stashed::Result(content.ok_or_else(broken)?),
+                StashKind::Node => Stashed::Node(node.ok_or_else(broken)?),
+            })
+        })
+        .transpose()
+}

@@ -1,0 +1,35 @@
+//! The reference for people: `docs/arrow.md` is what this gives, and a test holds it to that.
+
+use std::fmt::Write as _;
+
+use super::{Group, TABLE, help};
+
+/// The language: what holds for every line.
+const LANGUAGE: &str = include_str!("language.md");
+
+/// The whole reference as Markdown.
+#[must_use]
+pub fn reference() -> String {
+    let mut text = String::from(LANGUAGE);
+    for group in Group::ALL {
+        let _ = write!(text, "\n## {}\n", group.name());
+        for spec in TABLE.iter().filter(|spec| spec.usage.group == *group) {
+            let _ = write!(text, "\n### {}\n\n{} Needs `{}`.", spec.name, spec.help, spec.permission);
+            if !spec.synonyms.is_empty() {
+                let words: Vec<String> = spec.synonyms.iter().map(|word| format!("`{word}`")).collect();
+                let _ = write!(text, " Also: {}.", words.join(", "));
+            }
+            let forms: Vec<String> = spec.forms.iter().map(|form| format!("→ {form}")).collect();
+            let _ = write!(text, "\n\n```\n{}\n```\n", forms.join("\n"));
+            if !spec.usage.arguments.is_empty() {
+                text.push_str("\n| argument | what it is | meaning |\n| --- | --- | --- |\n");
+            }
+            for argument in spec.usage.arguments {
+                let kind = help::kind(argument);
+                let _ = writeln!(text, "| `{}` | {kind} | {} |", argument.name, argument.meaning);
+            }
+            let _ = write!(text, "\n```\n{}\n\n{}\n```\n", spec.usage.example, spec.usage.reply);
+        }
+    }
+    text
+}

@@ -1,0 +1,47 @@
+//! JSON schemas of the tools' arguments, for providers' tool calls and MCP: the fields that a command's JSON has.
+
+use serde_json::{Map, Value, json};
+
+use super::{Kind, Tool};
+
+/// The schema of a tool's arguments: one object, whose fields are those of the command's JSON beside `op`.
+#[must_use]
+pub fn schema(tool: Tool) -> Value {
+    let arguments = tool.spec().usage.arguments;
+    let properties: Map<String, Value> = arguments
+        .iter()
+        .map(|argument| {
+            let mut field = kind(argument.kind);
+            field.insert("description".to_owned(), argument.meaning.into());
+            (argument.name.to_owned(), field.into())
+        })
+        .collect();
+    let required: Vec<&str> = arguments.iter().filter(|argument| argument.required).map(|a| a.name).collect();
+    json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+}
+
+fn kind(kind: Kind) -> Map<String, Value> {
+    let text = json!({ "type": "string" });
+    let value = match kind {
+        Kind::Node | Kind::Text => text,
+        Kind::Nodes => json!({ "type": "array", "items": text, "minItems": 2 }),
+        Kind::Texts => json!({ "type": "array", "items": text }),
+        Kind::Number(u32::MAX) => json!({ "type": "integer", "minimum": 0 }),
+        Kind::Number(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+        Kind::Flag | Kind::Choice => json!({ "type": "boolean" }),
+        Kind::Word(words) => json!({ "type": "string", "enum": words }),
+        Kind::Range => json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?$" }),
+        Kind::Span => json!({ "type": "string", "pattern": "^[0-9A-Za-z]+-[0-9A-Za-z]+$" }),
+        Kind::End => json!({
+            "type": "object", "properties": { "node": text, "doc": text, "tree": text }, "additionalProperties": false,
+            "minProperties": 1,
+        }),
+        Kind::Place => json!({ "anyOf": [
+            { "type": "string", "enum": ["start", "end"] }, { "type": "integer", "minimum": 1 },
+        ] }),
+    };
+    match value {
+        Value::Object(map) => map,
+        other => Map::from_iter([("const".to_owned(), other)]),
+    }
+}

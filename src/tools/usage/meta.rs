@@ -1,0 +1,42 @@
+//! Work beyond the tree, and what is about the agent itself.
+
+use super::{Group, Kind, Usage, may, needed};
+
+pub(in crate::tools) const DELEGATE: Usage = Usage {
+    group: Group::Meta,
+    arguments: &[
+        needed("goal", Kind::Text, "The goal."),
+        may("context", Kind::Text, "What it needs to know."),
+        may("wait", Kind::Choice, "Whether the turn waits for the outcome."),
+    ],
+    reply: "✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet",
+    example: "→ delegate \"collect what was said about the father\"",
+};
+
+pub(in crate::tools) const SEARCH: Usage = Usage {
+    group: Group::Meta,
+    arguments: &[
+        needed("query", Kind::Text, "The query."),
+        may("depth", Kind::Word(&["basic", "deep"]), "Titles and excerpts, or the pages' texts too."),
+        may("topic", Kind::Word(&["general", "news"]), "What is looked through."),
+        may("max", Kind::Number(10), "At most so many results."),
+        may("include", Kind::Texts, "Only these sites."),
+        may("exclude", Kind::Texts, "None of these sites."),
+    ],
+    reply: "✗ NOT_CONFIGURED: search: a search service is not part of this program yet",
+    example: "→ search \"lighthouse keepers 1920s\" max:5",
+};
+
+pub(in crate::tools) const THINK: Usage = Usage {
+    group: Group::Meta,
+    arguments: &[may("content", Kind::Text, "The thought: the lines up to one with `←` alone. Nothing in it is run.")],
+    reply: "✓ kept thought [m8w9jj] at [a7x2kq]",
+    example: "→ think\nThe tone shifts here. Is that meant?\n←",
+};
+
+pub(in crate::tools) const HELP: Usage = Usage {
+    group: Group::Meta,
+    arguments: &[may("tool", Kind::Text, "This tool, by its name or another word for it.")],
+    reply: "→ view: Shows a node or a branch.\n  …",
+    example: "→ help view",
+};

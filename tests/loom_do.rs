@@ -1,0 +1,161 @@
+//! `loom do`: arrow lines by the real program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[path = "support/cli.rs"]
+mod cli;
+mod support;
+
+use std::path::Path;
+
+use cli::Home;
+
+#[test]
+fn arguments_are_lines_with_or_without_an_arrow() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let reply = home.say("collaborator", None, "Marie is afraid. She will not go.");
+    let said = home.ok(&["do", &format!("view {reply}"), &format!("→ list {root} continuations")]);
+    let expected = format!(
+        "[{reply}] model · just now · depth:1\n\"Marie is afraid.\"\n[{root}] → 1 continuation:\n  [{reply}] model · \
+         \"Marie is afraid.\"\n"
+    );
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_session_goes_on_from_one_run_to_the_next() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let reply = home.say("owner", None, "Nobody.");
+    home.ok(&["do", "switch to root"]);
+    assert!(home.ok(&["do", "tree"]).contains(&format!("[{root}]* (you are here)")));
+    home.ok(&["do", &format!("stash \"who\" content-of:{reply}"), &format!("pin {reply}")]);
+    let memory = home.ok(&["do", "memory"]);
+    assert!(memory.contains("Stashed (not in context): \"who\""), "{memory}");
+    assert!(memory.contains(&format!("Pinned:\n  [{reply}] \"Nobody.\"")), "{memory}");
+    assert_eq!(home.ok(&["do", "recall \"who\""]), "stash \"who\":\nNobody.\n");
+}
+
+#[test]
+fn only_arrow_lines_of_standard_input_are_run() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let reply = home.say("collaborator", None, "Marie is afraid.");
+    let text = format!(
+        "I will look first.\n→ annotate {reply} \"why?\"\n→ view {reply}\n\nThen I thought: → prune {reply} would be wrong.\n> → \
+         prune {reply}\n```\n→ prune {reply}\n```\n→ think\n→ prune {reply}\n←\n→ annotate {reply} <<<\n→ prune \
+         {reply}\n>>>\n→ list {root} continuations\n"
+    );
+    let ran = home.pipe(&["do"], text);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("1 annotation\n"), "{}", ran.out);
+    assert!(ran.out.ends_with(&format!("[{root}] → 1 continuation:\n  [{reply}] model · \"Marie is afraid.\"\n")));
+    assert_eq!(ran.out.matches("✓ annotation").count(), 2);
+    assert!(ran.out.contains("✓ kept thought"), "{}", ran.out);
+    assert!(!ran.out.contains("pruned"), "{}", ran.out);
+}
+
+#[test]
+fn an_open_quote_is_not_run() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let ran = home.pipe(&["do"], format!("→ annotate {root} \"never closed\n→ prune {root}\n"));
+    assert_eq!(ran.code, 1);
+    assert_eq!(ran.out, "✗ INVALID_SYNTAX: its quote or block is never closed\n");
+}
+
+#[test]
+fn the_agent_that_is_named_acts_with_its_permissions() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    home.ok(&["do", "--as", "collaborator", &format!("annotate {root} \"by the model\"")]);
+    assert!(home.ok(&["do", &format!("list {root} annotations")]).contains("] model · \"by the model\""));
+    let refused = home.run(&["do", "--as", "subject", &format!("view {root}")]);
+    assert_eq!(refused.code, 1);
+    assert_eq!(refused.out, "✗ PERMISSION_DENIED: view: this needs the permission loom_aware\n");
+    assert!(refused.err.contains("1 of 1 line not done"), "{}", refused.err);
+}
+
+#[test]
+fn one_line_that_fails_does_not_stop_the_others_and_sets_the_exit_code() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let ran = home.run(&["do", "view zzzzz2", &format!("annotate {root} \"still\""), "so the tone shifts here"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let lines: Vec<&str> = ran.out.lines().collect();
+    assert!(lines[0].starts_with("✗ NOT_FOUND: view: no node [zzzzz2] in this tree"), "{lines:?}");
+    assert!(ran.out.contains(&format!("added to [{root}]\n✗ INVALID_SYNTAX: ")), "{}", ran.out);
+    assert!(home.fails(2, &["do", "--bogus"]).contains("--bogus"));
+    assert_eq!(home.pipe(&["do"], "only prose\n").code, 2);
+}
+
+#[test]
+fn json_is_an_object_a_line() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let ran = home.run(&["do", "--json", &format!("view {root}"), "view zzzzz2"]);
+    let answers: Vec<serde_json::Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers[0]["ok"], true);
+    assert_eq!(answers[0]["command"], serde_json::json!({ "op": "view", "node": root }));
+    assert!(answers[0]["text"].as_str().unwrap().ends_with("\"Who is Marie?\""));
+    assert_eq!((&answers[1]["ok"], &answers[1]["code"]), (&false.into(), &"NOT_FOUND".into()));
+}
+
+#[test]
+fn content_cannot_reach_the_terminal_as_control_codes() {
+    let home = Home::new();
+    let root = home.start("clear \u{1b}[2J and \u{9b}31m");
+    for args in [["do", &format!("view {root} full")], ["do", "tree summary"]] {
+        let said = home.ok(&args);
+        assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "{said:?}");
+    }
+    let json = home.ok(&["do", "--json", &format!("view {root} full")]);
+    assert!(!json.chars().any(|c| c.is_control() && c != '\n'), "{json:?}");
+}
+
+#[test]
+fn a_model_continues_through_the_program() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    home.ok(&["agents", "set", "subject", "--model", "scripted:words"]);
+    let said = home.ok(&["do", &format!("continue from {root} n:2")]);
+    assert!(said.starts_with(&format!("✓ 2 continuations from [{root}]\n  [")), "{said}");
+    let one = home.ok(&["do", "continue"]);
+    assert!(one.contains("✓ 1 continuation from") && one.contains("\n  position: ["), "{one}");
+}
+
+#[test]
+fn without_a_model_continue_says_what_is_missing() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let ran = home.run(&["do", "continue"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.starts_with("✗ NOT_CONFIGURED: continue: no model is attached\n  hint: "), "{}", ran.out);
+}
+
+/// The imported history of a real session is walked; nothing that stands in it is run.
+#[test]
+fn a_real_history_is_data() {
+    let found = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/histories/pi-session.jsonl"));
+    if !found.exists() {
+        eprintln!("skipped: {} is not there", found.display());
+        return;
+    }
+    let home = Home::new();
+    home.ok(&["import", found.to_str().unwrap()]);
+    let tree = home.json(&["trees"])[0]["id"].as_str().unwrap().to_owned();
+    home.ok(&["trees", "--use", &tree]);
+    let before = home.json(&["log"]).len();
+    let mut seen = 0;
+    for node in home.json(&["tree", "--limit", "0"]).iter().step_by(97) {
+        let id = node["local_id"].as_str().unwrap();
+        let said = home.ok(&["do", &format!("view {id} full"), &format!("view branch:{id} as:prose")]);
+        assert!(!said.is_empty());
+        seen += 1;
+    }
+    assert!(seen > 5, "{seen}");
+    // Looking made a session, and nothing else.
+    assert!(home.json(&["log"]).len() <= before + 1);
+}
