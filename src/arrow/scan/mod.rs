@@ -20,59 +20,27 @@
 //!
 //! Text that is not UTF-8 is read as [`String::from_utf8_lossy`] would; positions are those of the text so read.
 
+mod event;
 mod fence;
 mod lead;
 mod output;
 mod thought;
 mod utf8;
+mod whole;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
+pub use event::{Call, Event, Thought};
+pub use whole::{scan, scan_commands};
 
+use event::Kind;
 use fence::{Fence, Line};
 use lead::{Lead, blank, lead};
-use output::{Kind, Output};
+use output::Output;
 use thought::Opening;
 use words::{LineEnd, Words};
-
-/// Something found in a model's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// Text to be shown and kept; part of a line, or many lines. Blank lines between calls are prose too.
-    Prose(&'a str),
-    /// An arrow line.
-    Call(Call<'a>),
-    /// A thought: no part of a batch, and nothing in it is run.
-    Thought(Thought<'a>),
-    /// The calls since the last one of these are a batch, and complete. Where prose follows this comes before it.
-    BatchEnd,
-}
-
-/// An arrow line, with what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call<'a> {
-    /// What is to be understood: the line from its arrow on, with the further lines of a quoted string or of block
-    /// content up to its `>>>`; without the list markers and backticks around it, and blanks at its end.
-    pub text: &'a str,
-    /// Where it stands in the whole output, in bytes, with the blanks before it and its line end.
-    pub span: Range<usize>,
-    /// False if the output ended inside a quoted string or block content. It must not be run then.
-    pub closed: bool,
-}
-
-/// What was thought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thought<'a> {
-    /// The words, without the line that opens the scratchpad and the arrow back.
-    pub text: &'a str,
-    /// Where all of it stands in the whole output, in bytes.
-    pub span: Range<usize>,
-    /// False if the output ended inside the scratchpad.
-    pub closed: bool,
-}
 
 /// Finds arrow lines in text that comes in chunks.
 ///
@@ -404,37 +372,4 @@ impl Scanner {
 fn beginning(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
-}
-
-/// The events of a whole model output; prose between two others is one event.
-#[must_use]
-pub fn scan(text: &str) -> Vec<Event<'_>> {
-    collect(Scanner::new(), text)
-}
-
-/// The events of a whole text in which every line is a command ([`Scanner::commands`]).
-#[must_use]
-pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
-    collect(Scanner::commands(), text)
-}
-
-fn collect(mut scanner: Scanner, text: &str) -> Vec<Event<'_>> {
-    let mut found: Vec<Event<'_>> = Vec::new();
-    let mut at = 0;
-    let mut sink = |event: Event<'_>| {
-        let (kind, span) = match event {
-            Event::Prose(prose) => (Kind::Prose, at..at + prose.len()),
-            Event::Call(call) => (Kind::Call { closed: call.closed }, call.span),
-            Event::Thought(thought) => (Kind::Thought { closed: thought.closed }, thought.span),
-            Event::BatchEnd => return found.push(Event::BatchEnd),
-        };
-        at = span.end;
-        match found.last_mut() {
-            Some(Event::Prose(before)) if kind == Kind::Prose => *before = &text[span.start - before.len()..span.end],
-            _ => found.push(kind.event(&text[span.clone()], span)),
-        }
-    };
-    scanner.push_str(text, &mut sink);
-    scanner.finish(&mut sink);
-    found
 }
