@@ -54,10 +54,11 @@ use words::{LineEnd, Words};
 ///     }
 /// };
 /// let mut scanner = Scanner::new();
-/// for chunk in ["I'll look.\n\xe2\x86\x92 vi".as_bytes(), b"ew a7x2\n", b"Then"] {
+/// for chunk in "I'll look.\n→ view a7x2\nThen".as_bytes().chunks(5) {
 ///     scanner.push(chunk, &mut sink);
 /// }
 /// scanner.finish(&mut sink);
+/// assert_eq!(calls, ["→ view a7x2"]);
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
