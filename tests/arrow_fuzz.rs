@@ -6,13 +6,13 @@
 
 use std::{
     cell::Cell,
-    fs,
+    fmt, fs,
     path::Path,
     time::{Duration, Instant},
 };
 
 use loomtree::{
-    arrow::{Event, Scanner},
+    arrow::{Event, Refusal, Scanner, Understood, understand},
     tools::TABLE,
 };
 use proptest::{
@@ -144,19 +144,29 @@ fn changed(line: &str, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
+/// Bytes that a failure shows as text.
+struct Reply(Vec<u8>);
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ({})", String::from_utf8_lossy(&self.0), self.0.escape_ascii())
+    }
+}
+
 /// Replies of changed lines, and plain noise.
-fn input() -> impl Strategy<Value = Vec<u8>> {
+fn input() -> impl Strategy<Value = Reply> {
     let line = (prop::sample::select(lines()), prop::collection::vec(change(), 0..4))
         .prop_map(|(line, changes)| changed(&line, &changes));
-    prop_oneof![
+    let bytes = prop_oneof![
         8 => prop::collection::vec(line, 1..8).prop_map(|lines| lines.join(&b'\n')),
         1 => prop::collection::vec(any::<u8>(), 0..300),
         1 => prop::collection::vec(prop::sample::select(BREAKS), 0..80).prop_map(|parts| parts.concat().into_bytes()),
-    ]
+    ];
+    bytes.prop_map(Reply)
 }
 
 /// What was found, one string an event; prose is joined.
-fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str)) -> Vec<String> {
+fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str, bool)) -> Vec<String> {
     let (mut seen, mut at, mut prose): (Vec<String>, usize, bool) = (Vec::new(), 0, false);
     let mut sink = |event: Event<'_>| {
         let span = match &event {
@@ -171,7 +181,7 @@ fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str)) -> Vec<String>
             Event::Prose(text) if prose => seen.last_mut().unwrap().push_str(text),
             Event::Prose(text) => seen.push((*text).to_owned()),
             Event::Call(found) => {
-                call(found.text);
+                call(found.text, found.closed);
                 seen.push(format!("{event:?}"));
             }
             _ => seen.push(format!("{event:?}")),
@@ -185,25 +195,49 @@ fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str)) -> Vec<String>
     seen
 }
 
+/// What is true of every answer: what is refused says why, about a part of the line; what is run can be written out and
+/// is then the same command again.
+fn hold(text: &str, closed: bool, answer: &Result<Understood, Refusal>) {
+    match answer {
+        Ok(understood) => {
+            assert!(closed, "not closed, and yet understood: {text:?}");
+            let again = understand(&format!("→ {}", understood.command));
+            assert_eq!(again.map(|u| u.command).ok().as_ref(), Some(&understood.command), "from {text:?}");
+        }
+        Err(refusal) => {
+            assert!(!refusal.message.is_empty());
+            assert!(text.get(refusal.span.start..refusal.span.end).is_some(), "{refusal:?} of {text:?}");
+        }
+    }
+}
+
 #[test]
 fn fuzz() {
     let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(2.0, |text| text.parse().unwrap());
     let until = Instant::now() + Duration::from_secs_f64(seconds);
-    let (inputs, calls) = (Cell::new(0_u64), Cell::new(0_u64));
+    let (inputs, calls, refusals) = (Cell::new(0_u64), Cell::new(0_u64), Cell::new(0_u64));
+    let count = |counter: &Cell<u64>| counter.set(counter.get() + 1);
     let strategy = (input(), 1..20_usize);
     let mut round = 0;
     while round == 0 || Instant::now() < until {
         let config =
             Config { cases: 100, failure_persistence: None, rng_seed: RngSeed::Fixed(round), ..Config::default() };
         TestRunner::new(config)
-            .run(&strategy, |(bytes, size)| {
-                inputs.set(inputs.get() + 1);
-                let whole = events(&bytes, usize::MAX, &mut |_| calls.set(calls.get() + 1));
-                prop_assert_eq!(events(&bytes, size, &mut |_| ()), whole);
+            .run(&strategy, |(Reply(bytes), size)| {
+                count(&inputs);
+                let whole = events(&bytes, usize::MAX, &mut |text, closed| {
+                    let answer = understand(text);
+                    hold(text, closed, &answer);
+                    count(&calls);
+                    if answer.is_err() {
+                        count(&refusals);
+                    }
+                });
+                prop_assert_eq!(events(&bytes, size, &mut |_, _| ()), whole);
                 Ok(())
             })
             .unwrap_or_else(|failure| panic!("round {round}: {failure}"));
         round += 1;
     }
-    println!("{} inputs, {} calls", inputs.get(), calls.get());
+    println!("{} inputs, {} calls, {} of them refused", inputs.get(), calls.get(), refusals.get());
 }

@@ -1,10 +1,26 @@
 //! The arrow language: from a line that starts with `→` to a command that can be run.
 
+mod act;
+mod args;
+mod bind;
+mod classify;
 mod command;
+mod explain;
+mod key;
+mod lex;
+mod lexicon;
+mod phrases;
+mod probable;
+mod render;
 mod scan;
+mod terms;
+mod understand;
 
 pub use command::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
     SearchDepth, Span, Topic, WritePlace,
 };
+pub use explain::{ExplainedToken, Explanation, explain, is_verb};
+pub use lex::Bytes;
 pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};
+pub use understand::{Refusal, RefusalCode, Understood, understand};

@@ -5,7 +5,7 @@
 //! at a lead again with each chunk until it is decided, and this keeps that work constant.
 
 use super::fence::Fence;
-use crate::tools::TABLE;
+use crate::arrow::is_verb;
 
 /// Bytes of blanks and list markers before an arrow; more make the line prose.
 pub(super) const LONGEST: usize = 128;
@@ -163,7 +163,7 @@ fn arrow(text: &str, last: bool) -> Look {
         None if !last => Look::Wait,
         Some('-' | '_' | '\'' | '’') => Look::No,
         Some(c) if c.is_alphanumeric() => Look::No,
-        _ if known_verb(verb) => Look::Yes(2),
+        _ if is_verb(verb) => Look::Yes(2),
         _ => Look::No,
     }
 }
@@ -186,10 +186,4 @@ fn alone_ahead(text: &str, last: bool) -> Look {
 /// Whether a whole line is an arrow back.
 pub(super) fn is_back(line: &str) -> bool {
     BACK.contains(&line.trim_matches(|c| blank(c) || matches!(c, '\n' | '`')))
-}
-
-/// Whether a word is a tool's name or another word for it.
-fn known_verb(word: &str) -> bool {
-    let is = |name: &str| name.eq_ignore_ascii_case(word);
-    TABLE.iter().any(|spec| is(spec.name) || spec.synonyms.iter().any(|synonym| is(synonym)))
 }

@@ -22,6 +22,7 @@ mod man;
 mod merge;
 mod models;
 mod new;
+mod parse;
 mod prune;
 mod purge;
 mod rebuild;
@@ -114,6 +115,8 @@ pub(crate) enum Command {
     Demo(demo::Args),
     /// Show the configuration, or begin one
     Config(config::Args),
+    /// Tell what arrow lines on standard input come to, as JSON
+    Parse(parse::Args),
     /// Print a script that completes commands in your shell
     Completions(completions::Args),
     /// Print the manual page
@@ -134,6 +137,7 @@ pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) ->
         Command::Config(args) => config::run(args, globals, out),
         Command::Models(args) => models::run(args, globals, out),
         Command::Completions(args) => completions::run(&args, out),
+        Command::Parse(args) => parse::run(&args, out),
         Command::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
@@ -179,6 +183,8 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Backup(args) => backup::run(&args, desk),
         Command::Purge(args) => purge::run(&args, desk),
         // These need no database and were run before.
-        Command::Config(_) | Command::Models(_) | Command::Completions(_) | Command::Man(_) => Ok(()),
+        Command::Config(_) | Command::Models(_) | Command::Parse(_) | Command::Completions(_) | Command::Man(_) => {
+            Ok(())
+        }
     }
 }

@@ -1,0 +1,464 @@
+//! What a line does as speech: whether it asks for something now, and which of its words ask.
+//!
+//! An operation's name is also an English noun and verb, so a line that holds one need not ask for it: it may deny it
+//! (`don't prune a7x2`), tell of it (`pruned b3k9`), wonder (`was it pruned?`), suppose, or use the word for
+//! something else (`a list would kill the rhythm`). What tells them apart is grammar, not vocabulary: whether a verb
+//! stands in its base form where an imperative stands, who is the subject, tense, modality, negation. So the line is
+//! cut into clauses at its marks and conjunctions; one of them must ask, and only one; a clause that tells (a reason, a
+//! remark on the node) may go before or after and is left out of the arguments.
+
+use super::{
+    lex::Bytes,
+    lexicon::{self, Form, Func, Noun, Verb},
+    phrases,
+    terms::{Shape, Term},
+};
+
+/// What a line does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speech {
+    /// It asks for something.
+    Request,
+    /// It says what shall not be done.
+    Negated,
+    /// It supposes something.
+    Hypothetical,
+    /// It asks whether or why, which no command answers.
+    Question,
+    /// It asks for two things.
+    Several,
+    /// It leaves a choice.
+    Choice,
+    /// It says something; no verb stands where one asks.
+    Remark,
+}
+
+/// A term's place in the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Zone {
+    /// It holds the line together, or is only polite.
+    Skip,
+    /// It stands before the clause that asks.
+    Before,
+    /// It is the verb.
+    Verb,
+    /// It belongs to what is asked.
+    Main,
+    /// As [`Zone::Main`], inside a clause that describes a noun: `the branch that starts at a7x2`.
+    Relative,
+    /// It belongs to a reason or a remark.
+    Tail,
+}
+
+/// A line as speech.
+#[derive(Debug, Clone)]
+pub(super) struct Act {
+    pub(super) speech: Speech,
+    /// The verb's place, and what it does.
+    pub(super) verb: Option<(usize, Verb)>,
+    pub(super) zones: Vec<Zone>,
+    /// Content without quotes, after a colon.
+    pub(super) raw: Option<Bytes>,
+    /// Whether it is only thought about: `maybe`, `we could`.
+    pub(super) doubtful: bool,
+    /// Whether words were said only to be polite, so that it must be a request.
+    pub(super) polite: bool,
+    /// Where speech was decided.
+    pub(super) at: usize,
+}
+
+/// How a clause begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Head {
+    Request(usize, Verb),
+    Speech(Speech),
+    /// It says something, or is a part of a line.
+    Other,
+}
+
+/// Reads a line's terms.
+pub(super) struct Reader<'a> {
+    line: &'a str,
+    terms: &'a mut Vec<Term>,
+    zones: Vec<Zone>,
+    raw: Option<Bytes>,
+    doubtful: bool,
+    polite: bool,
+    end: usize,
+}
+
+/// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
+pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
+    let zones = vec![Zone::Skip; terms.len()];
+    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, end };
+    let (speech, verb, at) = reader.whole();
+    let Reader { zones, raw, doubtful, polite, .. } = reader;
+    Act { speech, verb, zones, raw, doubtful, polite, at }
+}
+
+impl Reader<'_> {
+    fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
+        match self.head(0, true) {
+            Head::Request(verb, group) => return self.request(verb, group),
+            Head::Speech(speech) => return (speech, None, 0),
+            Head::Other => {}
+        }
+        // Something stands before: what it is about (`b3k9: prune it`), or why (`it drags, prune it`).
+        let mut at = 0;
+        while at < self.terms.len() {
+            if self.is_boundary(at)
+                && let Head::Request(verb, group) = self.head(at + 1, false)
+            {
+                self.zones[..at].fill(Zone::Before);
+                return self.request(verb, group);
+            }
+            at += 1;
+        }
+        if let Some((verb, group)) = self.behind() {
+            self.zones[..verb].fill(Zone::Before);
+            return self.request(verb, group);
+        }
+        (Speech::Remark, None, 0)
+    }
+
+    /// The first term after politeness, and whether a clause that begins at `at` asks there.
+    fn head(&mut self, at: usize, first: bool) -> Head {
+        let mut at = at;
+        let mut gerund = false;
+        loop {
+            let Some(term) = self.terms.get(at) else { return Head::Other };
+            let text = term.text.of(self.line);
+            if let Some((length, what)) = phrases::padding(self.line, &self.terms[at..]) {
+                at += length;
+                self.polite |= what.polite;
+                self.doubtful |= what.doubtful;
+                gerund |= what.gerund;
+                continue;
+            }
+            let entry = term.entry;
+            match (term.shape, entry.func) {
+                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{'), _) => at += 1,
+                (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
+                (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
+                (_, Some(Func::What)) if first => return self.question(at),
+                (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
+                (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
+                (_, Some(Func::Pad | Func::Then | Func::And))
+                    if entry.verb.is_none() || entry.func == Some(Func::Pad) =>
+                {
+                    self.polite |= matches!(text, "please" | "pls" | "plz" | "kindly" | "Please" | "Kindly");
+                    gerund |= self.polite;
+                    at += 1;
+                }
+                (_, Some(Func::Doubt)) => {
+                    self.doubtful = true;
+                    at += 1;
+                }
+                (_, Some(Func::Lets)) => at += 1,
+                (_, Some(Func::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
+                _ => break,
+            }
+        }
+        self.imperative(at, first, gerund)
+    }
+
+    /// Whether an imperative stands at `at`.
+    fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
+        let Some(term) = self.terms.get(at) else { return Head::Other };
+        if first && term.shape == Shape::Name && term.entry.verb.is_none() {
+            let text = term.text.of(self.line);
+            if let Some(word) = lexicon::slip(text) {
+                let term = &mut self.terms[at];
+                (term.entry, term.slipped, term.shape) = (lexicon::look_up(word), true, Shape::Word);
+            }
+        }
+        let term = &self.terms[at];
+        if !matches!(term.shape, Shape::Word) {
+            return Head::Other;
+        }
+        let Some((verb, form)) = term.entry.verb else { return Head::Other };
+        if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
+            return Head::Other;
+        }
+        // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
+        if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
+            return Head::Other;
+        }
+        if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
+        {
+            return Head::Speech(Speech::Negated);
+        }
+        Head::Request(at, verb)
+    }
+
+    fn verb_at(&self, at: usize) -> Option<(Verb, Form)> {
+        self.terms.get(at).filter(|term| term.shape == Shape::Word).and_then(|term| term.entry.verb)
+    }
+
+    fn func_at(&self, at: usize) -> Option<Func> {
+        self.terms
+            .get(at)
+            .filter(|term| matches!(term.shape, Shape::Word | Shape::Number(_)))
+            .and_then(|t| t.entry.func)
+    }
+
+    fn text_at(&self, at: usize) -> &str {
+        self.terms.get(at).map_or("", |term| term.text.of(self.line))
+    }
+
+    /// Whether a clause may end at `at`: a mark, or a conjunction.
+    fn is_boundary(&self, at: usize) -> bool {
+        let Some(term) = self.terms.get(at) else { return false };
+        match term.shape {
+            Shape::Mark(
+                ',' | ';' | '.' | '!' | '?' | '—' | '–' | '(' | ')' | ':' | '→' | '➜' | '⇒' | '➔' | '⟶' | '-' | '>',
+            ) => true,
+            Shape::Word => {
+                matches!(term.entry.func, Some(Func::And | Func::Or | Func::But | Func::Then))
+                    || self.text_at(at) == "so"
+            }
+            _ => false,
+        }
+    }
+
+    /// A line that begins with a word for a question: what it asks for, if that can be shown.
+    fn question(&mut self, at: usize) -> Head {
+        match phrases::question(self.line, &self.terms[at..]) {
+            Some(verb) => Head::Request(at, verb),
+            None => Head::Speech(Speech::Question),
+        }
+    }
+
+    /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
+    fn asking(&mut self, at: usize) -> Head {
+        let modal = self.func_at(at) == Some(Func::Modal);
+        let named = self.terms.get(at + 1).is_some_and(|term| term.shape == Shape::Name);
+        match self.verb_at(at + 2) {
+            Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named => {
+                self.zones[at + 1] = Zone::Main;
+                Head::Request(at + 2, verb)
+            }
+            _ => Head::Speech(Speech::Question),
+        }
+    }
+
+    /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
+    fn behind(&mut self) -> Option<(usize, Verb)> {
+        let subject = self
+            .terms
+            .iter()
+            .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
+        for at in subject + 1..self.terms.len() {
+            match self.verb_at(at) {
+                Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
+                Some((verb, Form::Base)) if at == subject + 1 && self.terms[subject].is_id() => {
+                    return Some((at, verb));
+                }
+                Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Reads on from the verb to the end of the line.
+    fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
+        self.zones[verb] = Zone::Verb;
+        let mut zone = Zone::Main;
+        let mut embedded = false;
+        let asked = Some((verb, group));
+        let mut at = verb + 1;
+        while at < self.terms.len() {
+            let term = self.terms[at];
+            if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1) {
+                self.raw = self.terms.get(at + 1).map(|next| Bytes { start: next.whole.start, end: self.end });
+                return (Speech::Request, asked, verb);
+            }
+            if self.is_boundary(at) {
+                let or = term.entry.func == Some(Func::Or);
+                if or && zone != Zone::Tail {
+                    return (Speech::Choice, asked, at);
+                }
+                match self.segment(at + 1, group, embedded) {
+                    Segment::Tells => zone = Zone::Tail,
+                    Segment::Asks(second, other)
+                        if phrases::goes_with(group, other, self.line, &self.terms[second..]) =>
+                    {
+                        zone = Zone::Main;
+                        self.zones[second] = Zone::Main;
+                        at = second + 1;
+                        continue;
+                    }
+                    Segment::Asks(second, _) => return (Speech::Several, asked, second),
+                    Segment::Supposes => return (Speech::Hypothetical, asked, at),
+                    Segment::Arguments(from) => {
+                        if zone == Zone::Relative {
+                            zone = Zone::Main;
+                        }
+                        at = from;
+                        continue;
+                    }
+                }
+                at += 1;
+                continue;
+            }
+            if zone == Zone::Tail {
+                self.zones[at] = zone;
+                at += 1;
+                continue;
+            }
+            match (term.shape, term.entry.func) {
+                (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
+                    embedded = true
+                }
+                (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
+                (Shape::Word, Some(Func::What)) => embedded = true,
+                (Shape::Word, Some(Func::If)) => {
+                    if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
+                        return (Speech::Hypothetical, asked, at);
+                    }
+                    zone = Zone::Tail;
+                }
+                (Shape::Word, Some(Func::Not)) if !self.is_no_wait(at, group) => return (Speech::Negated, asked, at),
+                (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
+                    zone = Zone::Tail;
+                }
+                (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
+                    zone = Zone::Relative;
+                }
+                _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
+                    return (Speech::Remark, asked, at);
+                }
+                _ => {}
+            }
+            self.zones[at] = zone;
+            at += 1;
+        }
+        (Speech::Request, asked, verb)
+    }
+
+    /// `wait:no`, in words.
+    fn is_no_wait(&self, at: usize, group: Verb) -> bool {
+        matches!(group, Verb::Delegate | Verb::Hand)
+            && self.terms[at..].iter().take(4).any(|term| term.text.of(self.line).starts_with("wait"))
+            || matches!(group, Verb::Search | Verb::Find)
+                && self.terms.get(at + 1).is_some_and(|t| t.shape == Shape::File)
+    }
+
+    /// The zone that a subordinating word opens.
+    fn subordinate(&self, at: usize) -> Zone {
+        let describes = matches!(self.text_at(at), "which" | "whose" | "whom" | "where");
+        if describes && !self.terms[at.saturating_sub(1)].is_id() && !self.terms[at - 1].is_text() {
+            Zone::Relative
+        } else {
+            Zone::Tail
+        }
+    }
+
+    fn is_finite_at(&self, at: usize) -> bool {
+        self.terms.get(at).is_some_and(is_finite)
+    }
+
+    /// `the text is "…"`: a verb that only joins an argument to its name.
+    fn is_gloss(&self, at: usize) -> bool {
+        let named = self.terms[..at].last().is_some_and(|term| term.entry.lead.is_some() || term.entry.noun.is_some());
+        let given = self.terms[at + 1..]
+            .iter()
+            .take(2)
+            .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
+        named && given
+    }
+
+    /// Whether unquoted content begins at `at`.
+    fn begins_raw(&self, at: usize) -> bool {
+        self.terms.get(at).is_some_and(|next| {
+            let names_an_argument =
+                next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
+            next.gap
+                && !next.is_text()
+                && !matches!(next.shape, Shape::Key(_))
+                && !(names_an_argument && self.terms[at + 1..].iter().take(3).any(Term::is_text))
+        })
+    }
+
+    /// What the part of the line that begins at `at` does.
+    fn segment(&mut self, at: usize, group: Verb, embedded: bool) -> Segment {
+        let mut from = at;
+        while matches!(self.func_at(from), Some(Func::Pad | Func::And | Func::Then | Func::Lets | Func::But))
+            && self.terms[from].entry.prep.is_none()
+        {
+            from += 1;
+        }
+        if let Some((length, _)) = self.terms.get(from..).and_then(|terms| phrases::padding(self.line, terms)) {
+            if self.verb_at(from + length).is_none_or(|(_, form)| form != Form::Base)
+                && phrases::wants(self.line, &self.terms[from..])
+            {
+                return Segment::Arguments(from + length);
+            }
+            from += length;
+        }
+        let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        match (term.shape, term.entry.func) {
+            (Shape::Word, Some(Func::Clause | Func::Subject | Func::Would)) => return Segment::Tells,
+            (Shape::Word, Some(Func::Sub)) if !embedded => return Segment::Tells,
+            (Shape::Word, Some(Func::If)) => {
+                let polite = phrases::is_polite_condition(self.line, &self.terms[from..]);
+                return if polite { Segment::Tells } else { Segment::Supposes };
+            }
+            _ => {}
+        }
+        if let Head::Request(verb, other) = self.imperative(from, false, false)
+            && !(term.entry.noun.is_some() && self.is_argument(verb, group))
+        {
+            return Segment::Asks(verb, other);
+        }
+        for next in from..self.terms.len() {
+            if next > from && self.is_boundary(next) {
+                break;
+            }
+            if is_finite(&self.terms[next]) && !embedded && !self.is_gloss(next) {
+                return Segment::Tells;
+            }
+        }
+        Segment::Arguments(from)
+    }
+
+    /// Whether a word that could be a verb is rather the noun that names an argument: `…, note "why"`.
+    fn is_argument(&self, at: usize, group: Verb) -> bool {
+        let next = self.terms.get(at + 1);
+        match self.terms[at].entry.noun {
+            Some(Noun::Annotation) => matches!(group, Verb::Link) || phrases::embeds(group),
+            Some(Noun::Label) => true,
+            Some(Noun::Copy | Noun::Link | Noun::Pin | Noun::Stash | Noun::Bookmark) => {
+                next.is_none_or(|next| next.entry.prep.is_some()) && phrases::embeds(group)
+            }
+            _ => next.is_some_and(|next| next.is(':') || next.is('=')) && self.terms[at].entry.lead.is_some(),
+        }
+    }
+}
+
+/// What a part of a line does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Segment {
+    /// It holds more arguments, from this term on.
+    Arguments(usize),
+    /// It tells something.
+    Tells,
+    /// It makes the request depend on something.
+    Supposes,
+    /// It asks for something, too.
+    Asks(usize, Verb),
+}
+
+/// Whether a term is a verb that a subject goes with: `is`, `has`, `seems`.
+pub(super) fn is_finite(term: &Term) -> bool {
+    if !matches!(term.shape, Shape::Word) || term.entry.noun.is_some() {
+        return false;
+    }
+    match term.entry.func {
+        Some(Func::Be | Func::Have | Func::Modal | Func::Clause) => true,
+        Some(Func::Do) => term.text.end - term.text.start != 4,
+        _ => matches!(term.entry.verb, Some((_, Form::Third))) && term.entry.lead.is_none(),
+    }
+}

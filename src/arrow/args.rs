@@ -1,0 +1,416 @@
+//! The arguments of a request, each with what its neighbours say of it.
+//!
+//! An argument's part in the command is told by a name (`label:`, `--label`, `labelled`), by a preposition (`to b3k9`),
+//! by the noun before it (`section "S"`) or, with a number, the noun behind it (`3 tokens`). The bag keeps these beside
+//! each argument; `bind` takes out what an operation has a place for. What stays in the bag was not understood.
+
+use super::{
+    act::{Act, Zone},
+    key::Key,
+    lex::Bytes,
+    lexicon::{Func, Noun, Prep, Verb},
+    terms::{Shape, Term},
+};
+use crate::tools::{TABLE, Tool};
+
+/// What an argument is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    /// A node's id.
+    Id,
+    /// Two ids, from the first to the last.
+    IdRange { ends: usize, begins: usize },
+    /// A string, a block, or what stands unquoted after a colon.
+    Text { escapes: bool },
+    /// A document's or site's name.
+    File,
+    /// A word that names something.
+    Name,
+    /// A number.
+    Number(u32),
+    /// Numbers, from the first to the last.
+    Range(u32, u32),
+}
+
+/// An argument.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arg {
+    pub(super) what: What,
+    pub(super) text: Bytes,
+    /// The name that was said for it.
+    pub(super) key: Option<Key>,
+    /// The preposition before it.
+    pub(super) prep: Option<Prep>,
+    /// The noun before it.
+    pub(super) noun: Option<Noun>,
+    /// The noun behind it, where it is a number.
+    pub(super) unit: Option<Noun>,
+    /// Whether an arrow or a plus stands before it.
+    pub(super) arrow: bool,
+    /// Its term.
+    pub(super) at: usize,
+}
+
+/// A request's arguments.
+#[derive(Debug)]
+pub(super) struct Bag<'a> {
+    pub(super) line: &'a str,
+    pub(super) args: Vec<Arg>,
+    /// The noun after `as`: `as context`, `as an instruction`.
+    pub(super) role: Option<Noun>,
+    /// Flags that are no names of options.
+    pub(super) flags: Vec<&'a str>,
+    /// Words that were not understood, and where the first is.
+    pub(super) strange: u32,
+    pub(super) first_strange: Option<Bytes>,
+    /// What single words say.
+    pub(super) signs: Signs,
+}
+
+/// What single words of a request say, whatever the operation.
+#[derive(Debug, Clone, Copy, Default)]
+#[allow(clippy::struct_excessive_bools)] // independent signs, each of one word
+pub(super) struct Signs {
+    /// `full`, `the whole of`.
+    pub(super) whole: bool,
+    /// `here`, `this node`.
+    pub(super) here: bool,
+    /// `..`.
+    pub(super) up: bool,
+    /// `search`, `for`.
+    pub(super) searches: bool,
+    /// `add`.
+    pub(super) adds: bool,
+    /// `done`.
+    pub(super) finishes: bool,
+    /// `cancel`.
+    pub(super) cancels: bool,
+    /// `resume`.
+    pub(super) resumes: bool,
+    /// `wait`, or `don't wait`.
+    pub(super) waits: Option<bool>,
+    /// The last operation that is named.
+    pub(super) tool: Option<Tool>,
+}
+
+/// Gathers the arguments of the zones that `within` allows.
+pub(super) fn gather<'a>(
+    line: &'a str,
+    terms: &[Term],
+    act: &Act,
+    verb: usize,
+    within: impl Fn(Zone) -> bool,
+) -> Bag<'a> {
+    let mut bag = Bag {
+        line,
+        args: Vec::with_capacity(8),
+        role: None,
+        flags: Vec::new(),
+        strange: 0,
+        first_strange: None,
+        signs: Signs::default(),
+    };
+    let mut lead = Lead::default();
+    let mut at = 0;
+    while at < terms.len() {
+        let term = &terms[at];
+        if !within(act.zones[at]) || at == verb {
+            if term.shape == Shape::Mark('→') || term.shape == Shape::Mark('>') || term.is('➜') || term.is('⇒') {
+                lead.arrow = true;
+            }
+            // A list goes on after a comma, anything else begins anew.
+            if !matches!(term.shape, Shape::Mark(',' | '[' | '(' | ']' | '"' | '`' | '@' | '-' | '>' | '→' | ':' | '='))
+                && act.zones[at] != Zone::Skip
+            {
+                lead = Lead::default();
+            }
+            at += 1;
+            continue;
+        }
+        at = bag.term(terms, act, at, &mut lead);
+    }
+    if let Some(raw) = act.raw {
+        let text = raw.of(line);
+        let trimmed = text.trim();
+        let start = raw.start + (text.len() - text.trim_start().len());
+        if !trimmed.is_empty() {
+            let text = Bytes { start, end: start + trimmed.len() };
+            bag.args.push(Arg {
+                what: What::Text { escapes: false },
+                at: terms.len(),
+                ..lead.arg(What::Name, text, 0)
+            });
+        }
+    }
+    bag
+}
+
+/// What has been said of the next argument.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lead {
+    key: Option<Key>,
+    prep: Option<Prep>,
+    noun: Option<Noun>,
+    arrow: bool,
+}
+
+impl Lead {
+    const fn arg(self, what: What, text: Bytes, at: usize) -> Arg {
+        Arg { what, text, key: self.key, prep: self.prep, noun: self.noun, unit: None, arrow: self.arrow, at }
+    }
+}
+
+impl<'a> Bag<'a> {
+    /// Takes one term in, or a few that make one argument; gives the place of the next.
+    fn term(&mut self, terms: &[Term], act: &Act, at: usize, lead: &mut Lead) -> usize {
+        let term = &terms[at];
+        let text = term.text;
+        let what = match term.shape {
+            Shape::Id => What::Id,
+            Shape::IdRange { ends, begins } => What::IdRange { ends, begins },
+            Shape::Text { escapes } => What::Text { escapes },
+            Shape::Block => What::Text { escapes: false },
+            Shape::File => What::File,
+            Shape::Name => What::Name,
+            Shape::Range(first, last) => What::Range(first, last),
+            Shape::Number(_) => return self.number(terms, at, lead),
+            Shape::Key(key) => {
+                lead.key = Some(key);
+                return at + 1;
+            }
+            Shape::Flag => {
+                let name = term.text.of(self.line);
+                match flag(name) {
+                    Some(key) if key.is_switch() => self.flags.push(name),
+                    Some(key) => lead.key = Some(key),
+                    None => self.flags.push(name),
+                }
+                return at + 1;
+            }
+            Shape::Mark(c) => {
+                self.signs.up |= c == '.' && at > 0 && terms[at - 1].is('.');
+                lead.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
+                return at + 1;
+            }
+            Shape::Word => {
+                // After `name:` any word is a value.
+                if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if !key.is_switch()) {
+                    What::Name
+                } else {
+                    self.word(terms, at, lead);
+                    return at + 1;
+                }
+            }
+        };
+        self.args.push(lead.arg(what, text, at));
+        // Of a list all have the same lead; else it is used up.
+        let listed = terms.get(at + 1).is_some_and(|next| next.is(',') || next.entry.func == Some(Func::And));
+        if !listed || act.zones.get(at + 1) == Some(&Zone::Main) && lead.key.is_none() {
+            *lead = Lead::default();
+        }
+        at + 1
+    }
+
+    /// A word: it leads to the next argument, or was not understood.
+    fn word(&mut self, terms: &[Term], at: usize, lead: &mut Lead) {
+        let term = &terms[at];
+        let entry = term.entry;
+        if let Some(prep) = entry.prep {
+            lead.prep = Some(prep);
+            if !matches!(prep, Prep::Of) {
+                lead.noun = None;
+            }
+        }
+        if let Some(key) = entry.lead {
+            lead.key = Some(key);
+        }
+        if let Some(noun) = entry.noun {
+            if lead.prep == Some(Prep::As) && lead.noun.is_none() {
+                self.role = Some(noun);
+            }
+            lead.noun = Some(noun);
+            if let Some(key) = named(noun) {
+                lead.key = Some(key);
+            }
+        }
+        match entry.verb {
+            Some((Verb::Name, _)) => lead.key = Some(Key::Label),
+            Some((Verb::Limit, _)) => lead.key = Some(Key::Limit),
+            Some((Verb::Exclude | Verb::Skip, _)) => lead.key = Some(Key::Exclude),
+            Some((Verb::Include, _)) => lead.key = Some(Key::Include),
+            Some((Verb::Use, _)) => lead.key = Some(Key::Agent),
+            _ => {}
+        }
+        let text = term.text.of(self.line);
+        self.sign(terms, at, text);
+        if text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just") {
+            lead.key = lead.key.or(Some(Key::Include));
+        }
+        if text.eq_ignore_ascii_case("not") || text.eq_ignore_ascii_case("without") {
+            lead.key = Some(Key::Exclude);
+        }
+        let leave_out =
+            entry.prep == Some(Prep::Out) && at > 0 && matches!(terms[at - 1].entry.verb, Some((Verb::Leave, _)));
+        if leave_out {
+            lead.key = Some(Key::Exclude);
+        }
+        if matches!(entry.func, Some(Func::But | Func::Or)) {
+            *lead = Lead::default();
+        }
+    }
+
+    /// What a word says on its own.
+    fn sign(&mut self, terms: &[Term], at: usize, text: &str) {
+        let entry = terms[at].entry;
+        let negated = at > 0 && matches!(terms[at - 1].entry.func, Some(Func::Not));
+        match text.to_ascii_lowercase().as_str() {
+            "full" | "whole" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
+                self.signs.whole = true
+            }
+            "this" | "here" | "current" => self.signs.here = true,
+            "search" | "searching" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
+            "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
+            "wait" | "waiting" => self.signs.waits = Some(!negated),
+            _ => {}
+        }
+        match entry.verb {
+            Some((Verb::Add, _)) => self.signs.adds = true,
+            Some((Verb::Finish, _)) => self.signs.finishes = true,
+            Some((Verb::Cancel | Verb::Drop, _)) => self.signs.cancels = true,
+            Some((Verb::Resume, _)) => self.signs.resumes = true,
+            _ => {}
+        }
+        if entry.verb.is_some() || entry.noun.is_some() {
+            let said = |name: &str| name.eq_ignore_ascii_case(text);
+            let row = TABLE
+                .iter()
+                .find(|row| said(row.name))
+                .or_else(|| TABLE.iter().find(|row| row.synonyms.iter().any(|s| said(s))));
+            self.signs.tool = row.map(|row| row.tool).or(self.signs.tool);
+        }
+    }
+
+    /// A number, with the noun behind it; several words may make one, and two numbers a range.
+    fn number(&mut self, terms: &[Term], at: usize, lead: &mut Lead) -> usize {
+        let value = |at: usize| match terms.get(at).map(|term| term.shape) {
+            Some(Shape::Number(number)) => Some(number),
+            _ => None,
+        };
+        let mut number = value(at).unwrap_or_default();
+        let mut next = at + 1;
+        while let Some(more) = value(next) {
+            number = match (number, more) {
+                (n, 100) if n < 100 => n * 100,
+                (n, more) if n >= 20 && n % 10 == 0 && more < 10 || n >= 100 && more < 100 => n + more,
+                _ => break,
+            };
+            next += 1;
+        }
+        if at > 0 && terms[at - 1].text.of(self.line).eq_ignore_ascii_case("half") && number == 12 {
+            number = 6;
+        }
+        let text = Bytes { start: terms[at].text.start, end: terms[next - 1].text.end };
+        let between = terms.get(next);
+        let joins = between.is_some_and(|term| {
+            term.is('-')
+                || term.is('–')
+                || term.is('.') && terms.get(next + 1).is_some_and(|t| t.is('.'))
+                || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
+                || term.entry.func == Some(Func::And) && lead.prep == Some(Prep::Between)
+                || term.text.of(self.line) == "until"
+        });
+        if joins {
+            let dots = usize::from(terms[next].is('.'));
+            let more =
+                usize::from(matches!(terms.get(next + 1).and_then(|t| t.entry.noun), Some(Noun::Line | Noun::Turn)));
+            if let Some(last) = value(next + 1 + dots + more) {
+                let end = next + 1 + dots + more;
+                self.args.push(lead.arg(
+                    What::Range(number, last),
+                    Bytes { start: text.start, end: terms[end].text.end },
+                    at,
+                ));
+                *lead = Lead::default();
+                return end + 1;
+            }
+        }
+        let mut arg = lead.arg(What::Number(number), text, at);
+        let behind = terms[next..].iter().take(3).find(|term| {
+            !matches!(term.entry.func, Some(Func::Adjective | Func::Pad | Func::Det))
+                && term.entry.prep != Some(Prep::Of)
+        });
+        arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
+        if let Some(Shape::Name) = behind.map(|term| term.shape)
+            && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))
+        {
+            arg.unit = Some(Noun::Token);
+        }
+        self.args.push(arg);
+        *lead = Lead::default();
+        next
+    }
+
+    /// The text of an argument, escapes resolved.
+    pub(super) fn value(&self, arg: &Arg) -> String {
+        let text = arg.text.of(self.line);
+        if arg.what == (What::Text { escapes: true }) && text.contains('\\') { unescape(text) } else { text.to_owned() }
+    }
+
+    /// Takes the first argument that `fits` out.
+    pub(super) fn take(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<Arg> {
+        let at = self.args.iter().position(fits)?;
+        Some(self.args.remove(at))
+    }
+}
+
+/// The option that a flag names.
+pub(super) fn flag(name: &str) -> Option<Key> {
+    match name {
+        "m" => Some(Key::Content),
+        "d" => Some(Key::Depth),
+        "l" => Some(Key::Label),
+        "t" => Some(Key::Tokens),
+        name => Key::named(name),
+    }
+}
+
+/// The part that an argument has behind this noun.
+const fn named(noun: Noun) -> Option<Key> {
+    Some(match noun {
+        Noun::Label => Key::Label,
+        Noun::Section => Key::Section,
+        Noun::Doc => Key::Doc,
+        Noun::Agent => Key::Agent,
+        Noun::Tool => Key::Tool,
+        Noun::Outcome => Key::Outcome,
+        Noun::Background => Key::Context,
+        Noun::Query => Key::Query,
+        Noun::Depth => Key::Depth,
+        Noun::Maximum => Key::Limit,
+        Noun::Reason => Key::Note,
+        Noun::Text => Key::Content,
+        Noun::Tree => Key::Tree,
+        Noun::Site => Key::Include,
+        _ => return None,
+    })
+}
+
+/// Resolves `\"`, `\\`, `\n` and `\t`; what else a backslash stands before stays as it is.
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            plain.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some(c @ ('"' | '\\' | '\'' | '“' | '”' | '’' | '»')) => plain.push(c),
+            Some(c) => plain.extend(['\\', c]),
+            None => plain.push('\\'),
+        }
+    }
+    plain
+}

@@ -1,0 +1,270 @@
+//! Commands about documents, about what the agent keeps, and the rest.
+
+use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
+use crate::arrow::{
+    Command, DecisionKind, MemoryView, SearchDepth, Topic, WritePlace,
+    args::{Arg, What},
+    key::Key,
+    lexicon::{Noun, Prep, Verb},
+};
+
+impl Binder<'_, '_> {
+    /// A document's name, also as a mere string.
+    fn needed_doc(&mut self) -> Bound<String> {
+        let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
+        doc.or_else(|| self.bag.take(|arg| arg.what == What::Name).map(|arg| self.bag.value(&arg)))
+            .ok_or(BindError::Missing("a document's name"))
+    }
+
+    pub(super) fn read(&mut self) -> Bound {
+        let section = self.section();
+        let lines = self.range(|_| true);
+        let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == Verb::Summarise;
+        let doc = self.needed_doc()?;
+        Ok(Command::Read { doc, summary, lines, section })
+    }
+
+    fn section(&mut self) -> Option<String> {
+        self.name_for(&[Key::Section])
+    }
+
+    pub(super) fn write(&mut self) -> Bound {
+        let doc = self.doc();
+        let replaces = self.name_for(&[Key::Replace, Key::Section]);
+        let place = match replaces {
+            Some(section) => Some(WritePlace::Section(section)),
+            None => self.place(),
+        };
+        let doc = match doc {
+            Some(doc) => doc,
+            // Of two strings the first is the document, unless a preposition says which.
+            None => self
+                .text_where(|arg| matches!(arg.prep, Some(Prep::To | Prep::Into | Prep::In | Prep::On | Prep::Of)))
+                .or_else(|| {
+                    let texts = self.bag.args.iter().filter(|arg| matches!(arg.what, What::Text { .. })).count();
+                    if texts > 1 { self.text_where(|_| true) } else { None }
+                })
+                .ok_or(BindError::Missing("a document's name"))?,
+        };
+        let place =
+            place.ok_or(BindError::Missing("where: append, at:start, at:end, at:LINE or replace:\"section\""))?;
+        Ok(Command::Write { doc, place, content: self.content()? })
+    }
+
+    fn place(&mut self) -> Option<WritePlace> {
+        let said = self.bag.take(|arg| arg.key == Some(Key::At)).map(|arg| (arg.what, self.bag.value(&arg)));
+        match said.as_ref().map(|(what, text)| (*what, text.as_str())) {
+            Some((What::Number(line), _)) => return Some(WritePlace::Line(line)),
+            Some((_, "start" | "top" | "beginning")) => return Some(WritePlace::Start),
+            Some((_, "end" | "bottom")) => return Some(WritePlace::End),
+            _ => {}
+        }
+        if let Some((line, _)) = self.number(|_| true) {
+            return Some(WritePlace::Line(line));
+        }
+        if self.names(Noun::Start) || self.names(Noun::Root) || self.said == "prepend" {
+            return Some(WritePlace::Start);
+        }
+        if self.names(Noun::End) && self.said != "append" && self.verb != Verb::Add {
+            return Some(WritePlace::End);
+        }
+        Some(WritePlace::Append)
+    }
+
+    pub(super) fn pin(&mut self) -> Bound {
+        let section = self.section();
+        let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
+        let node = if doc.is_none() { self.node() } else { None };
+        Ok(Command::Pin { node, doc, section })
+    }
+
+    pub(super) fn stash(&mut self) -> Bound {
+        let range = self.bag.args.iter().any(|arg| matches!(arg.what, What::IdRange { .. }));
+        let ids = self.bag.args.iter().filter(|arg| is_node(arg)).count();
+        let summary = range || ids == 2;
+        let content = self.text_for(&[Key::Content]);
+        let summary_of = if summary { self.span() } else { None };
+        let content_of = if summary { None } else { self.node() };
+        let has_content = content.is_some() || content_of.is_some() || summary_of.is_some();
+        let (label, content) = if has_content { (self.label(), content) } else { self.label_and_text() };
+        let label = label.ok_or(BindError::Missing("a label"))?;
+        if content.is_none() && content_of.is_none() && summary_of.is_none() {
+            return Err(BindError::Missing("what is set aside: a text, content-of:ID or summary-of:ID-ID"));
+        }
+        Ok(Command::Stash { label, content, content_of, summary_of })
+    }
+
+    /// Of two texts the one that is said to be the label, else the first.
+    fn label_and_text(&mut self) -> (Option<String>, Option<String>) {
+        let said = |arg: &Arg| {
+            matches!(arg.key, Some(Key::Label | Key::Stash)) || matches!(arg.prep, Some(Prep::As | Prep::Under))
+        };
+        let label = self.bag.take(|arg| said(arg) && !matches!(arg.what, What::Id)).or_else(|| {
+            let several = self.bag.args.len() > 1;
+            self.bag.take(|arg| several && matches!(arg.what, What::Text { .. } | What::Name))
+        });
+        let label = label.map(|arg| self.bag.value(&arg));
+        let content = self.text_where(|_| true);
+        (label, content)
+    }
+
+    pub(super) fn recall(&mut self) -> Bound {
+        let tool = self.name_for(&[Key::Tool]);
+        let limit = self.number(|arg| {
+            arg.key == Some(Key::Limit)
+                || matches!(arg.unit, Some(Noun::Result))
+                || tool.is_some() && arg.unit != Some(Noun::Turn)
+        });
+        let limit = limit.map(|(number, _)| number);
+        let turns = if tool.is_none() { self.range(|_| true) } else { None };
+        let searched = self.names(Noun::Archive)
+            || self.names(Noun::Query)
+            || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
+            || self.bag.signs.searches;
+        let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
+        let mut search = self.text_for(&[Key::Query]);
+        let mut label = None;
+        if search.is_none() && tool.is_none() && turns.is_none() && !summary {
+            if searched {
+                search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
+            } else {
+                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none()));
+            }
+        }
+        if label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary {
+            return Err(BindError::Missing("what: a label, search \"words\", turns:5-10, tool:NAME or summary"));
+        }
+        Ok(Command::Recall { label, search, turns, tool, summary, limit })
+    }
+
+    fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
+        let arg = self.bag.take(|arg| matches!(arg.what, What::Name | What::File) && fits(arg))?;
+        Some(self.bag.value(&arg))
+    }
+
+    pub(super) fn drop(&mut self) -> Bound {
+        let of_stash = self.names(Noun::Stash) || self.said == "unstash";
+        if of_stash {
+            let label = self.label().or_else(|| self.name_where(|_| true));
+            let label = label.or_else(|| self.bag.take(|arg| arg.what == What::Id).map(|arg| self.bag.value(&arg)));
+            return match label {
+                Some(label) => Ok(Command::Drop { pin: None, stash: Some(label) }),
+                None => Err(BindError::Missing("the label")),
+            };
+        }
+        if !self.names(Noun::Pin) && self.said != "unpin" {
+            return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
+        }
+        let pin = self.node().map(|node| node.0).or_else(|| self.doc()).or_else(|| self.text_where(|_| true));
+        let pin = pin
+            .or_else(|| self.name_where(|_| true))
+            .ok_or(BindError::Missing("the pin: an id, or a document's name"))?;
+        Ok(Command::Drop { pin: Some(pin), stash: None })
+    }
+
+    pub(super) fn decide(&mut self) -> Bound {
+        let kind = self.bag.take(|arg| arg.key == Some(Key::Kind)).map(|arg| self.bag.value(&arg));
+        let kind = match kind.as_deref() {
+            Some("constraint") => Some(DecisionKind::Constraint),
+            Some("decision") => Some(DecisionKind::Decision),
+            Some(_) => return Err(BindError::Missing("kind: decision or constraint")),
+            None => self.names(Noun::Constraint).then_some(DecisionKind::Constraint),
+        };
+        Ok(Command::Decide { content: self.content()?, kind })
+    }
+
+    pub(super) fn memory(&mut self) -> Command {
+        let view = if self.names(Noun::Trace) {
+            Some(MemoryView::Trace)
+        } else {
+            self.names(Noun::Stash).then_some(MemoryView::Stashed)
+        };
+        Command::Memory { view }
+    }
+
+    pub(super) fn todo(&mut self) -> Bound {
+        let mut todo = Todo::default();
+        todo.status = self.name_for(&[Key::Status]);
+        let number = self.number(|_| true).map(|(number, _)| number);
+        let cancels =
+            self.verb == Verb::Cancel || self.verb == Verb::Drop || self.verb == Verb::Remove || self.bag.signs.cancels;
+        let resumes = self.verb == Verb::Resume || self.bag.signs.resumes;
+        if let Some(number) = number {
+            todo.outcome = self.text_for(&[Key::Outcome, Key::Note]).or_else(|| self.text_where(|_| true));
+            if cancels {
+                todo.cancel = Some(number);
+            } else if self.bag.signs.finishes || matches!(self.verb, Verb::Finish | Verb::Check | Verb::Bookmark) {
+                todo.done = Some(number);
+            } else {
+                return Err(BindError::Missing("what about it: done or cancel"));
+            }
+        } else if resumes {
+            todo.resume = true;
+        } else {
+            while let Some(title) = self.text_where(|_| true) {
+                todo.add.push(title);
+            }
+            let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
+                || self.bag.signs.adds;
+            if todo.add.is_empty() && (adds || cancels || self.bag.signs.finishes || matches!(self.verb, Verb::Finish))
+            {
+                return Err(BindError::Missing("the item: its words, or its number"));
+            }
+        }
+        let Todo { add, done, cancel, resume, outcome, status } = todo;
+        Ok(Command::Todo { add, done, cancel, resume, outcome, status })
+    }
+
+    pub(super) fn delegate(&mut self) -> Bound {
+        let context = self.text_for(&[Key::Context]);
+        let wait = match self.bag.take(|arg| arg.key == Some(Key::Wait)).map(|arg| self.bag.value(&arg)) {
+            Some(said) => Some(matches!(said.to_ascii_lowercase().as_str(), "yes" | "true" | "on" | "1")),
+            None => self.bag.signs.waits,
+        };
+        let goal = match self.text_for(&[Key::Goal]) {
+            Some(goal) => goal,
+            None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
+        };
+        let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::With)));
+        Ok(Command::Delegate { goal, context, wait })
+    }
+
+    pub(super) fn search(&mut self) -> Bound {
+        let max = self.limited("max", MOST_RESULTS, |arg| {
+            matches!(arg.key, Some(Key::Limit)) || matches!(arg.unit, Some(Noun::Result)) || arg.key != Some(Key::Depth)
+        })?;
+        let depth = match self.bag.take(|arg| arg.key == Some(Key::Depth)).map(|arg| self.bag.value(&arg)) {
+            Some(depth) => Some(if depth == "deep" { SearchDepth::Deep } else { SearchDepth::Basic }),
+            None => self.names(Noun::Level).then_some(SearchDepth::Deep),
+        };
+        let topic = match self.bag.take(|arg| arg.key == Some(Key::Topic)).map(|arg| self.bag.value(&arg)) {
+            Some(topic) => Some(if topic == "news" { Topic::News } else { Topic::General }),
+            None => self.names(Noun::News).then_some(Topic::News),
+        };
+        let mut exclude = Vec::new();
+        while let Some(site) = self.name_where(|arg| arg.key == Some(Key::Exclude)) {
+            exclude.push(site);
+        }
+        let mut include = Vec::new();
+        while let Some(site) = self.name_where(|arg| arg.what == What::File) {
+            include.push(site);
+        }
+        let query = self.text_for(&[Key::Query]).or_else(|| self.text_where(|_| true));
+        let query = query.ok_or(BindError::Missing("the query, in quotes"))?;
+        Ok(Command::Search { query, depth, topic, max, include, exclude })
+    }
+
+    pub(super) fn help(&mut self) -> Command {
+        Command::Help { tool: self.bag.signs.tool.map(|tool| tool.name().to_owned()) }
+    }
+}
+
+#[derive(Default)]
+struct Todo {
+    add: Vec<String>,
+    done: Option<u32>,
+    cancel: Option<u32>,
+    resume: bool,
+    outcome: Option<String>,
+    status: Option<String>,
+}

@@ -1,0 +1,280 @@
+//! Commands about nodes.
+
+use super::{BindError, Binder, Bound, DEEPEST, MOST_CONTINUATIONS, is_node};
+use crate::arrow::{
+    Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
+    args::{Arg, What},
+    key::Key,
+    lexicon::{Noun, Prep},
+};
+
+impl Binder<'_, '_> {
+    pub(super) fn view(&mut self) -> Bound {
+        let rendering = self.rendering();
+        let of_branch = |arg: &Arg| is_node(arg) && (arg.key == Some(Key::Branch) || arg.noun == Some(Noun::Branch));
+        let branch = self.bag.take(of_branch).map(|arg| self.node_ref(&arg));
+        let node = if branch.is_some() { None } else { self.node() };
+        let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
+        let annotations = self.names(Noun::Annotation);
+        if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() {
+            return Err(BindError::Missing("a node's id"));
+        }
+        Ok(Command::View { node, branch, full, annotations, rendering })
+    }
+
+    fn rendering(&mut self) -> Option<Rendering> {
+        let said = self.bag.take(|arg| arg.key == Some(Key::As)).map(|arg| self.bag.value(&arg));
+        match said.as_deref() {
+            Some("nodes") => Some(Rendering::Nodes),
+            Some(_) => Some(Rendering::Prose),
+            None if self.names(Noun::Prose) => Some(Rendering::Prose),
+            None if self.bag.role == Some(Noun::Node) => Some(Rendering::Nodes),
+            None => None,
+        }
+    }
+
+    /// `this node`, or nothing but the verb.
+    fn points_here(&self) -> bool {
+        self.bag.signs.here
+    }
+
+    pub(super) fn list(&mut self) -> Bound {
+        let what = self.listing()?;
+        Ok(Command::List { node: self.node(), what })
+    }
+
+    fn listing(&mut self) -> Bound<Listing> {
+        let said = self.bag.take(|arg| arg.key == Some(Key::What)).map(|arg| self.bag.value(&arg));
+        let named =
+            |noun: Noun, word: &str| said.as_ref().map_or(self.names(noun), |said| said.eq_ignore_ascii_case(word));
+        for (noun, word, listing) in [
+            (Noun::Sibling, "siblings", Listing::Siblings),
+            (Noun::Version, "versions", Listing::Versions),
+            (Noun::Bookmark, "bookmarks", Listing::Bookmarks),
+            (Noun::Annotation, "annotations", Listing::Annotations),
+            (Noun::Link, "links", Listing::Links),
+            (Noun::Continuation, "continuations", Listing::Continuations),
+        ] {
+            if named(noun, word) {
+                return Ok(listing);
+            }
+        }
+        Err(BindError::Missing("what is listed: continuations, annotations, links, versions, siblings or bookmarks"))
+    }
+
+    pub(super) fn tree(&mut self) -> Bound {
+        let from = self.node();
+        let depth = self.limited("depth", DEEPEST, |arg| {
+            arg.key == Some(Key::Depth) || matches!(arg.unit, Some(Noun::Level)) || arg.noun == Some(Noun::Level)
+        })?;
+        let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == super::Verb::Summarise;
+        self.bag.take(|arg| arg.key == Some(Key::Summary));
+        Ok(Command::Tree { from, depth, summary })
+    }
+
+    pub(super) fn switch(&mut self) -> Bound {
+        let tree = self.name_for(&[Key::Tree]);
+        let relative = self.relative();
+        let node = if relative.is_some() { None } else { self.node() };
+        let node = node.or_else(|| {
+            let arg = self.bag.take(|arg| relative.is_none() && matches!(arg.what, What::Number(n) if n > 999))?;
+            Some(self.node_ref(&arg))
+        });
+        if node.is_none() && relative.is_none() && tree.is_none() {
+            return Err(BindError::Missing("where to: an id, or parent, root, next, previous, leaf, back"));
+        }
+        Ok(Command::Switch { node, relative, tree })
+    }
+
+    fn relative(&self) -> Option<Relative> {
+        if self.bag.args.iter().any(is_node) {
+            return None;
+        }
+        let sibling = |noun| self.names(noun);
+        [
+            (Noun::Parent, Relative::Parent),
+            (Noun::Root, Relative::Root),
+            (Noun::Next, Relative::Next),
+            (Noun::Previous, Relative::Previous),
+            (Noun::Leaf, Relative::Leaf),
+        ]
+        .into_iter()
+        .find(|(noun, _)| sibling(*noun))
+        .map(|(_, relative)| relative)
+        .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
+        .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
+        .or_else(|| (self.has(Prep::Up) || self.bag.signs.up).then_some(Relative::Parent))
+        .or_else(|| (self.has(Prep::Back) || self.said == "back").then_some(Relative::Back))
+    }
+
+    pub(super) fn diff(&mut self) -> Bound {
+        let nodes = self.nodes();
+        match nodes.len() {
+            2 => Ok(Command::Diff { nodes }),
+            0 | 1 => Err(BindError::Missing("two nodes' ids")),
+            _ => Err(BindError::Missing("two nodes' ids, and no more")),
+        }
+    }
+
+    pub(super) fn continue_(&mut self) -> Bound {
+        let agent = self.agent();
+        let tokens = self.number(|arg| {
+            arg.key == Some(Key::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
+        });
+        let n = self.limited("n", MOST_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
+        let from = self.node();
+        Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })
+    }
+
+    /// The agent: one that is said to be it, else a name.
+    fn agent(&mut self) -> Option<String> {
+        if let Some(name) = self.name_for(&[Key::Agent]) {
+            return Some(name);
+        }
+        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By | Prep::On));
+        let arg = self
+            .bag
+            .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())
+            .or_else(|| {
+                let line = self.bag.line;
+                self.bag.take(|arg| arg.what == What::Name && arg.text.of(line).starts_with(char::is_uppercase))
+            })
+            .or_else(|| self.bag.take(|arg| matches!(arg.what, What::Text { .. }) && arg.key.is_none()))?;
+        Some(self.bag.value(&arg))
+    }
+
+    pub(super) fn respond(&mut self) -> Bound {
+        let said = self.bag.take(|arg| matches!(arg.key, Some(Key::As | Key::Kind)) && arg.what == What::Name);
+        let said = said.map(|arg| self.bag.value(&arg).to_ascii_lowercase());
+        let kind = match said.as_deref() {
+            Some("context" | "background") => Some(ResponseKind::Context),
+            Some("instruction") => Some(ResponseKind::Instruction),
+            Some("continuation") => Some(ResponseKind::Continuation),
+            Some(_) => return Err(BindError::Missing("as: continuation, context or instruction")),
+            None if self.names(Noun::Instruction) => Some(ResponseKind::Instruction),
+            None if self.names(Noun::Context) || self.names(Noun::Background) => Some(ResponseKind::Context),
+            None if self.names(Noun::Continuation) => Some(ResponseKind::Continuation),
+            None => None,
+        };
+        let node = self.node();
+        Ok(Command::Respond { node, content: self.content()?, kind })
+    }
+
+    pub(super) fn annotate(&mut self) -> Bound {
+        let node = self.node();
+        Ok(Command::Annotate { node, content: self.content()? })
+    }
+
+    pub(super) fn edit(&mut self) -> Bound {
+        let node = self.node();
+        Ok(Command::Edit { node, content: self.content()? })
+    }
+
+    pub(super) fn merge(&mut self) -> Bound {
+        let nodes = self.nodes();
+        if nodes.len() < 2 {
+            return Err(BindError::Missing("two nodes' ids or more"));
+        }
+        Ok(Command::Merge { nodes, content: self.content()? })
+    }
+
+    pub(super) fn bookmark(&mut self) -> Bound {
+        let node = self.node();
+        let label = self.label();
+        Ok(Command::Bookmark { node, label })
+    }
+
+    /// A label: a text or a name, by preference one that is said to be it.
+    pub(super) fn label(&mut self) -> Option<String> {
+        self.name_for(&[Key::Label, Key::Stash, Key::As])
+            .or_else(|| {
+                self.text_where(|arg| matches!(arg.prep, Some(Prep::As | Prep::Under)) && arg.key != Some(Key::Content))
+            })
+            .or_else(|| {
+                let arg = self.bag.take(|arg| {
+                    matches!(arg.what, What::Name | What::File) && matches!(arg.prep, Some(Prep::As | Prep::Under))
+                })?;
+                Some(self.bag.value(&arg))
+            })
+            .or_else(|| self.text_where(|arg| arg.key != Some(Key::Content)))
+    }
+
+    /// The first id is the one, and what `fits` or comes last is the other.
+    fn two(&mut self, other: impl Fn(&Arg) -> bool) -> Option<(Option<NodeRef>, NodeRef)> {
+        let arg = self.bag.take(|arg| is_node(arg) && other(arg));
+        let (node, arg) = match arg {
+            Some(arg) => (self.node(), arg),
+            None => (self.node(), self.bag.take(is_node)?),
+        };
+        Some((node, self.node_ref(&arg)))
+    }
+
+    /// A branch, and the node that it is put under.
+    pub(super) fn pair(&mut self) -> Bound<(NodeRef, NodeRef)> {
+        let under = |arg: &Arg| {
+            arg.key == Some(Key::To)
+                || arg.arrow
+                || matches!(arg.prep, Some(Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::After))
+        };
+        match self.two(under) {
+            Some((Some(node), to)) => Ok((node, to)),
+            _ => Err(BindError::Missing("two ids: the branch, and the node that it goes under")),
+        }
+    }
+
+    pub(super) fn link(&mut self) -> Bound {
+        let note = self.text_for(&[Key::Note, Key::Content]);
+        let doc = self.doc();
+        let tree = if doc.is_none() { self.name_for(&[Key::Tree]) } else { None };
+        let (node, end) = if doc.is_some() {
+            (self.node(), LinkEnd { doc, ..LinkEnd::default() })
+        } else if tree.is_some() {
+            let there = self.bag.take(|arg| is_node(arg) && (arg.key == Some(Key::Node) || arg.prep == Some(Prep::At)));
+            let there = there.map(|arg| self.node_ref(&arg));
+            let here = self.node();
+            let there = there.or_else(|| self.node());
+            (here, LinkEnd { tree, node: there, doc: None })
+        } else {
+            let onto = |arg: &Arg| {
+                arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With | Prep::Into))
+            };
+            let (node, to) =
+                self.two(onto).ok_or(BindError::Missing("what it is linked to: an id, doc:\"…\" or tree:\"…\""))?;
+            (node, LinkEnd { node: Some(to), ..LinkEnd::default() })
+        };
+        let note = note.or_else(|| self.text_where(|_| true));
+        Ok(Command::Link { node, to: end, note })
+    }
+
+    pub(super) fn unlink(&mut self) -> Bound {
+        let doc = self.doc();
+        let tree = if doc.is_none() { self.name_for(&[Key::Tree]) } else { None };
+        if doc.is_some() || tree.is_some() {
+            let node = self.node();
+            return Ok(Command::Unlink { node, from: LinkEnd { doc, tree, node: None } });
+        }
+        let away = |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
+        let both = self.bag.args.iter().filter(|arg| is_node(arg)).count() > 1;
+        let named = |arg: &Arg| arg.key == Some(Key::From) || arg.prep == Some(Prep::From) && !both;
+        let from = if both { self.two_from(away) } else { self.two(named) };
+        let (node, end) = from.ok_or(BindError::Missing("the other end of the link"))?;
+        Ok(Command::Unlink { node, from: LinkEnd { node: Some(end), ..LinkEnd::default() } })
+    }
+
+    /// Two ids; `from A to B` and `A from B` both mean A, then B.
+    fn two_from(&mut self, away: impl Fn(&Arg) -> bool) -> Option<(Option<NodeRef>, NodeRef)> {
+        let last = self.bag.args.iter().rposition(is_node)?;
+        let from_last = self.bag.args[last].prep == Some(Prep::From) || self.bag.args[last].key == Some(Key::From);
+        self.two(|arg| if from_last { arg.prep == Some(Prep::From) || arg.key == Some(Key::From) } else { away(arg) })
+    }
+
+    pub(super) fn split(&mut self) -> Bound {
+        let node = self.node();
+        let at = self.number(|_| true).map(|(number, _)| number);
+        let after = if at.is_none() { self.text_where(|_| true) } else { None };
+        if at.is_none() && after.is_none() {
+            return Err(BindError::Missing("where: at:120, or after \"words\""));
+        }
+        Ok(Command::Split { node, at, after })
+    }
+}

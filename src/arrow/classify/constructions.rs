@@ -1,0 +1,375 @@
+//! The constructions: which operation a verb means with which objects. The first that fits decides.
+
+use super::cues::Cues;
+use crate::{
+    arrow::lexicon::{Noun, Prep, Verb},
+    tools::Tool,
+};
+
+/// A verb with what has to be there and what must not.
+#[derive(Debug)]
+pub(in crate::arrow) struct Construction {
+    pub(super) verb: Verb,
+    pub(super) all: Cues,
+    pub(super) any: Cues,
+    pub(super) none: Cues,
+    /// The operation; `None` where the verb with that object is no operation.
+    pub(in crate::arrow) tool: Option<Tool>,
+}
+
+const fn n(noun: Noun) -> Cues {
+    Cues::noun(noun)
+}
+
+const fn p(prep: Prep) -> Cues {
+    Cues::prep(prep)
+}
+
+const fn of(cues: &[Cues]) -> Cues {
+    let mut sum = Cues::NONE;
+    let mut at = 0;
+    while at < cues.len() {
+        sum = sum.or(cues[at]);
+        at += 1;
+    }
+    sum
+}
+
+macro_rules! constructions {
+    ($($verb:ident { $($tool:tt $(if $($all:expr),+)? $(=> any $($any:expr),+)? $(=> but $($none:expr),+)?;)* })*) => {
+        &[$($(Construction {
+            verb: Verb::$verb,
+            all: of(&[$($($all),+)?]),
+            any: of(&[$($($any),+)?]),
+            none: of(&[$($($none),+)?]),
+            tool: constructions!(@tool $tool),
+        },)*)*]
+    };
+    (@tool _) => { None };
+    (@tool $tool:ident) => { Some(Tool::$tool) };
+}
+
+const DOC: Cues = n(Noun::Doc).or(Cues::FILE);
+const TODO: Cues = n(Noun::Todo).or(n(Noun::Plan));
+const LISTED: Cues =
+    n(Noun::Sibling).or(n(Noun::Continuation)).or(n(Noun::Version)).or(n(Noun::Link)).or(n(Noun::Bookmark));
+const DECISION: Cues = n(Noun::Decision).or(n(Noun::Constraint));
+const PAST: Cues = n(Noun::Archive).or(n(Noun::Turn)).or(n(Noun::Memory));
+const PLACE: Cues = of(&[n(Noun::Root), n(Noun::Parent), n(Noun::Next), n(Noun::Previous), n(Noun::Leaf)]);
+const SPOKEN: Cues = of(&[n(Noun::Instruction), n(Noun::Reply), n(Noun::Continuation), n(Noun::Background)]);
+
+/// All of them. Within a verb the more particular come first.
+pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
+    See {
+        Help if n(Noun::Help) => but Cues::ID;
+        Diff if n(Noun::Difference);
+        Diff if Cues::IDS => any p(Prep::Side), p(Prep::Apart), p(Prep::Between), p(Prep::Against);
+        Search if n(Noun::Web);
+        Continue if n(Noun::Token);
+        Memory if n(Noun::Memory);
+        Memory if n(Noun::Trace);
+        Recall if n(Noun::Stash), Cues::TEXT;
+        Recall if n(Noun::Turn);
+        Memory if n(Noun::Stash);
+        List => any LISTED;
+        List if n(Noun::Annotation) => but Cues::ANNOTATED;
+        Todo => any TODO;
+        Read => any DOC;
+        Recall if n(Noun::Result);
+        Tree if n(Noun::Tree);
+        Recall if n(Noun::Summary) => but Cues::ID;
+        Recall if n(Noun::Archive);
+        View;
+    }
+    Get {
+        Help if n(Noun::Help) => but Cues::ID;
+        Diff if n(Noun::Difference);
+        Continue if n(Noun::Token);
+        Continue if n(Noun::Continuation), Cues::NUMBER;
+        Continue if n(Noun::Alternative), Cues::NUMBER;
+        Memory if n(Noun::Memory);
+        Memory if n(Noun::Trace);
+        Recall if n(Noun::Stash);
+        Recall if n(Noun::Turn);
+        Bookmark if n(Noun::Bookmark), Cues::NEW;
+        Annotate if n(Noun::Annotation), Cues::NEW;
+        Link if n(Noun::Link), Cues::NEW;
+        List => any LISTED;
+        List if n(Noun::Annotation) => but Cues::ANNOTATED;
+        Todo => any TODO;
+        Read => any DOC;
+        Recall if n(Noun::Result);
+        Tree if n(Noun::Tree);
+        Recall if n(Noun::Summary) => but Cues::ID;
+        Merge if Cues::IDS, Cues::TEXT;
+        View;
+    }
+    List {
+        Memory if n(Noun::Stash);
+        Memory if n(Noun::Memory);
+        List => any LISTED, n(Noun::Annotation);
+        Todo => any TODO;
+        Tree if n(Noun::Branch) => but Cues::ID;
+        List;
+    }
+    Check {
+        Todo if p(Prep::Off);
+        Todo if n(Noun::Todo);
+        Switch if p(Prep::Out), Cues::ID;
+        Memory if n(Noun::Memory);
+        List => any LISTED, n(Noun::Annotation);
+        Read => any DOC;
+        Tree if n(Noun::Tree);
+        View;
+    }
+    Go {
+        Undo if n(Noun::Change), p(Prep::Back);
+        Search if n(Noun::Web);
+        Switch;
+    }
+    Compare { Diff; }
+    Continue { Continue; }
+    Respond {
+        Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
+        Respond;
+    }
+    Annotate { Annotate; }
+    Link { Link; }
+    Edit {
+        Write => any DOC, n(Noun::Section);
+        Todo if n(Noun::Todo);
+        _ if n(Noun::Bookmark);
+        Edit;
+    }
+    Merge { Merge; }
+    Bookmark {
+        Todo if n(Noun::Todo);
+        Bookmark;
+    }
+    Unbookmark { Unbookmark; }
+    Prune {
+        Unlink if n(Noun::Link);
+        Unbookmark if n(Noun::Bookmark);
+        Exclude if n(Noun::Context);
+        Prune;
+    }
+    Remove {
+        Unbookmark if n(Noun::Bookmark);
+        Drop if n(Noun::Pin);
+        Drop if n(Noun::Stash);
+        Unlink if n(Noun::Link);
+        Exclude if n(Noun::Context);
+        Todo if n(Noun::Todo);
+        _ => any n(Noun::Annotation), DOC, n(Noun::Section), n(Noun::Memory);
+        Prune;
+    }
+    Restore {
+        Include if n(Noun::Context);
+        Recall if n(Noun::Stash);
+        Restore;
+    }
+    Undo {
+        Unbookmark if n(Noun::Bookmark), Cues::ID;
+        _ if Cues::ID;
+        Undo;
+    }
+    Redo { Redo; }
+    Copy { Copy; }
+    Move {
+        Exclude if n(Noun::Context), p(Prep::Out);
+        Include if n(Noun::Context);
+        Move if Cues::IDS;
+        Switch if Cues::ID => any p(Prep::To), p(Prep::Over), p(Prep::On);
+        Switch => any PLACE, p(Prep::Back);
+        Move;
+    }
+    Split { Split; }
+    Exclude { Exclude; }
+    Include { Include; }
+    Unlink { Unlink; }
+    Read {
+        Memory if n(Noun::Memory);
+        Recall if n(Noun::Turn);
+        Read => any DOC;
+        List => any LISTED;
+        View if Cues::ID;
+        Read;
+    }
+    Write {
+        Todo if n(Noun::Todo) => but DOC;
+        Write => any DOC;
+        Annotate if n(Noun::Annotation);
+        Decide => any DECISION;
+        Respond if Cues::ID;
+        Write;
+    }
+    Pin { Pin; }
+    Unpin { Drop; }
+    Stash {
+        Bookmark if n(Noun::Bookmark);
+        Write if Cues::FILE, Cues::TEXT;
+        Stash;
+    }
+    Recall { Recall; }
+    Grep { Recall; }
+    Drop {
+        Drop if n(Noun::Pin);
+        Drop if n(Noun::Stash);
+        Annotate if n(Noun::Annotation), Cues::NEW;
+        Bookmark if n(Noun::Bookmark), Cues::NEW;
+        Link if n(Noun::Link), Cues::NEW;
+        Unbookmark if n(Noun::Bookmark);
+        Unlink if n(Noun::Link);
+        Exclude if n(Noun::Context), p(Prep::From);
+        Todo if n(Noun::Todo);
+        Drop;
+    }
+    Decide { Decide; }
+    Record {
+        Decide => any DECISION;
+        Todo => any TODO;
+        Annotate if n(Noun::Annotation);
+        Annotate if Cues::ID;
+        Write => any DOC;
+        Decide;
+    }
+    Memory { Memory; }
+    Tree { Tree; }
+    Draw {
+        _ => any DOC;
+        Tree;
+    }
+    Todo { Todo; }
+    Delegate { Delegate; }
+    Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
+    Search {
+        Recall => any PAST;
+        _ => any DOC, Cues::ID;
+        Search;
+    }
+    Find {
+        Recall => any PAST;
+        Search if Cues::TEXT;
+        Search if n(Noun::Web);
+        View if Cues::ID;
+    }
+    Think { Think; }
+    Help { Help; }
+    Put {
+        Diff if p(Prep::Side), Cues::IDS;
+        Merge if p(Prep::Together);
+        Todo => any TODO;
+        Bookmark if n(Noun::Bookmark);
+        Exclude if n(Noun::Context), p(Prep::Out);
+        Include if n(Noun::Context), p(Prep::Back);
+        Stash => any n(Noun::Stash), p(Prep::Aside), p(Prep::Away);
+        Pin if n(Noun::Pin);
+        Write => any DOC;
+        Decide => any DECISION;
+        Respond if n(Noun::Context), Cues::TEXT;
+        Respond => any SPOKEN;
+        Annotate if n(Noun::Annotation);
+        Link if n(Noun::Link);
+        Include if n(Noun::Context);
+        Switch if Cues::ME;
+        Move if Cues::IDS;
+        Respond if Cues::ID, Cues::TEXT;
+    }
+    Add {
+        Todo => any TODO;
+        Bookmark if n(Noun::Bookmark);
+        Annotate if n(Noun::Annotation);
+        Link if n(Noun::Link);
+        Stash if n(Noun::Stash);
+        Pin if n(Noun::Pin);
+        Write => any DOC;
+        Decide => any DECISION;
+        Include if n(Noun::Context) => but Cues::TEXT;
+        Respond => any SPOKEN, n(Noun::Context);
+        Respond if Cues::ID, Cues::TEXT;
+    }
+    Make {
+        Copy if n(Noun::Copy);
+        Tree if n(Noun::Tree);
+        Todo => any TODO;
+        Decide => any DECISION;
+        Bookmark if n(Noun::Bookmark);
+        Annotate if n(Noun::Annotation);
+        Stash if n(Noun::Stash);
+        Link if n(Noun::Link);
+        Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
+        Merge if Cues::IDS;
+        Diff if n(Noun::Difference);
+        Pin if n(Noun::Pin);
+        Search if n(Noun::Web);
+    }
+    Leave {
+        Annotate if n(Noun::Annotation);
+        Bookmark if n(Noun::Bookmark);
+        Exclude if p(Prep::Out);
+        Respond => any SPOKEN;
+    }
+    Summarise {
+        Tree if n(Noun::Tree);
+        Read => any DOC;
+        Stash => any n(Noun::Stash), n(Noun::Label);
+        Recall if n(Noun::Everything);
+        Recall if n(Noun::Archive);
+    }
+    Replace {
+        Write => any DOC, n(Noun::Section);
+        Edit if Cues::ID;
+        Edit if n(Noun::Text);
+    }
+    Take {
+        Unbookmark if n(Noun::Bookmark);
+        Drop if n(Noun::Pin);
+        Drop if n(Noun::Stash), p(Prep::Out);
+        Exclude if n(Noun::Context), p(Prep::Out);
+        Include if n(Noun::Context);
+        Unlink if n(Noun::Link);
+        Undo if p(Prep::Back);
+        Stash if n(Noun::Stash);
+        Switch if Cues::ME;
+        Annotate if n(Noun::Annotation);
+        Prune if p(Prep::Out), Cues::ID;
+    }
+    Bring {
+        Merge if p(Prep::Together);
+        Include if n(Noun::Context);
+        Recall if n(Noun::Stash);
+        Recall if n(Noun::Turn);
+        Restore if p(Prep::Back), Cues::ID;
+        Recall if p(Prep::Back), Cues::TEXT;
+        Tree if n(Noun::Tree);
+        Memory if n(Noun::Memory);
+        List => any LISTED;
+        Read => any DOC;
+        Switch if Cues::ME;
+        View if p(Prep::Up);
+    }
+    Lift {
+        Unbookmark if n(Noun::Bookmark);
+        Drop if n(Noun::Pin);
+        Exclude if n(Noun::Context), p(Prep::Out);
+    }
+    Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
+    Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
+    Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
+    Try { Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Carry {
+        Continue if p(Prep::On);
+        Pin if n(Noun::Pin);
+        Exclude if n(Noun::Context), p(Prep::Out);
+        Pin if n(Noun::Context);
+        Continue if p(Prep::Onward);
+    }
+    Roll { Undo if p(Prep::Back); }
+    Break {
+        Unlink if n(Noun::Link);
+        Split;
+    }
+    Turn { Switch if p(Prep::Back); }
+    Name { Bookmark if n(Noun::Bookmark); }
+    Ask { Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+};

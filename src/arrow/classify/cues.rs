@@ -1,0 +1,181 @@
+//! What a request's words point at, as bits: nouns, prepositions and the shapes of arguments.
+
+use std::ops::{BitOr, BitOrAssign};
+
+use crate::arrow::{
+    act::{Act, Zone},
+    key::Key,
+    lexicon::{Form, Func, Noun, Prep, Verb},
+    terms::{Shape, Term},
+};
+
+/// A set of cues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::arrow) struct Cues(u128);
+
+impl Cues {
+    pub(super) const NONE: Self = Self(0);
+    /// One id, or more.
+    pub(super) const ID: Self = Self(1 << 110);
+    /// Two ids, or more.
+    pub(super) const IDS: Self = Self(1 << 111);
+    /// A string, a block or unquoted content.
+    pub(super) const TEXT: Self = Self(1 << 112);
+    /// A document's name.
+    pub(super) const FILE: Self = Self(1 << 113);
+    /// `a note`: something new is made.
+    pub(super) const NEW: Self = Self(1 << 114);
+    /// Annotations are named behind an id: with the node, not instead of it.
+    pub(super) const ANNOTATED: Self = Self(1 << 115);
+    /// A number, or a range of numbers.
+    pub(super) const NUMBER: Self = Self(1 << 116);
+    /// `me` or `us` is who goes or gets.
+    pub(super) const ME: Self = Self(1 << 117);
+
+    pub(super) const fn noun(noun: Noun) -> Self {
+        Self(1 << noun as u8)
+    }
+
+    pub(super) const fn prep(prep: Prep) -> Self {
+        Self(1 << (70 + prep as u8))
+    }
+
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are there.
+    pub(super) const fn all(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether any of `other` is there.
+    pub(in crate::arrow) const fn any(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether the noun is named.
+    pub(in crate::arrow) const fn names(self, noun: Noun) -> bool {
+        self.any(Self::noun(noun))
+    }
+
+    /// Whether the preposition or particle is there.
+    pub(in crate::arrow) const fn has(self, prep: Prep) -> bool {
+        self.any(Self::prep(prep))
+    }
+}
+
+impl BitOr for Cues {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.or(other)
+    }
+}
+
+impl BitOrAssign for Cues {
+    fn bitor_assign(&mut self, other: Self) {
+        *self = self.or(other);
+    }
+}
+
+/// The cues of the clause that asks, and of what stands before it if the clause only points there.
+pub(super) fn cues(line: &str, terms: &[Term], act: &Act) -> Cues {
+    let mut cues = of_zone(line, terms, act, |zone| matches!(zone, Zone::Main | Zone::Relative));
+    if act.raw.is_some() {
+        cues |= Cues::TEXT;
+    }
+    // `a7x2 needs no bookmark, remove it`: `it` is what was named before.
+    let points = terms
+        .iter()
+        .zip(&act.zones)
+        .any(|(term, zone)| *zone == Zone::Main && matches!(term.entry.func, Some(Func::It)));
+    if points || !cues.any(Cues::ID.or(Cues::FILE)) {
+        let before = of_zone(line, terms, act, |zone| zone == Zone::Before);
+        cues |= before;
+    }
+    cues
+}
+
+fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool) -> Cues {
+    let mut cues = Cues::NONE;
+    let mut ids = 0;
+    for (at, (term, zone)) in terms.iter().zip(&act.zones).enumerate() {
+        if !within(*zone) {
+            continue;
+        }
+        match term.shape {
+            Shape::Id => ids += 1,
+            Shape::IdRange { .. } => ids += 2,
+            Shape::Text { .. } | Shape::Block => cues |= Cues::TEXT,
+            Shape::File => cues |= Cues::FILE,
+            Shape::Number(_) | Shape::Range(..) => cues |= Cues::NUMBER,
+            Shape::Key(key) => cues |= of_key(key),
+            _ => {}
+        }
+        if matches!(term.shape, Shape::Word | Shape::Number(_) | Shape::Flag) {
+            if let Some(noun) = term.entry.noun {
+                cues |= Cues::noun(noun);
+                if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
+                    cues |= Cues::ANNOTATED;
+                }
+                let new = at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
+                if new {
+                    cues |= Cues::NEW;
+                }
+            }
+            if let Some(prep) = term.entry.prep {
+                cues |= Cues::prep(prep);
+            }
+            if matches!(term.text.of(line), "me" | "us" | "myself") {
+                cues |= Cues::ME;
+            }
+        }
+    }
+    if ids > 0 {
+        cues |= Cues::ID;
+    }
+    if ids > 1 {
+        cues |= Cues::IDS;
+    }
+    cues
+}
+
+/// `a7x2's annotations`.
+fn possessed(terms: &[Term], at: usize) -> bool {
+    at.checked_sub(1).is_some_and(|before| terms[before].is_id() && terms[before].whole.end > terms[before].text.end)
+}
+
+fn of_key(key: Key) -> Cues {
+    match key {
+        Key::Doc => Cues::noun(Noun::Doc),
+        Key::Pin => Cues::noun(Noun::Pin),
+        Key::Stash => Cues::noun(Noun::Stash),
+        Key::Tokens => Cues::noun(Noun::Token),
+        Key::Turns => Cues::noun(Noun::Turn),
+        Key::Section => Cues::noun(Noun::Section),
+        Key::Annotations => Cues::noun(Noun::Annotation).or(Cues::ANNOTATED),
+        _ => Cues::NONE,
+    }
+}
+
+/// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
+pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
+    let main = |at: usize| act.zones.get(at) == Some(&Zone::Main);
+    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at)) {
+        let Some((other, form)) = term.entry.verb.filter(|_| term.shape == Shape::Word && term.entry.lead.is_none())
+        else {
+            continue;
+        };
+        let before = at.checked_sub(1).map(|b| &terms[b]);
+        let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Make);
+        let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
+        if form == Form::Ing && after_by
+            || helped && form == Form::Past && term.entry.noun.is_none()
+            || helped && form == Form::Base && at > verb.0 + 1 && matches!(other, Verb::Continue | Verb::Carry)
+        {
+            return (at, other);
+        }
+    }
+    verb
+}

@@ -1,0 +1,102 @@
+//! Why a line was taken for what it was taken for.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{
+    act::Zone,
+    classify,
+    lexicon::{self, Form},
+    understand::{Trace, consider},
+};
+use crate::tools::TABLE;
+
+/// What each step found in a line.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explanation {
+    /// The tokens, each with what it was taken for.
+    pub tokens: Vec<ExplainedToken>,
+    /// What the line does as speech: a request, a remark and so on.
+    pub speech: String,
+    /// The operations that the verb could mean, that which was chosen first, each with why.
+    pub candidates: Vec<String>,
+    /// What spoke against it, and how much.
+    pub doubts: Vec<String>,
+    /// The decision.
+    pub decision: String,
+}
+
+/// A token as it was read.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedToken {
+    /// What it says.
+    pub text: String,
+    /// Its first byte in the line, and the one after its last.
+    pub span: (usize, usize),
+    /// What it was taken for.
+    pub read_as: String,
+    /// Its place in the line.
+    pub zone: String,
+}
+
+/// Explains what [`super::understand()`] makes of `line`.
+#[must_use]
+pub fn explain(line: &str) -> Explanation {
+    let mut trace = Trace::default();
+    let result = consider(line, &mut trace);
+    let zones = trace.act.as_ref().map(|act| act.zones.clone()).unwrap_or_default();
+    let tokens = trace
+        .terms
+        .iter()
+        .enumerate()
+        .map(|(at, term)| {
+            let mut read_as = format!("{:?}", term.shape);
+            let entry = term.entry;
+            for part in [
+                entry.verb.map(|(verb, form)| format!("verb {verb:?} {form:?}")),
+                entry.noun.map(|noun| format!("noun {noun:?}")),
+                entry.func.map(|func| format!("{func:?}")),
+                entry.prep.map(|prep| format!("preposition {prep:?}")),
+            ]
+            .into_iter()
+            .flatten()
+            {
+                let _ = write!(read_as, ", {part}");
+            }
+            ExplainedToken {
+                text: term.text.of(line).to_owned(),
+                span: (term.whole.start, term.whole.end),
+                read_as,
+                zone: format!("{:?}", zones.get(at).unwrap_or(&Zone::Skip)),
+            }
+        })
+        .collect();
+    let candidates = trace.candidate.map_or_else(Vec::new, |candidate| {
+        let rows = classify::fitting(candidate.group, candidate.cues);
+        rows.map(|row| row.tool.map_or_else(|| "nothing".to_owned(), |tool| format!("{}: {row:?}", tool.name())))
+            .collect()
+    });
+    Explanation {
+        tokens,
+        speech: trace.act.as_ref().map_or_else(String::new, |act| format!("{:?}", act.speech)),
+        candidates,
+        doubts: trace.doubts.iter().map(|(why, doubt)| format!("{why}: -{doubt:.2}")).collect(),
+        decision: match result {
+            Ok(understood) => {
+                format!("{} ({:.2} of {:.2} needed)", understood.command, understood.confidence, trace.needed)
+            }
+            Err(refusal) => refusal.to_string(),
+        },
+    }
+}
+
+/// Whether `word` is a verb of an operation: one of the table's, or an inflection or synonym of one.
+#[must_use]
+pub fn is_verb(word: &str) -> bool {
+    TABLE
+        .iter()
+        .any(|row| row.name.eq_ignore_ascii_case(word) || row.synonyms.iter().any(|s| s.eq_ignore_ascii_case(word)))
+        || matches!(lexicon::look_up(word).verb, Some((_, Form::Base)))
+        || lexicon::slip(word).is_some_and(|word| lexicon::look_up(word).verb.is_some())
+}

@@ -1,0 +1,402 @@
+//! From a line's characters to tokens, each with the bytes that it spans: `grammar/arrow.ebnf` in nom.
+//!
+//! Any text gives tokens, or an error with a span where a double quote is never closed or a block has no end. Nothing
+//! here backtracks further than a token, and what searches for a closing quote remembers that there is none, so time is
+//! linear in the line's length. Words are not understood here; see [`super::lexicon`].
+
+use std::cell::Cell;
+
+use nom::{
+    IResult, Parser as _,
+    branch::alt,
+    bytes::complete::{tag, take_while, take_while1},
+    character::complete::{anychar, char, one_of},
+    combinator::{opt, recognize, value, verify},
+    sequence::{delimited, terminated},
+};
+
+use super::key::Key;
+
+/// A part of a line, in bytes: the first, and the one after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bytes {
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+}
+
+impl Bytes {
+    /// The part of `line` that is meant.
+    #[must_use]
+    pub fn of(self, line: &str) -> &str {
+        line.get(self.start..self.end).unwrap_or("")
+    }
+}
+
+/// What a token is, before anyone understands it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Letters and digits, joined by what joins them inside a word.
+    Word,
+    /// A string; the span is without the quotes.
+    Quoted {
+        /// Whether `\"` and the like mean something in it.
+        escapes: bool,
+    },
+    /// A string between backticks: a string, or an id or a word that someone set as code.
+    Ticked,
+    /// `[a7x2]`; the span is without the brackets.
+    Bracketed,
+    /// The name of `name:value`; the value is the next token.
+    Key(Key),
+    /// A value that is no string: everything up to a space.
+    Bare,
+    /// `--full`, `-n`; the span is without the dashes.
+    Flag,
+    /// Any other character.
+    Mark(char),
+    /// The content of a `<<<` block.
+    Block,
+}
+
+/// A token and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    /// What it says.
+    pub(super) text: Bytes,
+    /// The whole of it, quotes and brackets too.
+    pub(super) whole: Bytes,
+    /// Whether white space stands before it.
+    pub(super) gap: bool,
+}
+
+/// A line cut into tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Lexed {
+    pub(super) tokens: Vec<Token>,
+    /// Where a trailing comment begins, or the line ends.
+    pub(super) end: usize,
+}
+
+/// Why a line has no tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LexError {
+    /// A quote that nothing closes.
+    Unclosed(Bytes),
+    /// A block without its `>>>`.
+    Endless(Bytes),
+}
+
+type Step<'a, T> = IResult<&'a str, T>;
+
+/// Where a kind of closing quote was sought in vain, so that no later search for it has to be made.
+#[derive(Default)]
+struct Vain {
+    single: Cell<bool>,
+    ticked: Cell<bool>,
+    guillemets: Cell<bool>,
+    corners: Cell<bool>,
+    curly: Cell<bool>,
+}
+
+/// A token before its place is known: the kind, and the text inside the line.
+type Raw<'a> = (Kind, &'a str);
+
+/// Production `line`: cuts `input` into tokens.
+pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
+    let vain = Vain::default();
+    let mut lexed = Lexed { tokens: Vec::with_capacity(24), end: input.len() };
+    let at = |rest: &str| input.len() - rest.len();
+    let mut rest = input;
+    let mut spaced = true;
+    if let Ok((next, _)) = gap(rest) {
+        rest = next;
+    }
+    if let Ok((next, _)) = marker(rest) {
+        rest = next;
+    }
+    if let Ok((next, _)) = arrow(rest) {
+        rest = next;
+    }
+    while !rest.is_empty() {
+        if let Ok((next, _)) = gap(rest) {
+            (rest, spaced) = (next, true);
+            continue;
+        }
+        if rest.starts_with("<<<") && rest[3..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') {
+            let (_, (kind, text)) =
+                block(rest).map_err(|_| LexError::Endless(Bytes { start: at(rest), end: at(rest) + 3 }))?;
+            lexed.end = at(rest);
+            lexed.tokens.push(placed(kind, text, input, at(rest), input.len(), spaced));
+            return Ok(lexed);
+        }
+        if spaced && comment(rest).is_ok() {
+            lexed.end = at(rest);
+            // A comment ends with its line; what follows can only be a quoted string's rest, and there is none here.
+            return Ok(lexed);
+        }
+        let start = at(rest);
+        if let Ok((next, (name, (kind, text)))) = pair(rest, &vain) {
+            let end = start + name.1.len() + 1;
+            lexed.tokens.push(placed(name.0, name.1, input, start, end, spaced));
+            lexed.tokens.push(placed(kind, text, input, end, at(next), false));
+            (rest, spaced) = (next, false);
+            continue;
+        }
+        let inside_word = !spaced && lexed.tokens.last().is_some_and(|token| token.kind == Kind::Word);
+        match if inside_word && rest.starts_with(['\'', '’', '‘']) { mark(rest) } else { item(rest, spaced, &vain) }
+        {
+            Ok((next, (kind, text))) => {
+                lexed.tokens.push(placed(kind, text, input, start, at(next), spaced));
+                rest = next;
+            }
+            // Every character is at least a mark, so only a double quote that nothing closes comes here.
+            Err(_) => return Err(LexError::Unclosed(Bytes { start, end: input.len() })),
+        }
+        spaced = false;
+    }
+    Ok(lexed)
+}
+
+/// A token of `input` whose text is the slice `text` of it.
+fn placed(kind: Kind, text: &str, input: &str, start: usize, end: usize, gap: bool) -> Token {
+    let first = text.as_ptr() as usize - input.as_ptr() as usize;
+    Token { kind, text: Bytes { start: first, end: first + text.len() }, whole: Bytes { start, end }, gap }
+}
+
+/// Production `marker`: what a list puts before its items.
+fn marker(input: &str) -> Step<'_, &str> {
+    let number = recognize((take_while1(|c: char| c.is_ascii_digit()), one_of(".)")));
+    terminated(alt((recognize(one_of("-*+•")), number)), gap).parse(input)
+}
+
+/// Production `arrow`: the arrow, and what is taken for it.
+pub(super) fn arrow(input: &str) -> Step<'_, &str> {
+    alt((tag("→"), tag("➔"), tag("➜"), tag("⟶"), tag("⇒"), tag("->"))).parse(input)
+}
+
+/// Production `gap`: white space, and what has no width.
+fn gap(input: &str) -> Step<'_, &str> {
+    take_while1(is_gap)(input)
+}
+
+/// White space, and characters that nobody sees: marks of direction, joiners, a byte order mark, a variation selector.
+fn is_gap(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fe0e}' | '\u{fe0f}')
+}
+
+/// Production `item`: anything but a comment and a pair, which the line looks for itself.
+fn item<'a>(input: &'a str, spaced: bool, vain: &Vain) -> Step<'a, Raw<'a>> {
+    match input.chars().next() {
+        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => {
+            if let Ok(done) = quoted(input, vain) {
+                return Ok(done);
+            }
+            if matches!(input.chars().next(), Some('"' | '“')) { double(input) } else { mark(input) }
+        }
+        Some('[') => alt((bracketed, mark)).parse(input),
+        Some('-') if spaced => alt((flag, mark)).parse(input),
+        _ => alt((word, mark)).parse(input),
+    }
+}
+
+/// Production `comment`: a remark behind the command.
+fn comment(input: &str) -> Step<'_, &str> {
+    recognize((alt((tag("#"), tag("//"))), verify(anychar, |c| is_gap(*c) && *c != '\n'), take_while(|c| c != '\n')))
+        .parse(input)
+}
+
+/// Production `quoted`: a string in any of the quotes.
+fn quoted<'a>(input: &'a str, vain: &Vain) -> Step<'a, Raw<'a>> {
+    match input.chars().next() {
+        Some('"') => double(input),
+        Some('“') => curly(input),
+        Some('„' | '”') => once(&vain.curly, input, curly),
+        Some('«') => once(&vain.guillemets, input, guillemets),
+        Some('「') => once(&vain.corners, input, corners),
+        Some('`') => once(&vain.ticked, input, ticked),
+        _ => once(&vain.single, input, single),
+    }
+}
+
+/// Tries `parser` unless it has failed before for want of a closing quote.
+fn once<'a>(vain: &Cell<bool>, input: &'a str, parser: fn(&'a str) -> Step<'a, Raw<'a>>) -> Step<'a, Raw<'a>> {
+    if vain.get() {
+        return mark(input);
+    }
+    let done = parser(input);
+    vain.set(done.is_err());
+    done
+}
+
+/// Production `double`.
+fn double(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, text) = delimited(char('"'), |rest| inside(rest, |c| c == '"', |_| true), char('"')).parse(input)?;
+    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+}
+
+/// Production `curly`.
+fn curly(input: &str) -> Step<'_, Raw<'_>> {
+    let closes = |c| matches!(c, '”' | '“');
+    let (rest, text) = delimited(one_of("“„”"), |rest| inside(rest, closes, |_| true), verify(anychar, |c| closes(*c)))
+        .parse(input)?;
+    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+}
+
+/// Production `guillemets`.
+fn guillemets(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, text) = delimited(char('«'), |rest| inside(rest, |c| c == '»', |_| true), char('»')).parse(input)?;
+    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+}
+
+/// Production `corners`.
+fn corners(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, text) = delimited(char('「'), take_while(|c| c != '」'), char('」')).parse(input)?;
+    Ok((rest, (Kind::Quoted { escapes: false }, text)))
+}
+
+/// Production `single`: the closing quote is one that no letter follows, for many an apostrophe looks like it.
+fn single(input: &str) -> Step<'_, Raw<'_>> {
+    let closes = |c| matches!(c, '\'' | '’');
+    let ends = |after: Option<char>| after.is_none_or(|c| !c.is_alphanumeric());
+    let (rest, text) =
+        delimited(one_of("'‘"), |rest| inside(rest, closes, ends), verify(anychar, |c| closes(*c))).parse(input)?;
+    Ok((rest, (Kind::Quoted { escapes: true }, text)))
+}
+
+/// Production `ticked`.
+fn ticked(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, text) = delimited(char('`'), take_while(|c| c != '`'), char('`')).parse(input)?;
+    Ok((rest, (Kind::Ticked, text)))
+}
+
+/// What stands before the first character that closes and that `ends` a string by what follows it; steps over
+/// production `escape`.
+fn inside(input: &str, closes: impl Fn(char) -> bool, ends: impl Fn(Option<char>) -> bool) -> Step<'_, &str> {
+    let mut characters = input.char_indices();
+    while let Some((at, c)) = characters.next() {
+        if c == '\\' {
+            characters.next();
+        } else if closes(c) && ends(input[at + c.len_utf8()..].chars().next()) {
+            return Ok((&input[at..], &input[..at]));
+        }
+    }
+    Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)))
+}
+
+/// Production `bracketed`.
+fn bracketed(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, text) = delimited(char('['), id, char(']')).parse(input)?;
+    Ok((rest, (Kind::Bracketed, text)))
+}
+
+/// Production `id`: at least two of production `alnum`.
+fn id(input: &str) -> Step<'_, &str> {
+    verify(take_while1(|c: char| c.is_ascii_alphanumeric()), |text: &str| (2..=26).contains(&text.len())).parse(input)
+}
+
+/// Production `pair`: an option's name, and its value.
+fn pair<'a>(input: &'a str, vain: &Vain) -> Step<'a, (Raw<'a>, Raw<'a>)> {
+    let (rest, (key, name)) = option(input)?;
+    let (rest, _) = one_of(":=").parse(rest)?;
+    let (rest, given) = value_of(rest, vain)?;
+    Ok((rest, ((Kind::Key(key), name), given)))
+}
+
+/// Production `option`: a name that [`Key`] knows.
+fn option(input: &str) -> Step<'_, (Key, &str)> {
+    let (rest, name) = take_while1(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_'))(input)?;
+    match Key::named(name) {
+        Some(key) if rest.starts_with([':', '=']) => Ok((rest, (key, name))),
+        _ => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Tag))),
+    }
+}
+
+/// Production `value`.
+fn value_of<'a>(input: &'a str, vain: &Vain) -> Step<'a, Raw<'a>> {
+    match input.chars().next() {
+        Some('"' | '“' | '„' | '”' | '«' | '「' | '\'' | '‘' | '`') => quoted(input, vain),
+        Some('[') => bracketed(input),
+        _ => bare(input),
+    }
+}
+
+/// Production `bare`: a run of production `barechar`, without a point at its end.
+fn bare(input: &str) -> Step<'_, Raw<'_>> {
+    let (_, text) = take_while1(is_bare)(input)?;
+    let kept = text.trim_end_matches(['.', '!', '?']);
+    let text = if kept.is_empty() { text } else { kept };
+    Ok((&input[text.len()..], (Kind::Bare, text)))
+}
+
+fn is_bare(c: char) -> bool {
+    !is_gap(c) && !matches!(c, ',' | ';' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '“' | '”' | '`')
+}
+
+/// Production `flag`.
+fn flag(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, _) = (char('-'), opt(char('-'))).parse(input)?;
+    let (after, text) =
+        verify(take_while1(|c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')), |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphabetic())
+        })
+        .parse(rest)?;
+    Ok((after, (Kind::Flag, text)))
+}
+
+/// Production `word`: letters and digits, and what joins them (production `joiner`) where more of them follow.
+fn word(input: &str) -> Step<'_, Raw<'_>> {
+    let mut end = 0;
+    let mut characters = input.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if c.is_alphanumeric() || c == '_' {
+            end = at + c.len_utf8();
+        } else if end == at && end > 0 && is_joiner(c) {
+            // Two points are one joiner: the range `5..10`.
+            if c == '.' {
+                characters.next_if(|(_, next)| *next == '.');
+            }
+            if !characters.peek().is_some_and(|(_, next)| next.is_alphanumeric() || *next == '_') {
+                break;
+            }
+            end = characters.peek().map_or(end, |(next, _)| *next);
+        } else {
+            break;
+        }
+    }
+    if end == 0 {
+        return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::AlphaNumeric)));
+    }
+    Ok((&input[end..], (Kind::Word, &input[..end])))
+}
+
+/// Production `joiner`.
+const fn is_joiner(c: char) -> bool {
+    matches!(c, '\'' | '’' | '-' | '.' | '/' | '–' | '…' | '@' | '\\')
+}
+
+/// Production `mark`: any one character.
+fn mark(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, c) = anychar(input)?;
+    Ok((rest, (Kind::Mark(c), &input[..c.len_utf8()])))
+}
+
+/// Production `block`: the content between the two marks, to the end of the input.
+fn block(input: &str) -> Step<'_, Raw<'_>> {
+    let (rest, _) = (tag("<<<"), take_while(|c| matches!(c, ' ' | '\t' | '\r')), char('\n')).parse(input)?;
+    let body = rest.trim_end_matches(is_gap);
+    let content = body.strip_suffix(">>>").and_then(|content| {
+        if content.is_empty() {
+            Some(content)
+        } else {
+            content.strip_suffix('\n').map(|c| c.strip_suffix('\r').unwrap_or(c))
+        }
+    });
+    let Some(content) = content else {
+        return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)));
+    };
+    value((Kind::Block, content), tag(&rest[..])).parse(rest)
+}

@@ -1,0 +1,289 @@
+//! What each word may be: verb, noun, number, or one of the small words.
+//!
+//! The lists in [`words`] are few, and one map is made of them with every inflection, once. A word is looked up by its
+//! lowered bytes in one step. A word that is not in the map may be a slip of one that is: all words of the map with one
+//! letter taken out are in a second map, so a slip (a letter too many, too few, another, two exchanged) is found by
+//! looking up the word and each of its own shortened forms, however large the lexicon is.
+
+mod words;
+
+use std::{collections::HashMap, hash::BuildHasherDefault, hash::Hasher, sync::LazyLock};
+
+pub(super) use super::key::Key;
+
+macro_rules! classes {
+    ($(#[$meta:meta])* $name:ident { $($variant:ident),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub(super) enum $name { $($variant),* }
+    };
+}
+
+classes! {
+    /// What a verb does, before its object says which operation that is.
+    Verb {
+        See, Get, List, Go, Compare, Continue, Respond, Annotate, Link, Edit, Merge, Bookmark, Unbookmark, Prune, Remove,
+        Restore, Undo, Redo, Copy, Move, Split, Exclude, Include, Unlink, Read, Write, Pin, Unpin, Stash, Recall, Grep,
+        Drop, Decide, Record, Memory, Tree, Draw, Todo, Delegate, Hand, Search, Find, Think, Pause, Help, Put, Add, Make,
+        Leave, Summarise, Replace, Take, Bring, Finish, Check, Cancel, Resume, Name, Ask, Try, Carry, Use, Limit, Skip,
+        Lift, Roll, Break, Turn,
+    }
+}
+
+classes! {
+    /// What a noun names.
+    Noun {
+        Node, Branch, Tree, Root, Parent, Next, Previous, Leaf, Sibling, Continuation, Alternative, Annotation, Link,
+        Version, Bookmark, Pin, Stash, Todo, Memory, Doc, Section, Line, Turn, Summary, Text, Agent, Tool, Help, Context,
+        Background, Web, Label, Decision, Constraint, Trace, Archive, Change, Instruction, Level, Token, Result, Start,
+        End, Times, Difference, Here, Goal, Site, News, Prose, Outcome, List, Plan, Character, Copy, Reply, Thought,
+        Everything, Word, Reason, Query, Depth, Maximum, State,
+    }
+}
+
+classes! {
+    /// What a small word does.
+    Func {
+        Pad, Doubt, Det, Subject, It, One, Adjective, And, Or, But, Then, Sub, If, What, Why, Be, Do, Have, Modal, Clause,
+        Would, Lets, Not,
+    }
+}
+
+classes! {
+    /// A preposition or a particle.
+    Prep {
+        To, Into, Of, From, In, On, At, Under, With, As, For, By, About, Through, After, Before, Against, Between, Up,
+        Back, Out, Off, Down, Aside, Away, Together, Apart, Over, Side, Onward,
+    }
+}
+
+/// A verb's form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// `prune`, as one asks for it.
+    Base,
+    /// `prunes`.
+    Third,
+    /// `pruning`.
+    Ing,
+    /// `pruned`.
+    Past,
+}
+
+/// Everything that a word may be; a line's other words decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Entry {
+    pub(super) verb: Option<(Verb, Form)>,
+    pub(super) noun: Option<Noun>,
+    pub(super) func: Option<Func>,
+    pub(super) prep: Option<Prep>,
+    pub(super) lead: Option<Key>,
+    pub(super) number: Option<u8>,
+}
+
+impl Entry {
+    /// Whether it is a word at all that the lexicon knows.
+    pub(super) fn is_known(&self) -> bool {
+        *self != Self::default()
+    }
+
+    /// The verb, if the word is its base form.
+    pub(super) fn base(&self) -> Option<Verb> {
+        self.verb.filter(|(_, form)| *form == Form::Base).map(|(verb, _)| verb)
+    }
+}
+
+/// FNV, which for words of a few letters costs less than the map's own hash.
+#[derive(Default)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let mut hash = if self.0 == 0 { 0xcbf2_9ce4_8422_2325 } else { self.0 };
+        for byte in bytes {
+            hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        self.0 = hash;
+    }
+}
+
+type Map<K, V> = HashMap<K, V, BuildHasherDefault<Fnv>>;
+
+struct Lexicon {
+    entries: Map<Box<[u8]>, Entry>,
+    /// Words with one letter taken out, and the words that they were.
+    shortened: Map<Box<[u8]>, Vec<&'static str>>,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
+
+/// The longest word that is looked up.
+const LONGEST: usize = 24;
+
+/// What `word` may be, in any case; a curly apostrophe is as good as a straight one.
+pub(super) fn look_up(word: &str) -> Entry {
+    let mut buffer = [0_u8; LONGEST];
+    lower(word, &mut buffer).and_then(|lowered| LEXICON.entries.get(lowered)).copied().unwrap_or_default()
+}
+
+/// The word that `word` may be a slip of, if one is within an edit or an exchange.
+pub(super) fn slip(word: &str) -> Option<&'static str> {
+    let mut buffer = [0_u8; LONGEST];
+    let word = lower(word, &mut buffer)?;
+    if word.len() < 4
+        || !word.iter().all(u8::is_ascii_alphabetic)
+        || words::ORDINARY.iter().any(|w| w.as_bytes() == word)
+    {
+        return None;
+    }
+    let mut short = [0_u8; LONGEST];
+    let mut best: Option<&'static str> = None;
+    let mut consider = |form: &[u8]| {
+        for target in LEXICON.shortened.get(form).into_iter().flatten() {
+            // Of several, the one of the same letters: two exchanged is the likeliest slip.
+            let better =
+                best.is_none_or(|best| same_letters(target.as_bytes(), word) && !same_letters(best.as_bytes(), word));
+            if better && is_one_slip(word, target.as_bytes()) {
+                best = Some(target);
+            }
+        }
+    };
+    consider(word);
+    for at in 0..word.len() {
+        let (head, tail) = (&word[..at], &word[at + 1..]);
+        short[..at].copy_from_slice(head);
+        short[at..word.len() - 1].copy_from_slice(tail);
+        consider(&short[..word.len() - 1]);
+    }
+    best
+}
+
+fn lower<'b>(word: &str, buffer: &'b mut [u8; LONGEST]) -> Option<&'b [u8]> {
+    let mut length = 0;
+    for c in word.chars() {
+        let c = if c == '’' { '\'' } else { c };
+        let byte = u8::try_from(c).ok().filter(u8::is_ascii)?;
+        *buffer.get_mut(length)? = byte.to_ascii_lowercase();
+        length += 1;
+    }
+    buffer.get(..length)
+}
+
+fn same_letters(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len()
+        && a.iter().fold(0_u32, |sum, c| sum + u32::from(*c)) == b.iter().fold(0, |sum, c| sum + u32::from(*c))
+}
+
+/// Whether one letter added, left out, changed, or two neighbours exchanged make the one of the other.
+fn is_one_slip(a: &[u8], b: &[u8]) -> bool {
+    let ahead = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[ahead..], &b[ahead..]);
+    let behind = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    match (&a[..a.len() - behind], &b[..b.len() - behind]) {
+        ([], []) => false,
+        ([_], [] | [_]) | ([], [_]) => true,
+        ([a, b], [c, d]) => a == d && b == c,
+        _ => false,
+    }
+}
+
+fn build() -> Lexicon {
+    let mut entries: Map<Box<[u8]>, Entry> = Map::default();
+    fn add<'a>(entries: &'a mut Map<Box<[u8]>, Entry>, word: &str) -> &'a mut Entry {
+        entries.entry(word.as_bytes().into()).or_default()
+    }
+    for (verb, bases) in words::VERBS {
+        for base in bases.split_whitespace() {
+            for (word, form) in inflections(base) {
+                let entry = add(&mut entries, &word);
+                // A base form goes before the inflection of another word.
+                if form == Form::Base || entry.verb.is_none() {
+                    entry.verb = Some((*verb, form));
+                }
+            }
+        }
+    }
+    for (word, base) in words::IRREGULAR {
+        let verb = add(&mut entries, base).verb;
+        add(&mut entries, word).verb = verb.map(|(verb, _)| (verb, Form::Past));
+    }
+    for (noun, names) in words::NOUNS {
+        for name in names.split_whitespace() {
+            add(&mut entries, name).noun.get_or_insert(*noun);
+        }
+    }
+    for (func, names) in words::FUNCTIONS {
+        for name in names.split_whitespace() {
+            add(&mut entries, name).func.get_or_insert(*func);
+        }
+    }
+    for (prep, names) in words::PREPOSITIONS {
+        for name in names.split_whitespace() {
+            add(&mut entries, name).prep = Some(*prep);
+        }
+    }
+    for (lead, names) in words::LEADS {
+        for name in names.split_whitespace() {
+            add(&mut entries, name).lead = Some(*lead);
+        }
+    }
+    for (name, number) in words::NUMBERS {
+        add(&mut entries, name).number = Some(*number);
+    }
+    let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
+    let verbs = words::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
+    let nouns = words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
+    for word in verbs.chain(nouns).filter(|word| word.len() >= 4) {
+        shortened.entry(word.as_bytes().into()).or_default().push(word);
+        for at in 0..word.len() {
+            let form = [&word.as_bytes()[..at], &word.as_bytes()[at + 1..]].concat();
+            let words = shortened.entry(form.into()).or_default();
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+    }
+    Lexicon { entries, shortened }
+}
+
+/// A base with its regular inflections.
+fn inflections(base: &str) -> Vec<(String, Form)> {
+    let mut forms = vec![(base.to_owned(), Form::Base)];
+    let ends = |endings: &[&str]| endings.iter().any(|ending| base.ends_with(ending));
+    let vowel_before_y = ends(&["ay", "ey", "oy", "uy"]);
+    let third = if base.ends_with('y') && !vowel_before_y {
+        format!("{}ies", &base[..base.len() - 1])
+    } else if ends(&["s", "sh", "ch", "x", "z", "go", "do"]) {
+        format!("{base}es")
+    } else {
+        format!("{base}s")
+    };
+    forms.push((third, Form::Third));
+    let doubled = words::DOUBLING.contains(&base).then(|| format!("{base}{}", &base[base.len() - 1..]));
+    let (ing, past) = match &doubled {
+        Some(stem) => (format!("{stem}ing"), format!("{stem}ed")),
+        None if base.ends_with("ie") => (format!("{}ying", &base[..base.len() - 2]), format!("{base}d")),
+        None if base.ends_with('e') && !base.ends_with("ee") => {
+            (format!("{}ing", &base[..base.len() - 1]), format!("{base}d"))
+        }
+        None if base.ends_with("ee") => (format!("{base}ing"), format!("{base}d")),
+        None if base.ends_with('y') && !vowel_before_y => {
+            (format!("{base}ing"), format!("{}ied", &base[..base.len() - 1]))
+        }
+        None => (format!("{base}ing"), format!("{base}ed")),
+    };
+    forms.push((ing, Form::Ing));
+    if !words::UNCHANGED.contains(&base) {
+        forms.push((past, Form::Past));
+    }
+    if doubled.is_some() && matches!(base, "cancel" | "label" | "travel") {
+        forms.push((format!("{base}ing"), Form::Ing));
+        forms.push((format!("{base}ed"), Form::Past));
+    }
+    forms
+}

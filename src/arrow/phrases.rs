@@ -1,0 +1,325 @@
+//! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
+
+use super::{
+    lexicon::{Form, Func, Noun, Verb},
+    terms::{Shape, Term},
+};
+
+/// What politeness tells of the request that follows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Padding {
+    /// It can only be a request.
+    pub(super) polite: bool,
+    /// It is only thought about.
+    pub(super) doubtful: bool,
+    /// The verb that follows may stand in `-ing`.
+    pub(super) gerund: bool,
+}
+
+const PLAIN: Padding = Padding { polite: false, doubtful: false, gerund: false };
+const POLITE: Padding = Padding { polite: true, doubtful: false, gerund: false };
+const GERUND: Padding = Padding { polite: true, doubtful: false, gerund: true };
+const DOUBTFUL: Padding = Padding { polite: false, doubtful: true, gerund: false };
+
+/// What may stand before a verb and mean nothing but that it is asked for; longer ones first.
+const PHRASES: &[(&[&str], Padding)] = &[
+    (&["would", "you", "be", "so", "kind", "as", "to"], POLITE),
+    (&["would", "you", "be", "so", "good", "as", "to"], POLITE),
+    (&["do", "me", "a", "favor", "and"], POLITE),
+    (&["do", "me", "a", "favour", "and"], POLITE),
+    (&["be", "so", "kind", "as", "to"], POLITE),
+    (&["be", "so", "good", "as", "to"], POLITE),
+    (&["would", "you", "be", "able", "to"], POLITE),
+    (&["i", "would", "be", "grateful", "if", "you", "would"], POLITE),
+    (&["i", "would", "be", "grateful", "if", "you", "could"], POLITE),
+    (&["i'd", "be", "grateful", "if", "you", "would"], POLITE),
+    (&["i'd", "be", "grateful", "if", "you", "could"], POLITE),
+    (&["the", "next", "step", "is", "to"], PLAIN),
+    (&["my", "next", "step", "is", "to"], PLAIN),
+    (&["it", "is", "time", "to"], PLAIN),
+    (&["i", "am", "going", "to"], PLAIN),
+    (&["take", "a", "moment", "to"], PLAIN),
+    (&["take", "a", "minute", "to"], PLAIN),
+    (&["take", "a", "moment", "and"], PLAIN),
+    (&["would", "it", "be", "possible", "to"], POLITE),
+    (&["is", "it", "possible", "to"], POLITE),
+    (&["it", "would", "be", "good", "to"], PLAIN),
+    (&["it", "would", "be", "nice", "to"], PLAIN),
+    (&["i", "think", "it's", "time", "to"], PLAIN),
+    (&["i", "think", "we", "should"], PLAIN),
+    (&["i", "think", "i'll"], PLAIN),
+    (&["i", "would", "like", "you", "to"], POLITE),
+    (&["i'd", "like", "you", "to"], POLITE),
+    (&["i", "want", "you", "to"], POLITE),
+    (&["i", "need", "you", "to"], POLITE),
+    (&["i'm", "going", "to"], PLAIN),
+    (&["we're", "going", "to"], PLAIN),
+    (&["it's", "time", "to"], PLAIN),
+    (&["go", "ahead", "and"], PLAIN),
+    (&["go", "on", "and"], PLAIN),
+    (&["would", "you", "mind"], GERUND),
+    (&["do", "you", "mind"], GERUND),
+    (&["be", "sure", "to"], PLAIN),
+    (&["make", "sure", "to"], PLAIN),
+    (&["make", "sure", "you"], PLAIN),
+    (&["feel", "free", "to"], PLAIN),
+    (&["allow", "me", "to"], POLITE),
+    (&["permit", "me", "to"], POLITE),
+    (&["let", "me", "to"], POLITE),
+    (&["help", "me", "to"], POLITE),
+    (&["help", "me"], POLITE),
+    (&["let", "me"], PLAIN),
+    (&["let", "us"], PLAIN),
+    (&["let", "him"], PLAIN),
+    (&["how", "about"], GERUND),
+    (&["what", "about"], GERUND),
+    (&["try", "and"], PLAIN),
+    (&["try", "to"], PLAIN),
+    (&["stop", "and"], PLAIN),
+    (&["pause", "and"], PLAIN),
+    (&["pause", "to"], PLAIN),
+    (&["stop", "to"], PLAIN),
+    (&["sit", "and"], PLAIN),
+    (&["time", "to"], PLAIN),
+    (&["time", "for"], GERUND),
+    (&["need", "to"], PLAIN),
+    (&["want", "to"], PLAIN),
+    (&["have", "to"], PLAIN),
+    (&["going", "to"], PLAIN),
+    (&["remember", "to"], PLAIN),
+    (&["wish", "to"], PLAIN),
+    (&["for", "now"], PLAIN),
+    (&["next", "up"], PLAIN),
+    (&["next", "step"], PLAIN),
+    (&["next", "i'll"], PLAIN),
+    (&["at", "last"], PLAIN),
+    (&["at", "once"], PLAIN),
+    (&["no", "problem"], PLAIN),
+    (&["gonna"], PLAIN),
+    (&["wanna"], PLAIN),
+    (&["gotta"], PLAIN),
+    (&["lemme"], PLAIN),
+];
+
+fn word<'a>(line: &'a str, terms: &[Term], at: usize) -> &'a str {
+    terms.get(at).map_or("", |term| term.text.of(line))
+}
+
+fn func(terms: &[Term], at: usize) -> Option<Func> {
+    terms.get(at).filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.func)
+}
+
+fn verb(terms: &[Term], at: usize) -> Option<(Verb, Form)> {
+    terms.get(at).filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.verb)
+}
+
+fn begins(line: &str, terms: &[Term], phrase: &[&str]) -> bool {
+    phrase.iter().enumerate().all(|(at, part)| word(line, terms, at).eq_ignore_ascii_case(part))
+}
+
+/// The politeness that `terms` begin with: how many of them, and what it tells.
+pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
+    let first = terms.first()?;
+    if !matches!(first.shape, Shape::Word | Shape::Name) {
+        return None;
+    }
+    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase)) {
+        return Some((phrase.len(), *padding));
+    }
+    if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
+        return Some((1, PLAIN));
+    }
+    match first.entry.func {
+        // `could you please`, `may I`; `should we` is a question.
+        Some(Func::Modal)
+            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should") =>
+        {
+            let mut at = 2;
+            while func(terms, at) == Some(Func::Pad) {
+                at += 1;
+            }
+            Some((at, POLITE))
+        }
+        Some(Func::Subject | Func::Would) => subject(line, terms),
+        // `do show me`
+        Some(Func::Do)
+            if word(line, terms, 0).eq_ignore_ascii_case("do")
+                && verb(terms, 1).is_some_and(|(_, f)| f == Form::Base) =>
+        {
+            Some((1, POLITE))
+        }
+        _ => None,
+    }
+}
+
+/// `I'd like to`, `we should`, `I want`: what a first person says before what it wants.
+fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
+    let who = word(line, terms, 0).to_ascii_lowercase();
+    if !matches!(who.as_str(), "i" | "we" | "you" | "i'd" | "we'd" | "i'll") {
+        return None;
+    }
+    let skip = |mut at: usize| {
+        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none() {
+            at += 1;
+        }
+        at
+    };
+    let mut at = skip(1);
+    let mut padding = PLAIN;
+    if func(terms, at) == Some(Func::Modal) {
+        match word(line, terms, at).to_ascii_lowercase().as_str() {
+            "might" | "may" | "could" | "can" => padding = DOUBTFUL,
+            _ => {}
+        }
+        at = skip(at + 1);
+    } else if who == "i'd" || who == "we'd" || who == "i'll" {
+    } else if verb(terms, at).is_none_or(|(verb, form)| verb != Verb::Get || form != Form::Base) {
+        return None;
+    }
+    let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
+    if wants {
+        let mut after = skip(at + 1);
+        if func(terms, after) == Some(Func::Subject) {
+            after += 1;
+        }
+        let to = word(line, terms, after).eq_ignore_ascii_case("to");
+        let infinitive = skip(after + usize::from(to));
+        if to
+            || verb(terms, infinitive).is_some_and(|(_, form)| form == Form::Base)
+                && terms[infinitive].entry.func.is_none()
+        {
+            return Some((infinitive, POLITE));
+        }
+        return Some((at, POLITE));
+    }
+    verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
+}
+
+fn wanting(word: &str) -> bool {
+    ["want", "need", "like", "love", "wish", "have"].iter().any(|w| w.eq_ignore_ascii_case(word))
+}
+
+/// Whether `terms` say that someone wants something: `I want three of them`.
+pub(super) fn wants(line: &str, terms: &[Term]) -> bool {
+    padding(line, terms).is_some_and(|(length, _)| wanting(word(line, terms, length)))
+}
+
+/// Whether the verb takes words as they stand after a colon.
+pub(super) const fn bears_content(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Annotate
+            | Verb::Respond
+            | Verb::Edit
+            | Verb::Merge
+            | Verb::Stash
+            | Verb::Decide
+            | Verb::Todo
+            | Verb::Write
+            | Verb::Delegate
+            | Verb::Hand
+            | Verb::Search
+            | Verb::Think
+            | Verb::Put
+            | Verb::Add
+            | Verb::Make
+            | Verb::Leave
+            | Verb::Record
+            | Verb::Replace
+            | Verb::Find
+            | Verb::Recall
+            | Verb::Grep
+            | Verb::Bookmark
+    )
+}
+
+/// Whether the verb takes a clause: `show me how it looks`.
+pub(super) const fn embeds(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask
+    )
+}
+
+/// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
+pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
+    let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
+    let text = terms.iter().any(Term::is_text);
+    match second {
+        Verb::Name => text || !own,
+        Verb::Limit => true,
+        Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
+        Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
+        Verb::Pause => {
+            matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
+        }
+        Verb::Annotate => first == Verb::Link && !own,
+        Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
+        Verb::Write => bears_content(first) && !own && text,
+        Verb::Get | Verb::Make => !own && first != Verb::See,
+        _ if own || text => false,
+        second if second == first => terms.len() <= 1 || word(line, terms, 1) != "it",
+        Verb::See => embeds(first) || matches!(first, Verb::Put | Verb::Read),
+        Verb::Read => embeds(first),
+        Verb::Move | Verb::Go | Verb::Carry => false,
+        _ => false,
+    }
+}
+
+/// `if you can`: a condition that is none.
+pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
+    ["you", "possible", "need", "that's", "necessary", "convenient"]
+        .iter()
+        .any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
+        && word(line, terms, 0).eq_ignore_ascii_case("if")
+}
+
+/// Whether `terms` end in what makes a participle a request: `should be`, `needs to be`, `is to be`.
+pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
+    let words: Vec<&str> = terms.iter().rev().take(6).map(|term| term.text.of(line)).collect();
+    let be = words.iter().position(|w| *w == "be");
+    be.is_some_and(|at| {
+        at <= 2
+            && words
+                .iter()
+                .skip(at + 1)
+                .take(3)
+                .any(|w| matches!(*w, "should" | "must" | "to" | "please" | "can" | "could" | "shall" | "that" | "may"))
+    }) && !words.iter().any(|w| matches!(*w, "not" | "never" | "n't" | "if"))
+}
+
+/// What a question asks to be shown, if a command shows that.
+pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
+    let known = terms.iter().all(|term| {
+        !matches!(term.shape, Shape::Name)
+            && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
+    });
+    let first = word(line, terms, 0).to_ascii_lowercase();
+    let ids = terms.iter().filter(|term| term.is_id()).count();
+    let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
+    let other = terms.iter().any(|term| {
+        matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
+            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin))
+    });
+    if !known || other {
+        return None;
+    }
+    let listed = [
+        Noun::Sibling,
+        Noun::Continuation,
+        Noun::Annotation,
+        Noun::Link,
+        Noun::Version,
+        Noun::Bookmark,
+        Noun::Memory,
+        Noun::Stash,
+        Noun::Todo,
+        Noun::Difference,
+    ];
+    match first.as_str() {
+        "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
+        "what" | "what's" if ids == 1 => Some(Verb::See),
+        "how" if ids == 2 => Some(Verb::Compare),
+        _ => None,
+    }
+}

@@ -1,0 +1,49 @@
+//! What a refused line probably meant: forms of the table with what the line has to fill them.
+
+use super::{
+    lexicon::Form,
+    terms::{Shape, Term},
+};
+use crate::tools::{TABLE, Tool};
+
+/// One or two commands, ready to be copied; where the line has no argument for a place, the place's name stays.
+pub(super) fn commands(line: &str, terms: &[Term], tool: Option<Tool>) -> Vec<String> {
+    let tools = match tool {
+        Some(tool) => vec![tool],
+        None => named(line, terms),
+    };
+    tools.into_iter().take(2).filter_map(|tool| filled(line, terms, tool)).collect()
+}
+
+/// The operations that the line names, in its order.
+fn named(line: &str, terms: &[Term]) -> Vec<Tool> {
+    let mut tools: Vec<Tool> = Vec::new();
+    for term in terms.iter().filter(|term| term.entry.verb.is_some()) {
+        let word = term.text.of(line).to_ascii_lowercase();
+        let is = |name: &str| word.starts_with(name) && (word.len() - name.len() <= 3) || name.starts_with(&word);
+        let row = TABLE.iter().find(|row| is(row.name) || row.synonyms.iter().any(|synonym| is(synonym)));
+        if let Some(row) = row.filter(|row| !tools.contains(&row.tool)) {
+            tools.push(row.tool);
+        }
+    }
+    tools
+}
+
+/// The form of `tool` that has most places for what the line has, filled.
+fn filled(line: &str, terms: &[Term], tool: Tool) -> Option<String> {
+    let ids: Vec<&str> = terms.iter().filter(|term| term.shape == Shape::Id).map(|term| term.text.of(line)).collect();
+    let texts: Vec<&str> = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line)).collect();
+    let past = terms.iter().any(|term| matches!(term.entry.verb, Some((_, Form::Past))));
+    let _ = past;
+    let form = tool.spec().forms.first()?;
+    let (mut ids, mut texts) = (ids.iter(), texts.iter());
+    let words: Vec<String> = form
+        .split(' ')
+        .map(|word| match word {
+            "ID" => ids.next().map_or_else(|| "ID".to_owned(), ToString::to_string),
+            word if word.starts_with('"') => texts.next().map_or_else(|| word.to_owned(), |text| format!("\"{text}\"")),
+            word => word.to_owned(),
+        })
+        .collect();
+    Some(format!("→ {}", words.join(" ")))
+}

@@ -1,0 +1,219 @@
+//! A command as text, in its canonical form: what `understand` reads back to the same command.
+
+use std::fmt::{self, Display, Formatter, Write as _};
+
+use super::{
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Relative, Rendering, ResponseKind, SearchDepth,
+    Topic, WritePlace, terms,
+};
+
+impl Display for NodeRef {
+    /// The id; in brackets where it could be taken for a word.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if terms::is_id(&self.0) && self.0.len() > 3 { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
+    }
+}
+
+/// A string in quotes, with escapes.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' => f.write_str("\\\"")?,
+                '\\' => f.write_str("\\\\")?,
+                '\n' => f.write_str("\\n")?,
+                '\t' => f.write_str("\\t")?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+macro_rules! words {
+    ($($type:ident { $($variant:ident => $word:literal),* $(,)? })*) => {
+        $(impl Display for $type {
+            fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Self::$variant => $word),* })
+            }
+        })*
+    };
+}
+
+words! {
+    Rendering { Prose => "prose", Nodes => "nodes" }
+    Listing {
+        Continuations => "continuations", Annotations => "annotations", Links => "links", Versions => "versions",
+        Siblings => "siblings", Bookmarks => "bookmarks",
+    }
+    Relative { Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
+    ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
+    DecisionKind { Decision => "decision", Constraint => "constraint" }
+    MemoryView { Trace => "trace", Stashed => "stashed" }
+    SearchDepth { Basic => "basic", Deep => "deep" }
+    Topic { General => "general", News => "news" }
+}
+
+impl Display for LinkEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(doc) = &self.doc {
+            return write!(f, "doc:{}", Quoted(doc));
+        }
+        match (&self.tree, &self.node) {
+            (Some(tree), Some(node)) => write!(f, "tree:{} node:{node}", Quoted(tree)),
+            (Some(tree), None) => write!(f, "tree:{}", Quoted(tree)),
+            (None, Some(node)) => node.fmt(f),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Display for Command {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.tool().name())?;
+        self.arguments(&mut Arguments(f))
+    }
+}
+
+/// Writes arguments, each after a space, those that are absent not at all.
+struct Arguments<'a, 'f>(&'a mut Formatter<'f>);
+
+impl Arguments<'_, '_> {
+    fn plain(&mut self, value: Option<impl Display>) -> Result<&mut Self, fmt::Error> {
+        self.named("", value)
+    }
+
+    fn named(&mut self, name: &str, value: Option<impl Display>) -> Result<&mut Self, fmt::Error> {
+        if let Some(value) = value {
+            write!(self.0, " {name}{value}")?;
+        }
+        Ok(self)
+    }
+
+    fn text(&mut self, name: &str, value: Option<&String>) -> Result<&mut Self, fmt::Error> {
+        self.named(name, value.map(|text| Quoted(text)))
+    }
+
+    fn flag(&mut self, name: &str, set: bool) -> Result<&mut Self, fmt::Error> {
+        self.named(name, set.then_some(""))
+    }
+}
+
+impl Command {
+    fn arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+        match self {
+            Self::View { node, branch, full, annotations, rendering } => to
+                .plain(node.as_ref())?
+                .named("branch:", branch.as_ref())?
+                .flag("full", *full)?
+                .flag("with-annotations", *annotations)?
+                .named("as:", *rendering)?,
+            Self::List { node, what } => to.plain(node.as_ref())?.plain(Some(what))?,
+            Self::Tree { from, depth, summary } => {
+                to.named("from:", from.as_ref())?.named("depth:", *depth)?.flag("summary", *summary)?
+            }
+            Self::Switch { node, relative, tree } => {
+                let to = to.named("to ", node.as_ref())?.named("to ", *relative)?;
+                to.text(if node.is_some() || relative.is_some() { "in tree:" } else { "to tree:" }, tree.as_ref())?
+            }
+            Self::Diff { nodes } => nodes.iter().try_fold(to, |to, node| to.plain(Some(node)))?,
+            Self::Continue { from, n, tokens, agent } => to
+                .named("from ", from.as_ref())?
+                .named("n:", *n)?
+                .named("tokens:", *tokens)?
+                .text("using agent:", agent.as_ref())?,
+            Self::Respond { node, content, kind } => {
+                to.plain(node.as_ref())?.text("", Some(content))?.named("as:", *kind)?
+            }
+            Self::Annotate { node, content } | Self::Edit { node, content } => {
+                to.plain(node.as_ref())?.text("", Some(content))?
+            }
+            Self::Link { node, to: end, note } => {
+                to.plain(node.as_ref())?.named("to ", Some(end))?.text("note:", note.as_ref())?
+            }
+            Self::Merge { nodes, content } => {
+                nodes.iter().try_fold(to, |to, node| to.plain(Some(node)))?.text("", Some(content))?
+            }
+            Self::Bookmark { node, label } => to.plain(node.as_ref())?.text("", label.as_ref())?,
+            Self::Unbookmark { node } | Self::Exclude { node } | Self::Include { node } => to.plain(node.as_ref())?,
+            Self::Prune { node } | Self::Restore { node } => to.plain(Some(node))?,
+            Self::Undo { n } | Self::Redo { n } => to.plain(*n)?,
+            Self::Copy { node, to: parent } | Self::Move { node, to: parent } => {
+                to.plain(Some(node))?.named("to ", Some(parent))?
+            }
+            Self::Split { node, at, after } => {
+                to.plain(node.as_ref())?.named("at:", *at)?.text("after ", after.as_ref())?
+            }
+            Self::Unlink { node, from } => to.plain(node.as_ref())?.named("from ", Some(from))?,
+            _ => return self.further_arguments(to),
+        };
+        Ok(())
+    }
+
+    /// What the agent keeps, documents, and the rest.
+    fn further_arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+        match self {
+            Self::Read { doc, summary, lines, section } => to
+                .text("doc:", Some(doc))?
+                .flag("summary", *summary)?
+                .named("lines:", lines.map(|range| format!("{}-{}", range.first, range.last)))?
+                .text("section:", section.as_ref())?,
+            Self::Write { doc, place, content } => {
+                let to = to.text("doc:", Some(doc))?;
+                match place {
+                    WritePlace::Append => to.flag("append", true)?,
+                    WritePlace::Start => to.flag("at:start", true)?,
+                    WritePlace::End => to.flag("at:end", true)?,
+                    WritePlace::Line(line) => to.named("at:", Some(line))?,
+                    WritePlace::Section(section) => to.text("replace:", Some(section))?,
+                }
+                .text("", Some(content))?
+            }
+            Self::Pin { node, doc, section } => {
+                to.plain(node.as_ref())?.text("doc:", doc.as_ref())?.text("section:", section.as_ref())?
+            }
+            Self::Stash { label, content, content_of, summary_of } => to
+                .text("", Some(label))?
+                .text("", content.as_ref())?
+                .named("content-of:", content_of.as_ref())?
+                .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first, span.last)))?,
+            Self::Recall { label, search, turns, tool, summary, limit } => to
+                .text("", label.as_ref())?
+                .text("search ", search.as_ref())?
+                .named("turns:", turns.map(|range| format!("{}-{}", range.first, range.last)))?
+                .text("tool:", tool.as_ref())?
+                .flag("summary", *summary)?
+                .named("limit:", *limit)?,
+            Self::Drop { pin, stash } => to.text("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
+            Self::Decide { content, kind } => to.plain(*kind)?.text("", Some(content))?,
+            Self::Memory { view } => to.plain(*view)?,
+            Self::Todo { add, done, cancel, resume, outcome, status } => {
+                let to = if add.is_empty() { to } else { to.flag("add", true)? };
+                add.iter()
+                    .try_fold(to, |to, title| to.text("", Some(title)))?
+                    .named("done ", *done)?
+                    .named("cancel ", *cancel)?
+                    .flag("resume", *resume)?
+                    .text("", outcome.as_ref())?
+                    .text("status:", status.as_ref())?
+            }
+            Self::Delegate { goal, context, wait } => to
+                .text("", Some(goal))?
+                .text("context:", context.as_ref())?
+                .named("wait:", wait.map(|wait| if wait { "yes" } else { "no" }))?,
+            Self::Search { query, depth, topic, max, include, exclude } => {
+                let to =
+                    to.text("", Some(query))?.named("depth:", *depth)?.named("topic:", *topic)?.named("max:", *max)?;
+                let to = include.iter().try_fold(to, |to, site| to.named("include:", Some(site)))?;
+                exclude.iter().try_fold(to, |to, site| to.named("exclude:", Some(site)))?
+            }
+            Self::Think { content: Some(content) } => return write!(to.0, "\n{content}\n←"),
+            Self::Help { tool } => to.plain(tool.as_ref())?,
+            _ => to,
+        };
+        Ok(())
+    }
+}

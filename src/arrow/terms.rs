@@ -1,0 +1,185 @@
+//! Tokens with what they may mean: ids told from words, numbers from ranges, every word looked up.
+
+use super::{
+    key::Key,
+    lex::{Bytes, Kind, Lexed},
+    lexicon::{self, Entry},
+};
+
+/// What a term is by its shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A word of the lexicon.
+    Word,
+    /// A word that the lexicon does not know: a name, or a word of somebody's story.
+    Name,
+    /// A node's id.
+    Id,
+    /// Two ids, as `a7x2-b3k9`; the byte where the second begins, and where the first ends.
+    IdRange { ends: usize, begins: usize },
+    /// A whole number.
+    Number(u32),
+    /// Two numbers, as `5-10`.
+    Range(u32, u32),
+    /// A string.
+    Text { escapes: bool },
+    /// A name with a point or a slash in it: a document, or a site.
+    File,
+    /// The name of `name:value`.
+    Key(Key),
+    /// `--name`.
+    Flag,
+    /// Another character.
+    Mark(char),
+    /// The content of a block.
+    Block,
+}
+
+/// A term and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term {
+    pub(super) shape: Shape,
+    pub(super) entry: Entry,
+    pub(super) text: Bytes,
+    pub(super) whole: Bytes,
+    pub(super) gap: bool,
+    /// Whether the word was read as another one, by a slip.
+    pub(super) slipped: bool,
+    /// Whether it says by its form that it is an id: `[a7x2]`.
+    pub(super) bracketed: bool,
+}
+
+impl Term {
+    /// Whether it is this character.
+    pub(super) fn is(&self, mark: char) -> bool {
+        self.shape == Shape::Mark(mark)
+    }
+
+    /// Whether it is an id, whatever that names.
+    pub(super) const fn is_id(&self) -> bool {
+        matches!(self.shape, Shape::Id | Shape::IdRange { .. })
+    }
+
+    /// Whether it is a string.
+    pub(super) const fn is_text(&self) -> bool {
+        matches!(self.shape, Shape::Text { .. } | Shape::Block)
+    }
+}
+
+/// The terms of a line.
+pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::with_capacity(lexed.tokens.len() + 2);
+    for token in &lexed.tokens {
+        let text = token.text.of(line);
+        let mut term = Term {
+            shape: Shape::Name,
+            entry: Entry::default(),
+            text: token.text,
+            whole: token.whole,
+            gap: token.gap,
+            slipped: false,
+            bracketed: false,
+        };
+        match token.kind {
+            Kind::Quoted { escapes } => term.shape = Shape::Text { escapes },
+            Kind::Ticked => {
+                word(text, &mut term);
+                if matches!(term.shape, Shape::Name) && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+                    term.shape = Shape::Text { escapes: false };
+                }
+            }
+            Kind::Bracketed => (term.shape, term.bracketed) = (Shape::Id, true),
+            Kind::Key(key) => term.shape = Shape::Key(key),
+            Kind::Flag => {
+                term.shape = Shape::Flag;
+                term.entry = lexicon::look_up(text);
+            }
+            Kind::Mark(c) => term.shape = Shape::Mark(c),
+            Kind::Block => term.shape = Shape::Block,
+            Kind::Word | Kind::Bare => word(text, &mut term),
+        }
+        terms.push(term);
+    }
+    terms
+}
+
+/// Finds out what a word is.
+fn word(text: &str, term: &mut Term) {
+    term.entry = lexicon::look_up(text);
+    if term.entry.is_known() {
+        term.shape = term.entry.number.filter(|_| text.len() > 1).map_or(Shape::Word, |n| Shape::Number(u32::from(n)));
+        return;
+    }
+    let bare = text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text);
+    if bare.len() < text.len() {
+        term.text.end = term.text.start + bare.len();
+        let entry = lexicon::look_up(bare);
+        if entry.is_known() {
+            (term.entry, term.shape) = (entry, Shape::Word);
+            return;
+        }
+    }
+    term.shape = shape(bare);
+    if term.shape == Shape::Name && !bare.starts_with(char::is_uppercase) {
+        term.slipped = false;
+    }
+}
+
+/// The shape of a word that the lexicon does not know.
+fn shape(text: &str) -> Shape {
+    if let Some(number) = number(text) {
+        return number;
+    }
+    if is_id(text) {
+        return Shape::Id;
+    }
+    if let Some((first, begins)) = halves(text) {
+        let (a, b) = (&text[..first], &text[begins..]);
+        match (a.parse(), b.parse()) {
+            (Ok(a), Ok(b)) => return Shape::Range(a, b),
+            _ if is_id(a) && is_id(b) => return Shape::IdRange { ends: first, begins },
+            _ => {}
+        }
+    }
+    let name = text.rsplit('/').next().unwrap_or("");
+    let pointed = name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()));
+    if pointed || text.contains('/') { Shape::File } else { Shape::Name }
+}
+
+/// Digits, also with an `x` for times (`x3`, `3x`), a hash or the ending of an ordinal.
+fn number(text: &str) -> Option<Shape> {
+    let bytes = text.as_bytes();
+    let short = bytes.len() <= 3;
+    let digits = match bytes {
+        [b'x' | b'X', rest @ ..] if short && !rest.is_empty() => &text[1..],
+        [.., b'x' | b'X'] if short && bytes.len() > 1 => &text[..text.len() - 1],
+        _ => text,
+    };
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
+    // Six digits and more are an id that happens to have no letter.
+    if digits.is_empty() || digits.len() >= 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    digits.parse().ok().map(Shape::Number)
+}
+
+/// Whether a word looks like an id: letters and digits, at least three, with a digit among them.
+pub(super) fn is_id(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    if !(3..=26).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_alphanumeric()) || digits == 0 {
+        return false;
+    }
+    let leading = text.bytes().take_while(u8::is_ascii_digit).count();
+    match text.len() {
+        3 => digits < 3 && leading != 2 && text.as_bytes()[1].is_ascii_alphanumeric() && leading + digits != 4,
+        _ => digits < text.len() || text.len() >= 6,
+    }
+}
+
+/// Where the first half of a range ends and the second begins.
+fn halves(text: &str) -> Option<(usize, usize)> {
+    let at = text.find(['-', '–', '…', '.'])?;
+    let begins =
+        at + text[at..].chars().take_while(|c| matches!(c, '-' | '–' | '…' | '.')).map(char::len_utf8).sum::<usize>();
+    (begins < text.len() && at > 0 && &text[at..begins] != ".").then_some((at, begins))
+}

@@ -1,0 +1,272 @@
+//! From a line to a command, or to a refusal that says what was understood.
+//!
+//! The steps, each a module: `lex` cuts the line into tokens, `terms` looks them up, `act` finds out whether the line
+//! asks for something and where, `classify` which operation is meant, `args` and `bind` with which arguments. Each step
+//! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
+//! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{
+    Command,
+    act::{self, Act, Speech, Zone},
+    args::{self, Bag},
+    bind::{self, BindError, Binder, LONGEST_CONTENT},
+    classify::{self, Candidate},
+    lex::{self, Bytes, LexError},
+    probable,
+    terms::{self, Term},
+};
+use crate::tools::{Tool, Weight};
+
+/// The longest line: content at its limit, escaped, and what stands around it.
+const LONGEST_LINE: usize = 4 * LONGEST_CONTENT;
+
+/// A line that was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Understood {
+    /// What it asks for.
+    pub command: Command,
+    /// How sure that is, up to 1. Never below what the operation's weight needs.
+    pub confidence: f32,
+}
+
+/// Why a line is not run, by the codes of arrow lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum RefusalCode {
+    /// It was not understood, or not well enough.
+    InvalidSyntax,
+    /// A number or a content is over its limit.
+    LimitExceeded,
+}
+
+impl fmt::Display for RefusalCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidSyntax => "INVALID_SYNTAX",
+            Self::LimitExceeded => "LIMIT_EXCEEDED",
+        })
+    }
+}
+
+/// A line that is not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The kind of error.
+    pub code: RefusalCode,
+    /// The part of the line that it is about; all of it, if no part.
+    pub span: Bytes,
+    /// Why, in a sentence.
+    pub message: String,
+    /// What was understood, in words.
+    pub understood: String,
+    /// One or two commands that were probably meant, to be copied; each starts with `→ `.
+    pub probable: Vec<String>,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// Understands one arrow line: with or without its arrow, with its block if it has one.
+///
+/// ```
+/// use loomtree::arrow;
+///
+/// let understood = arrow::understand("→ let's look at a7x2 in full").unwrap();
+/// assert_eq!(understood.command.to_string(), "view a7x2 full");
+/// assert!(arrow::understand("→ don't prune a7x2").is_err());
+/// ```
+///
+/// # Errors
+///
+/// A [`Refusal`], where the line is not one command beyond reasonable doubt.
+pub fn understand(line: &str) -> Result<Understood, Refusal> {
+    let mut trace = Trace::default();
+    consider(line, &mut trace)
+}
+
+/// What the steps found, kept for [`super::explain()`].
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    pub(super) terms: Vec<Term>,
+    pub(super) act: Option<Act>,
+    pub(super) candidate: Option<Candidate>,
+    pub(super) doubts: Vec<(&'static str, f32)>,
+    pub(super) needed: f32,
+}
+
+/// Goes through all steps, and leaves what they found in `trace`.
+pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refusal> {
+    if line.len() > LONGEST_LINE {
+        let message = format!("a line is at most {LONGEST_LINE} bytes");
+        return Err(refuse(RefusalCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+    }
+    let (line, thought) = thought(line);
+    let lexed = lex::line(line).map_err(|error| unlexed(line, error))?;
+    trace.terms = terms::terms(line, &lexed);
+    if trace.terms.is_empty() {
+        return Err(refuse(
+            RefusalCode::InvalidSyntax,
+            line,
+            None,
+            "the line is empty".into(),
+            String::new(),
+            Vec::new(),
+        ));
+    }
+    trace.act = Some(act::read(line, &mut trace.terms, lexed.end));
+    let Some(act) = &trace.act else { unreachable!() };
+    if act.speech != Speech::Request {
+        return Err(unasked(line, &trace.terms, act));
+    }
+    trace.candidate = classify::classify(line, &trace.terms, act);
+    let Some(candidate) = trace.candidate else {
+        return Err(unasked(line, &trace.terms, act));
+    };
+    let tool = candidate.tool;
+    let mut bag = bag(line, &trace.terms, act, &candidate);
+    let said = trace.terms[candidate.verb].text.of(line).to_ascii_lowercase();
+    let bound = bind::bind(tool, Binder { bag: &mut bag, cues: candidate.cues, verb: candidate.group, said: &said });
+    let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
+    if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
+        *content = Some(thought.to_owned());
+    }
+    trace.doubts = doubts(&trace.terms, act, &bag, &candidate);
+    trace.needed = needed(tool);
+    let confidence = trace.doubts.iter().fold(1.0, |sum, (_, doubt)| sum - doubt);
+    if confidence < trace.needed {
+        let understood = format!("it could be `{command}`");
+        let message = match bag.first_strange.filter(|_| bag.strange > 0) {
+            Some(word) => format!("not sure enough what is meant: {:?} was not understood", word.of(line)),
+            None => "not sure enough what is meant".to_owned(),
+        };
+        let probable = vec![format!("→ {command}")];
+        return Err(refuse(RefusalCode::InvalidSyntax, line, bag.first_strange, message, understood, probable));
+    }
+    Ok(Understood { command, confidence })
+}
+
+/// A `think` with its thought: the line itself, and what stands between it and the line `←`.
+fn thought(line: &str) -> (&str, Option<&str>) {
+    let Some((first, rest)) = line.split_once('\n') else { return (line, None) };
+    match rest.trim_end().strip_suffix('←') {
+        Some("") => (first, Some("")),
+        Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
+        _ => (line, None),
+    }
+}
+
+/// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
+fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> Bag<'a> {
+    let asked = |zone| matches!(zone, Zone::Main | Zone::Relative);
+    let bag = args::gather(line, terms, act, candidate.verb, asked);
+    let has_before = act.zones.contains(&Zone::Before);
+    let needs_more = has_before
+        && !bag
+            .args
+            .iter()
+            .any(|arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File));
+    if needs_more {
+        let both = |zone| asked(zone) || zone == Zone::Before;
+        let mut both = args::gather(line, terms, act, candidate.verb, both);
+        // What stands before may tell anything; only ids, names of documents and strings of it are meant.
+        both.args.retain(|arg| {
+            arg.at > candidate.verb
+                || matches!(
+                    arg.what,
+                    args::What::Id | args::What::IdRange { .. } | args::What::File | args::What::Text { .. }
+                )
+        });
+        return both;
+    }
+    bag
+}
+
+/// What an operation needs of confidence.
+fn needed(tool: Tool) -> f32 {
+    match tool.spec().weight {
+        Weight::Looks => 0.55,
+        Weight::Moves => 0.6,
+        Weight::Changes => 0.7,
+        Weight::Risks => 0.8,
+    }
+}
+
+/// What speaks against having understood, each with what it takes of confidence.
+fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
+    let mut doubts = Vec::new();
+    #[allow(clippy::cast_precision_loss)] // a few words
+    let strange = bag.strange as f32;
+    if strange > 0.0 {
+        doubts.push(("words that were not understood", 0.25 * strange));
+    }
+    if act.doubtful {
+        doubts.push(("it is only thought about", 0.35));
+    }
+    if terms.get(candidate.verb).is_some_and(|term| term.slipped) {
+        doubts.push(("the verb is misspelt", 0.1));
+    }
+    doubts
+}
+
+fn refuse(
+    code: RefusalCode,
+    line: &str,
+    span: Option<Bytes>,
+    message: String,
+    understood: String,
+    probable: Vec<String>,
+) -> Refusal {
+    Refusal { code, span: span.unwrap_or(Bytes { start: 0, end: line.len() }), message, understood, probable }
+}
+
+fn unlexed(line: &str, error: LexError) -> Refusal {
+    let (span, message) = match error {
+        LexError::Unclosed(span) => (span, "a quote is never closed"),
+        LexError::Endless(span) => (span, "a block has no line with >>> at its end"),
+    };
+    refuse(RefusalCode::InvalidSyntax, line, Some(span), message.into(), String::new(), Vec::new())
+}
+
+/// A line that asks for nothing that can be run.
+fn unasked(line: &str, terms: &[Term], act: &Act) -> Refusal {
+    let tool = act.verb.map(|_| ()).and_then(|()| classify::classify(line, terms, act)).map(|candidate| candidate.tool);
+    let message = match act.speech {
+        Speech::Negated => "it says what shall not be done",
+        Speech::Hypothetical => "it supposes something and asks for nothing",
+        Speech::Question => "it is a question that no command answers",
+        Speech::Several => "it asks for two things; write each on its own line",
+        Speech::Choice => "it leaves a choice",
+        Speech::Remark => "no command was found in it",
+        Speech::Request => "what shall be done with that is not clear",
+    };
+    let understood = tool.map_or_else(|| "a remark".to_owned(), |tool| format!("something about `{}`", tool.name()));
+    let at = terms.get(act.at).map(|term| term.whole);
+    refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable::commands(line, terms, tool))
+}
+
+fn unbound(line: &str, terms: &[Term], tool: Tool, error: BindError) -> Refusal {
+    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
+    let probable = probable::commands(line, terms, Some(tool));
+    match error {
+        BindError::Missing(what) => {
+            let message = format!("`{}` needs {what}", tool.name());
+            refuse(RefusalCode::InvalidSyntax, line, None, message, understood, probable)
+        }
+        BindError::Left(span) => {
+            let message = format!("`{}` has no place for {:?}", tool.name(), span.of(line));
+            refuse(RefusalCode::InvalidSyntax, line, Some(span), message, understood, probable)
+        }
+        BindError::Limit(message, span) => {
+            refuse(RefusalCode::LimitExceeded, line, Some(span), message, understood, probable)
+        }
+    }
+}
