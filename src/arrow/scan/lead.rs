@@ -19,8 +19,8 @@ const ARROWS: [&str; 5] = ["→", "➔", "➜", "⟶", "⇒"];
 /// The arrows back, alone on a line, that end a scratchpad.
 const BACK: [&str; 4] = ["←", "⟵", "⇐", "<-"];
 
-/// Whether a line that starts with this byte needs a look at its lead; nearly no line of prose does.
-pub(super) const MAY_LEAD: [bool; 256] = {
+/// First bytes of a line that needs a look at its lead.
+const MAY_LEAD: [bool; 256] = {
     let mut table = [false; 256];
     // Blanks, list markers and digits, fences and backticks, `<-`; the first bytes of arrows, bullets and blanks.
     let bytes = b"\t\n\x0b\x0c\r -*+0123456789`~<\xc2\xe1\xe2\xe3\xef";
@@ -31,6 +31,19 @@ pub(super) const MAY_LEAD: [bool; 256] = {
     }
     table
 };
+
+/// Whether a line that starts with these bytes needs a look at its lead; nearly no line of prose does. What is false
+/// here, [`lead`] takes for prose too, from these bytes alone.
+pub(super) fn may_lead(bytes: &[u8]) -> bool {
+    match bytes {
+        // Dashes, quotes and the like, without the bullet; kana and brackets, without the wide space.
+        [0xe2, 0x80, last, ..] => !matches!(last, 0x90..=0xa1 | 0xa3..=0xa7),
+        [0xe3, 0x80, 0x80, ..] | [0xe3] | [0xe3, 0x80] => true,
+        [0xe3, ..] => false,
+        [first, ..] => MAY_LEAD[usize::from(*first)],
+        [] => true,
+    }
+}
 
 /// What a line is, as far as its lead tells. Offsets are bytes from the line's start.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -145,13 +145,7 @@ impl Scanner {
         while at < text.len() {
             match self.mode {
                 Mode::Start => (from, at) = self.start(text, from, at, sink),
-                Mode::Prose => {
-                    let line_end = memchr::memchr(b'\n', &text.as_bytes()[at..]);
-                    at = line_end.map_or(text.len(), |end| at + end + 1);
-                    if line_end.is_some() {
-                        self.mode = Mode::Start;
-                    }
-                }
+                Mode::Prose => at += self.lines_of_prose(&text.as_bytes()[at..]),
                 Mode::Opening { fence, run } => at += self.opening(fence, run, &text.as_bytes()[at..]),
                 Mode::Fenced { fence, line } => at += self.fenced(fence, line, &text.as_bytes()[at..]),
                 Mode::Arrow { .. } | Mode::Block { .. } | Mode::Scratchpad { .. } => {
@@ -174,7 +168,7 @@ impl Scanner {
         let seen = if known == 0 {
             match rest.as_bytes()[0] {
                 b'\n' => return (from, at + 1),
-                first if !lead::MAY_LEAD[usize::from(first)] && !self.commands => Lead::Prose { words: 0 },
+                _ if !self.commands && !lead::may_lead(rest.as_bytes()) => Lead::Prose { words: 0 },
                 _ => lead(rest, false, self.output.looks_ahead()),
             }
         } else {
@@ -220,6 +214,24 @@ impl Scanner {
                 };
                 self.mode = Mode::Opening { fence, run: true };
                 (from, after(end))
+            }
+        }
+    }
+
+    /// In a line of prose: passes it, and lines after it whose first bytes show that they are prose too. Returns how
+    /// many bytes were read.
+    fn lines_of_prose(&mut self, bytes: &[u8]) -> usize {
+        let alike = !self.commands && !self.output.looks_ahead();
+        let mut at = 0;
+        loop {
+            let Some(end) = memchr::memchr(b'\n', &bytes[at..]) else { return bytes.len() };
+            at += end + 1;
+            while bytes.get(at) == Some(&b'\n') {
+                at += 1;
+            }
+            if !alike || lead::may_lead(&bytes[at..]) {
+                self.mode = Mode::Start;
+                return at;
             }
         }
     }
@@ -277,25 +289,30 @@ impl Scanner {
         }
     }
 
-    /// In fenced code, up to the end of the fence or of the bytes. Returns how many were read.
+    /// In fenced code, up to the end of the fence or of the bytes. Returns how many were read. Only lines with a marker
+    /// in them are looked at, and the last one, which may go on in the next chunk.
     fn fenced(&mut self, fence: Fence, mut line: Line, bytes: &[u8]) -> usize {
         let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            if *byte != b'\n' && line != Line::Code {
-                line = fence.step(line, *byte);
-                at += 1;
-                continue;
+        while at < bytes.len() {
+            // The line that goes on from the last chunk may have its markers already.
+            if matches!(line, Line::Indent(_) | Line::Code) {
+                let marker = memchr::memchr(fence.marker, &bytes[at..]).map_or(bytes.len(), |end| at + end);
+                if let Some(line_end) = memchr::memrchr(b'\n', &bytes[at..marker]) {
+                    at += line_end + 1;
+                    line = Line::Indent(0);
+                }
             }
-            let Some(end) = memchr::memchr(b'\n', &bytes[at..]) else {
-                at = bytes.len();
-                break;
-            };
-            at += end + 1;
-            if fence.closed_by(line) {
-                self.mode = Mode::Start;
-                return at;
+            let rest = &bytes[at..];
+            let line_end = memchr::memchr(b'\n', rest);
+            line = fence.read(line, &rest[..line_end.unwrap_or(rest.len())]);
+            at = line_end.map_or(bytes.len(), |end| at + end + 1);
+            if line_end.is_some() {
+                if fence.closed_by(line) {
+                    self.mode = Mode::Start;
+                    return at;
+                }
+                line = Line::Indent(0);
             }
-            line = Line::Indent(0);
         }
         self.mode = Mode::Fenced { fence, line };
         at
