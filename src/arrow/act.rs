@@ -8,8 +8,9 @@
 //! remark on the node) may go before or after and is left out of the arguments.
 
 use super::{
+    key::Key,
     lex::Bytes,
-    lexicon::{self, Form, Func, Noun, Verb},
+    lexicon::{self, Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };
@@ -61,8 +62,8 @@ pub(super) struct Act {
     pub(super) raw: Option<Bytes>,
     /// Whether it is only thought about: `maybe`, `we could`.
     pub(super) doubtful: bool,
-    /// Whether words were said only to be polite, so that it must be a request.
-    pub(super) polite: bool,
+    /// Whether it only names a thing, without a verb.
+    pub(super) nominal: bool,
     /// Where speech was decided.
     pub(super) at: usize,
 }
@@ -84,16 +85,17 @@ pub(super) struct Reader<'a> {
     raw: Option<Bytes>,
     doubtful: bool,
     polite: bool,
+    nominal: bool,
     end: usize,
 }
 
 /// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
 pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
     let zones = vec![Zone::Skip; terms.len()];
-    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, end };
+    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, end };
     let (speech, verb, at) = reader.whole();
-    let Reader { zones, raw, doubtful, polite, .. } = reader;
-    Act { speech, verb, zones, raw, doubtful, polite, at }
+    let Reader { zones, raw, doubtful, nominal, .. } = reader;
+    Act { speech, verb, zones, raw, doubtful, nominal, at }
 }
 
 impl Reader<'_> {
@@ -115,8 +117,16 @@ impl Reader<'_> {
             at += 1;
         }
         if let Some((verb, group)) = self.behind() {
-            self.zones[..verb].fill(Zone::Before);
+            if (0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If))) {
+                return (Speech::Negated, None, 0);
+            }
+            self.zones[..verb].fill(Zone::Main);
             return self.request(verb, group);
+        }
+        if self.is_nominal() {
+            self.zones.fill(Zone::Main);
+            self.nominal = true;
+            return (Speech::Request, Some((self.terms.len(), Verb::Get)), 0);
         }
         (Speech::Remark, None, 0)
     }
@@ -238,6 +248,14 @@ impl Reader<'_> {
                 self.zones[at + 1] = Zone::Main;
                 Head::Request(at + 2, verb)
             }
+            // `could a7x2 be merged`
+            _ if modal
+                && !self.text_at(at).eq_ignore_ascii_case("should")
+                && (at..self.terms.len()).any(|at| self.text_at(at) == "be") =>
+            {
+                self.polite = true;
+                Head::Other
+            }
             _ => Head::Speech(Speech::Question),
         }
     }
@@ -262,6 +280,32 @@ impl Reader<'_> {
         None
     }
 
+    /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
+    fn is_nominal(&self) -> bool {
+        self.terms.iter().all(|term| {
+            let tells = matches!(
+                term.entry.func,
+                Some(
+                    Func::Not
+                        | Func::If
+                        | Func::Or
+                        | Func::Subject
+                        | Func::Clause
+                        | Func::Would
+                        | Func::Sub
+                        | Func::What
+                        | Func::Why
+                        | Func::Doubt
+                )
+            );
+            let acts = term.entry.verb.is_some()
+                && term.entry.noun.is_none()
+                && term.entry.func.is_none()
+                && term.entry.lead.is_none();
+            !tells && !acts && !is_finite(term) && !matches!(term.shape, Shape::Name | Shape::Mark('?'))
+        })
+    }
+
     /// Reads on from the verb to the end of the line.
     fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
         self.zones[verb] = Zone::Verb;
@@ -271,13 +315,14 @@ impl Reader<'_> {
         let mut at = verb + 1;
         while at < self.terms.len() {
             let term = self.terms[at];
-            if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1) {
+            if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb) {
                 self.raw = self.terms.get(at + 1).map(|next| Bytes { start: next.whole.start, end: self.end });
                 return (Speech::Request, asked, verb);
             }
             if self.is_boundary(at) {
                 let or = term.entry.func == Some(Func::Or);
-                if or && zone != Zone::Tail {
+                let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
+                if or && !vague && zone != Zone::Tail {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
@@ -290,7 +335,19 @@ impl Reader<'_> {
                         at = second + 1;
                         continue;
                     }
+                    // `I love a7x2, bookmark it`: the first was only a beginning.
+                    Segment::Asks(second, other)
+                        if (group == Verb::Get || other == group) && self.only_points(second) =>
+                    {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     Segment::Asks(second, _) => return (Speech::Several, asked, second),
+                    Segment::Wants(from) => {
+                        zone = Zone::Relative;
+                        at = from;
+                        continue;
+                    }
                     Segment::Supposes => return (Speech::Hypothetical, asked, at),
                     Segment::Arguments(from) => {
                         if zone == Zone::Relative {
@@ -338,6 +395,12 @@ impl Reader<'_> {
         (Speech::Request, asked, verb)
     }
 
+    /// Whether the verb at `at` has no argument of its own but `it`.
+    fn only_points(&self, at: usize) -> bool {
+        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
     /// `wait:no`, in words.
     fn is_no_wait(&self, at: usize, group: Verb) -> bool {
         matches!(group, Verb::Delegate | Verb::Hand)
@@ -371,14 +434,15 @@ impl Reader<'_> {
     }
 
     /// Whether unquoted content begins at `at`.
-    fn begins_raw(&self, at: usize) -> bool {
+    fn begins_raw(&self, at: usize, verb: usize) -> bool {
+        let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
+            let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
+            !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
+        });
         self.terms.get(at).is_some_and(|next| {
-            let names_an_argument =
-                next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
-            next.gap
-                && !next.is_text()
-                && !matches!(next.shape, Shape::Key(_))
-                && !(names_an_argument && self.terms[at + 1..].iter().take(3).any(Term::is_text))
+            let leads = next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
+            let leads = leads && self.terms[at + 1..].iter().take(3).any(Term::is_text);
+            next.gap && !next.is_text() && !matches!(next.shape, Shape::Key(_)) && !leads && !named
         })
     }
 
@@ -391,10 +455,8 @@ impl Reader<'_> {
             from += 1;
         }
         if let Some((length, _)) = self.terms.get(from..).and_then(|terms| phrases::padding(self.line, terms)) {
-            if self.verb_at(from + length).is_none_or(|(_, form)| form != Form::Base)
-                && phrases::wants(self.line, &self.terms[from..])
-            {
-                return Segment::Arguments(from + length);
+            if phrases::wants(self.line, &self.terms[from..]) {
+                return Segment::Wants(from + length + 1);
             }
             from += length;
         }
@@ -417,7 +479,8 @@ impl Reader<'_> {
             if next > from && self.is_boundary(next) {
                 break;
             }
-            if is_finite(&self.terms[next]) && !embedded && !self.is_gloss(next) {
+            let denies = next > from && self.func_at(next) == Some(Func::Not);
+            if (denies || is_finite(&self.terms[next])) && !embedded && !self.is_gloss(next) {
                 return Segment::Tells;
             }
         }
@@ -443,6 +506,8 @@ impl Reader<'_> {
 enum Segment {
     /// It holds more arguments, from this term on.
     Arguments(usize),
+    /// It says what is wanted besides: `I want three of them`.
+    Wants(usize),
     /// It tells something.
     Tells,
     /// It makes the request depend on something.

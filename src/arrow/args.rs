@@ -115,6 +115,7 @@ pub(super) fn gather<'a>(
     while at < terms.len() {
         let term = &terms[at];
         if !within(act.zones[at]) || at == verb {
+            bag.signs.up |= term.is('.') && at > 0 && terms[at - 1].is('.');
             if term.shape == Shape::Mark('→') || term.shape == Shape::Mark('>') || term.is('➜') || term.is('⇒') {
                 lead.arrow = true;
             }
@@ -128,6 +129,11 @@ pub(super) fn gather<'a>(
             continue;
         }
         at = bag.term(terms, act, at, &mut lead);
+    }
+    if let Some(said) = terms.get(verb) {
+        let tool = bag.signs.tool;
+        bag.sign(terms, verb, said.text.of(line));
+        bag.signs.tool = tool.or(bag.signs.tool.filter(|tool| *tool != Tool::Help));
     }
     if let Some(raw) = act.raw {
         let text = raw.of(line);
@@ -171,6 +177,8 @@ impl<'a> Bag<'a> {
             Shape::Text { escapes } => What::Text { escapes },
             Shape::Block => What::Text { escapes: false },
             Shape::File => What::File,
+            // What describes a noun may tell anything.
+            Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),
             Shape::Number(_) => return self.number(terms, at, lead),
@@ -194,7 +202,7 @@ impl<'a> Bag<'a> {
             }
             Shape::Word => {
                 // After `name:` any word is a value.
-                if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if !key.is_switch()) {
+                if at > 0 && self.is_value(terms, at) {
                     What::Name
                 } else {
                     self.word(terms, at, lead);
@@ -209,6 +217,16 @@ impl<'a> Bag<'a> {
             *lead = Lead::default();
         }
         at + 1
+    }
+
+    /// Whether any word at `at` is a value: behind `name:`, `--name`, `=`.
+    fn is_value(&self, terms: &[Term], at: usize) -> bool {
+        match terms[at - 1].shape {
+            Shape::Key(key) => !key.is_switch(),
+            Shape::Flag => flag(terms[at - 1].text.of(self.line)).is_some_and(|key| !key.is_switch()),
+            Shape::Mark(c) => c == '=',
+            _ => false,
+        }
     }
 
     /// A word: it leads to the next argument, or was not understood.
@@ -344,6 +362,11 @@ impl<'a> Bag<'a> {
             && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))
         {
             arg.unit = Some(Noun::Token);
+        }
+        // `that one`, `the one at`: no number.
+        let pronoun = terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
+        if pronoun || terms[at].entry.func == Some(Func::Adjective) && arg.unit.is_none() {
+            return next;
         }
         self.args.push(arg);
         *lead = Lead::default();

@@ -244,7 +244,11 @@ impl Binder<'_, '_> {
 /// Whether an argument is one id, by its form or because it is said to be one.
 fn is_node(arg: &Arg) -> bool {
     arg.what == What::Id
-        || matches!(arg.what, What::Name | What::Number(_))
+        || matches!(arg.what, What::Name | What::Number(_) | What::Text { .. })
             && matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf | Key::Pin))
             && arg.unit.is_none()
+        || matches!(arg.what, What::Number(number) if number > 999)
+            && arg.key.is_none()
+            && arg.unit.is_none()
+            && matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark))
 }

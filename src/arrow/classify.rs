@@ -9,7 +9,11 @@ mod constructions;
 mod cues;
 
 pub(super) use self::{constructions::Construction, cues::Cues};
-use super::{act::Act, lexicon::Verb, terms::Term};
+use super::{
+    act::Act,
+    lexicon::Verb,
+    terms::{Shape, Term},
+};
 use crate::tools::Tool;
 
 /// What a request was taken for.
@@ -26,6 +30,11 @@ pub(super) struct Candidate {
 pub(super) fn classify(line: &str, terms: &[Term], act: &Act) -> Option<Candidate> {
     let (verb, group) = cues::deciding(terms, act, act.verb?);
     let cues = cues::cues(line, terms, act);
+    // `merge --help`
+    let asks_help = terms.iter().any(|term| term.shape == Shape::Flag && matches!(term.text.of(line), "help" | "h"));
+    if asks_help {
+        return Some(Candidate { tool: Tool::Help, cues, verb, group });
+    }
     fitting(group, cues).next().and_then(|row| row.tool).map(|tool| Candidate { tool, cues, verb, group })
 }
 

@@ -399,7 +399,8 @@ pub enum Command {
         /// The node.
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
-        /// The other end.
+        /// The other end; a mere node is its id alone in JSON.
+        #[serde(serialize_with = "node_or_end")]
         from: LinkEnd,
     },
     /// Shows a document.
@@ -604,6 +605,14 @@ impl Command {
             Self::Think { .. } => Tool::Think,
             Self::Help { .. } => Tool::Help,
         }
+    }
+}
+
+/// `"b3k9"` for a node, an object for anything else.
+fn node_or_end<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
+    match end {
+        LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
+        end => end.serialize(serializer),
     }
 }
 

@@ -1,7 +1,5 @@
 //! What an argument is for: the names of options, and the words that say the same.
 
-use super::lexicon::Noun;
-
 /// An argument's part in its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Key {
@@ -155,6 +153,11 @@ impl Key {
         }
         let at = NAMES.binary_search_by(|(known, _)| known.as_bytes().cmp(lowered)).ok()?;
         NAMES.get(at).map(|(_, key)| *key)
+    }
+
+    /// Whether words without quotes can follow it.
+    pub(super) const fn is_content(self) -> bool {
+        matches!(self, Self::Content | Self::Note | Self::Goal | Self::Query | Self::Add)
     }
 
     /// Whether it is a switch: its value, if any, is yes or no.

@@ -45,7 +45,7 @@ classes! {
 classes! {
     /// What a small word does.
     Func {
-        Pad, Doubt, Det, Subject, It, One, Adjective, And, Or, But, Then, Sub, If, What, Why, Be, Do, Have, Modal, Clause,
+        Pad, Doubt, Det, Subject, It, One, Adjective, And, Or, But, Then, Sub, If, What, Why, Be, Infinitive, Do, Have, Modal, Clause,
         Would, Lets, Not,
     }
 }
@@ -148,7 +148,9 @@ pub(super) fn slip(word: &str) -> Option<&'static str> {
             // Of several, the one of the same letters: two exchanged is the likeliest slip.
             let better =
                 best.is_none_or(|best| same_letters(target.as_bytes(), word) && !same_letters(best.as_bytes(), word));
-            if better && is_one_slip(word, target.as_bytes()) {
+            // Of three letters only two exchanged are a slip: too many short words are one letter apart.
+            let long = word.len() > 3 || same_letters(target.as_bytes(), word);
+            if better && long && is_one_slip(word, target.as_bytes()) {
                 best = Some(target);
             }
         }
@@ -238,7 +240,7 @@ fn build() -> Lexicon {
     let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
     let verbs = words::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
     let nouns = words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-    for word in verbs.chain(nouns).filter(|word| word.len() >= 4) {
+    for word in verbs.chain(nouns).filter(|word| word.len() >= 3) {
         shortened.entry(word.as_bytes().into()).or_default().push(word);
         for at in 0..word.len() {
             let form = [&word.as_bytes()[..at], &word.as_bytes()[at + 1..]].concat();

@@ -57,6 +57,8 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["it's", "time", "to"], PLAIN),
     (&["go", "ahead", "and"], PLAIN),
     (&["go", "on", "and"], PLAIN),
+    (&["how", "about", "we"], PLAIN),
+    (&["how", "about", "i"], PLAIN),
     (&["would", "you", "mind"], GERUND),
     (&["do", "you", "mind"], GERUND),
     (&["be", "sure", "to"], PLAIN),
@@ -92,9 +94,17 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["next", "up"], PLAIN),
     (&["next", "step"], PLAIN),
     (&["next", "i'll"], PLAIN),
+    (&["at", "the", "moment"], PLAIN),
+    (&["right", "now"], PLAIN),
+    (&["after", "that"], PLAIN),
+    (&["after", "which"], PLAIN),
+    (&["before", "that"], PLAIN),
     (&["at", "last"], PLAIN),
     (&["at", "once"], PLAIN),
     (&["no", "problem"], PLAIN),
+    (&["git"], PLAIN),
+    (&["loom"], PLAIN),
+    (&["mind"], GERUND),
     (&["gonna"], PLAIN),
     (&["wanna"], PLAIN),
     (&["gotta"], PLAIN),
@@ -196,7 +206,7 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
 }
 
 fn wanting(word: &str) -> bool {
-    ["want", "need", "like", "love", "wish", "have"].iter().any(|w| w.eq_ignore_ascii_case(word))
+    ["want", "need", "like", "love", "wish"].iter().any(|w| w.eq_ignore_ascii_case(word))
 }
 
 /// Whether `terms` say that someone wants something: `I want three of them`.
@@ -257,9 +267,11 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
         Verb::Get | Verb::Make => !own && first != Verb::See,
+        // `make one node of them, merge`: the light verb was only a beginning.
+        _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.shape, Shape::Mark(_))) => true,
         _ if own || text => false,
         second if second == first => terms.len() <= 1 || word(line, terms, 1) != "it",
-        Verb::See => embeds(first) || matches!(first, Verb::Put | Verb::Read),
+        Verb::See | Verb::List => embeds(first) || matches!(first, Verb::Put | Verb::Read | Verb::Bring),
         Verb::Read => embeds(first),
         Verb::Move | Verb::Go | Verb::Carry => false,
         _ => false,
@@ -274,18 +286,24 @@ pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
         && word(line, terms, 0).eq_ignore_ascii_case("if")
 }
 
-/// Whether `terms` end in what makes a participle a request: `should be`, `needs to be`, `is to be`.
+/// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
 pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
-    let words: Vec<&str> = terms.iter().rev().take(6).map(|term| term.text.of(line)).collect();
-    let be = words.iter().position(|w| *w == "be");
-    be.is_some_and(|at| {
-        at <= 2
-            && words
-                .iter()
-                .skip(at + 1)
-                .take(3)
-                .any(|w| matches!(*w, "should" | "must" | "to" | "please" | "can" | "could" | "shall" | "that" | "may"))
-    }) && !words.iter().any(|w| matches!(*w, "not" | "never" | "n't" | "if"))
+    let Some(be) = terms.iter().rposition(|term| word(line, std::slice::from_ref(term), 0) == "be") else {
+        return false;
+    };
+    let near = terms.len() - be <= 2;
+    let asks = terms[..be].iter().enumerate().any(|(at, term)| {
+        let text = term.text.of(line).to_ascii_lowercase();
+        match text.as_str() {
+            "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",
+            "can" | "could" | "may" => at == 0,
+            "that" => {
+                at > 0 && matches!(terms[at - 1].text.of(line), "ask" | "request" | "propose" | "suggest" | "wish")
+            }
+            _ => false,
+        }
+    });
+    near && asks
 }
 
 /// What a question asks to be shown, if a command shows that.

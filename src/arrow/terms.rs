@@ -120,8 +120,10 @@ fn word(text: &str, term: &mut Term) {
         }
     }
     term.shape = shape(bare);
-    if term.shape == Shape::Name && !bare.starts_with(char::is_uppercase) {
-        term.slipped = false;
+    // Four consonants are no word of any story.
+    let consonants = |b: u8| b.is_ascii_lowercase() && !b"aeiouy".contains(&b);
+    if term.shape == Shape::Name && bare.len() == 4 && bare.bytes().all(consonants) {
+        term.shape = Shape::Id;
     }
 }
 
@@ -137,6 +139,9 @@ fn shape(text: &str) -> Shape {
         let (a, b) = (&text[..first], &text[begins..]);
         match (a.parse(), b.parse()) {
             (Ok(a), Ok(b)) => return Shape::Range(a, b),
+            _ if text.contains('-') && tens(a).is_some() && units(b).is_some() => {
+                return Shape::Number(tens(a).unwrap_or_default() + units(b).unwrap_or_default());
+            }
             _ if is_id(a) && is_id(b) => return Shape::IdRange { ends: first, begins },
             _ => {}
         }
@@ -144,6 +149,16 @@ fn shape(text: &str) -> Shape {
     let name = text.rsplit('/').next().unwrap_or("");
     let pointed = name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()));
     if pointed || text.contains('/') { Shape::File } else { Shape::Name }
+}
+
+/// `forty`, of `forty-two`.
+fn tens(word: &str) -> Option<u32> {
+    lexicon::look_up(word).number.map(u32::from).filter(|n| (20..100).contains(n) && n % 10 == 0)
+}
+
+/// `two`, of `forty-two`.
+fn units(word: &str) -> Option<u32> {
+    lexicon::look_up(word).number.map(u32::from).filter(|n| (1..10).contains(n))
 }
 
 /// Digits, also with an `x` for times (`x3`, `3x`), a hash or the ending of an ordinal.

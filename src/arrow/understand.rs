@@ -110,6 +110,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         return Err(refuse(RefusalCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
     }
     let (line, thought) = thought(line);
+    let line = unticked(line);
     let lexed = lex::line(line).map_err(|error| unlexed(line, error))?;
     trace.terms = terms::terms(line, &lexed);
     if trace.terms.is_empty() {
@@ -133,7 +134,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     };
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
-    let said = trace.terms[candidate.verb].text.of(line).to_ascii_lowercase();
+    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
     let bound = bind::bind(tool, Binder { bag: &mut bag, cues: candidate.cues, verb: candidate.group, said: &said });
     let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
@@ -161,6 +162,16 @@ fn thought(line: &str) -> (&str, Option<&str>) {
         Some("") => (first, Some("")),
         Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
         _ => (line, None),
+    }
+}
+
+/// A line without the backticks around all of it.
+fn unticked(line: &str) -> &str {
+    let trimmed = line.trim();
+    let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
+    match bare.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
+        Some(inner) if !inner.contains('`') => inner,
+        _ => line,
     }
 }
 
@@ -206,7 +217,12 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     #[allow(clippy::cast_precision_loss)] // a few words
     let strange = bag.strange as f32;
     if strange > 0.0 {
-        doubts.push(("words that were not understood", 0.25 * strange));
+        // Beside an argument a word more may describe it; without any it is the line that is about something else.
+        let each = if candidate.cues.is_concrete() { 0.25 } else { 0.5 };
+        doubts.push(("words that were not understood", each * strange));
+    }
+    if act.nominal {
+        doubts.push(("it has no verb", 0.25));
     }
     if act.doubtful {
         doubts.push(("it is only thought about", 0.35));

@@ -185,15 +185,23 @@ impl Binder<'_, '_> {
     pub(super) fn todo(&mut self) -> Bound {
         let mut todo = Todo::default();
         todo.status = self.name_for(&[Key::Status]);
-        let number = self.number(|_| true).map(|(number, _)| number);
-        let cancels =
-            self.verb == Verb::Cancel || self.verb == Verb::Drop || self.verb == Verb::Remove || self.bag.signs.cancels;
+        let keyed = self.bag.args.iter().find_map(|arg| arg.key.filter(|key| matches!(key, Key::Cancel | Key::Done)));
+        let number = self.number(|arg| !arg.unit.is_some_and(|unit| unit == Noun::Todo)).map(|(number, _)| number);
+        self.bag.take(|arg| matches!(arg.what, What::Number(_)));
+        let cancels = keyed == Some(Key::Cancel)
+            || self.verb == Verb::Cancel
+            || self.verb == Verb::Drop
+            || self.verb == Verb::Remove
+            || self.bag.signs.cancels;
         let resumes = self.verb == Verb::Resume || self.bag.signs.resumes;
         if let Some(number) = number {
             todo.outcome = self.text_for(&[Key::Outcome, Key::Note]).or_else(|| self.text_where(|_| true));
             if cancels {
                 todo.cancel = Some(number);
-            } else if self.bag.signs.finishes || matches!(self.verb, Verb::Finish | Verb::Check | Verb::Bookmark) {
+            } else if keyed == Some(Key::Done)
+                || self.bag.signs.finishes
+                || matches!(self.verb, Verb::Finish | Verb::Check | Verb::Bookmark)
+            {
                 todo.done = Some(number);
             } else {
                 return Err(BindError::Missing("what about it: done or cancel"));
@@ -216,12 +224,12 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn delegate(&mut self) -> Bound {
-        let context = self.text_for(&[Key::Context]);
+        let context = self.text_for(&[Key::Context]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Context)));
         let wait = match self.bag.take(|arg| arg.key == Some(Key::Wait)).map(|arg| self.bag.value(&arg)) {
             Some(said) => Some(matches!(said.to_ascii_lowercase().as_str(), "yes" | "true" | "on" | "1")),
             None => self.bag.signs.waits,
         };
-        let goal = match self.text_for(&[Key::Goal]) {
+        let goal = match self.text_for(&[Key::Goal]).or_else(|| self.text_where(|arg| arg.noun == Some(Noun::Goal))) {
             Some(goal) => goal,
             None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
         };
@@ -246,7 +254,11 @@ impl Binder<'_, '_> {
             exclude.push(site);
         }
         let mut include = Vec::new();
-        while let Some(site) = self.name_where(|arg| arg.what == What::File) {
+        while let Some(site) = self.name_where(|arg| {
+            arg.what == What::File
+                && (arg.key == Some(Key::Include)
+                    || matches!(arg.prep, Some(Prep::On | Prep::From | Prep::At | Prep::To)))
+        }) {
             include.push(site);
         }
         let query = self.text_for(&[Key::Query]).or_else(|| self.text_where(|_| true));

@@ -128,7 +128,7 @@ impl Binder<'_, '_> {
 
     /// The agent: one that is said to be it, else a name.
     fn agent(&mut self) -> Option<String> {
-        if let Some(name) = self.name_for(&[Key::Agent]) {
+        if let Some(name) = self.name_for(&[Key::Agent, Key::Label]) {
             return Some(name);
         }
         let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By | Prep::On));
@@ -144,7 +144,9 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn respond(&mut self) -> Bound {
-        let said = self.bag.take(|arg| matches!(arg.key, Some(Key::As | Key::Kind)) && arg.what == What::Name);
+        let said = self.bag.take(|arg| {
+            matches!(arg.key, Some(Key::As | Key::Kind)) && matches!(arg.what, What::Name | What::Text { .. })
+        });
         let said = said.map(|arg| self.bag.value(&arg).to_ascii_lowercase());
         let kind = match said.as_deref() {
             Some("context" | "background") => Some(ResponseKind::Context),
@@ -270,6 +272,8 @@ impl Binder<'_, '_> {
 
     pub(super) fn split(&mut self) -> Bound {
         let node = self.node();
+        // `in two`
+        self.bag.take(|arg| matches!(arg.what, What::Number(2)) && matches!(arg.prep, Some(Prep::In | Prep::Into)));
         let at = self.number(|_| true).map(|(number, _)| number);
         let after = if at.is_none() { self.text_where(|_| true) } else { None };
         if at.is_none() && after.is_none() {

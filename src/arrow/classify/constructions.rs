@@ -244,7 +244,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
     Search {
         Recall => any PAST;
-        _ => any DOC, Cues::ID;
+        _ => any n(Noun::Doc), Cues::ID;
         Search;
     }
     Find {
@@ -257,6 +257,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Help { Help; }
     Put {
         Diff if p(Prep::Side), Cues::IDS;
+        Diff if p(Prep::Against), Cues::IDS;
+        Copy if n(Noun::Copy);
         Merge if p(Prep::Together);
         Todo => any TODO;
         Bookmark if n(Noun::Bookmark);
@@ -356,13 +358,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
-    Try { Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Try { Tree if n(Noun::Tree); List => any LISTED; Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Continue if p(Prep::On);
         Pin if n(Noun::Pin);
         Exclude if n(Noun::Context), p(Prep::Out);
         Pin if n(Noun::Context);
         Continue if p(Prep::Onward);
+        Continue => but Cues::ID, Cues::TEXT, Cues::FILE;
     }
     Roll { Undo if p(Prep::Back); }
     Break {

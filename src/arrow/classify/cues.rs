@@ -6,6 +6,7 @@ use crate::arrow::{
     act::{Act, Zone},
     key::Key,
     lexicon::{Form, Func, Noun, Prep, Verb},
+    phrases,
     terms::{Shape, Term},
 };
 
@@ -52,6 +53,11 @@ impl Cues {
     /// Whether any of `other` is there.
     pub(in crate::arrow) const fn any(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// Whether there is something concrete to act on.
+    pub(in crate::arrow) const fn is_concrete(self) -> bool {
+        self.any(Self::ID.or(Self::TEXT).or(Self::FILE))
     }
 
     /// Whether the noun is named.
@@ -161,6 +167,7 @@ fn of_key(key: Key) -> Cues {
 
 /// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
 pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
+    let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
     let main = |at: usize| act.zones.get(at) == Some(&Zone::Main);
     for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at)) {
         let Some((other, form)) = term.entry.verb.filter(|_| term.shape == Shape::Word && term.entry.lead.is_none())
@@ -172,7 +179,13 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
             || helped && form == Form::Past && term.entry.noun.is_none()
-            || helped && form == Form::Base && at > verb.0 + 1 && matches!(other, Verb::Continue | Verb::Carry)
+            || helped
+                && form == Form::Base
+                && at > verb.0 + 1
+                && matches!(other, Verb::Continue | Verb::Carry)
+                && !helps
+            || phrases::embeds(verb.1) && other == Verb::Compare
+            || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {
             return (at, other);
         }

@@ -16,7 +16,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         "go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
          backtrack teleport hopover skipto",
     ),
-    (Verb::Compare, "diff compare contrast"),
+    (Verb::Compare, "diff compare contrast differ diverge part deviate separate distinguish"),
     (Verb::Continue, "continue generate sample extend elaborate prolong regenerate autocomplete"),
     (Verb::Respond, "respond reply answer say post"),
     (Verb::Annotate, "annotate comment jot remark scribble note"),
@@ -57,7 +57,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Think, "think ponder reflect muse contemplate mull brainstorm ruminate meditate"),
     (Verb::Pause, "pause stop wait"),
     (Verb::Help, "help man usage explain"),
-    (Verb::Put, "put place set lay"),
+    (Verb::Put, "put place set lay hold pop stick plant drop-in"),
     (Verb::Add, "add attach create enter"),
     (Verb::Make, "make draft compose"),
     (Verb::Leave, "leave"),
@@ -71,7 +71,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Resume, "resume"),
     (Verb::Name, "call name label title tag"),
     (Verb::Ask, "ask let tell"),
-    (Verb::Try, "try run produce spin write-out"),
+    (Verb::Try, "try run produce spin furnish"),
     (Verb::Carry, "carry keep"),
     (Verb::Use, "use"),
     (Verb::Limit, "limit cap"),
@@ -150,7 +150,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Leaf, "leaf tip"),
     (Noun::Sibling, "sibling siblings brothers sisters"),
     (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes"),
-    (Noun::Alternative, "alternative alternatives option options completions completion candidate candidates"),
+    (Noun::Alternative, "way ways alternative alternatives option options completions completion candidate candidates"),
     (Noun::Annotation, "annotation annotations note notes comment comments remark remarks"),
     (Noun::Link, "link links connection connections crossreferences cross-references"),
     (Noun::Version, "version versions revision revisions wordings rewordings edits drafts"),
@@ -165,7 +165,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Turn, "turn turns"),
     (Noun::Summary, "summary gist digest synopsis recap"),
     (Noun::Text, "text texts content contents words body wording sentence paragraph"),
-    (Noun::Agent, "agent model"),
+    (Noun::Agent, "agent model helper assistant subagent sub-agent colleague worker bot"),
     (Noun::Tool, "tool tools command commands op operation"),
     (Noun::Help, "help usage manual documentation instructions syntax"),
     (Noun::Context, "context"),
@@ -183,8 +183,8 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Result, "result results hits hit matches call calls output outputs"),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
-    (Noun::Times, "times time"),
-    (Noun::Difference, "difference differences diff comparison"),
+    (Noun::Times, "times time moment"),
+    (Noun::Difference, "difference differences diff comparison delta"),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
@@ -211,7 +211,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
         "please pls plz kindly just now ok okay alright well then also first finally quickly again too both really \
-         actually simply quite very right here's hey hi thanks thank cheers once-more briefly roughly maybe-not only \
+         actually simply quite very right here's hey hi thanks thank cheers once-more around briefly roughly maybe-not only \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew indeed \
          more once myself ourselves yourself me us for-me",
@@ -221,12 +221,12 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         Func::Det,
         "the a an my our its his her their your this that these those some any another other same each every all",
     ),
-    (Func::Subject, "i we you he she they someone somebody everyone nobody anyone who"),
+    (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
     (Func::It, "it them itself there"),
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "whole entire last latest newest recent new old full-text short long quick brief good better best current \
+        "full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -240,9 +240,10 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (Func::If, "if suppose supposing unless whether assuming imagine when whenever lest"),
-    (Func::What, "what which how what's who's where's how's"),
+    (Func::What, "what which who how what's who's where's how's"),
     (Func::Why, "why"),
-    (Func::Be, "is are was were be been being am isn't aren't wasn't weren't ain't"),
+    (Func::Be, "is are was were am isn't aren't wasn't weren't ain't"),
+    (Func::Infinitive, "be been being"),
     (Func::Do, "do does did done"),
     (Func::Have, "has having"),
     (Func::Modal, "can could would will may might shall should must ought"),
