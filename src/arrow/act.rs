@@ -212,6 +212,7 @@ impl Reader<'_> {
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
                 (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
+                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => return self.question(at),
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
@@ -400,7 +401,7 @@ impl Reader<'_> {
                 )
             );
             // `a search for "x"`: a verb behind an article is a noun.
-            let noun = at > 0 && matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) && term.entry.base().is_some();
+            let noun = at > 0 && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) || self.terms[at - 1].entry.noun.is_some()) && term.entry.base().is_some();
             let acts = !noun && term.entry.verb.is_some()
                 && term.entry.noun.is_none()
                 && term.entry.func.is_none()

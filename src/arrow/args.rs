@@ -254,6 +254,9 @@ impl<'a> Bag<'a> {
         let entry = term.entry;
         if let Some(prep) = entry.prep {
             lead.prep = Some(prep);
+            if prep == Prep::As && lead.key == Some(Key::Content) {
+                lead.key = None;
+            }
             if !matches!(prep, Prep::Of) {
                 lead.noun = None;
             }
@@ -384,6 +387,9 @@ impl<'a> Bag<'a> {
                 && term.entry.prep != Some(Prep::Of)
         });
         arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
+        if at > 0 && self.is_value(terms, at) {
+            arg.unit = None;
+        }
         if let Some(Shape::Name) = behind.map(|term| term.shape)
             && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))
         {
@@ -421,6 +427,16 @@ fn describes(terms: &[Term], at: usize) -> bool {
     let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
     let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
     ahead.is_some_and(Term::is_id) && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))
+}
+
+/// Whether a verb may stand among the arguments: it leads to one, or says how the operation is done.
+pub(super) const fn helps(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Name | Verb::Limit | Verb::Exclude | Verb::Include | Verb::Use | Verb::Skip | Verb::See | Verb::Get | Verb::Respond
+            | Verb::Add | Verb::Finish | Verb::Cancel | Verb::Resume | Verb::Search | Verb::Grep | Verb::Pause | Verb::Compare
+            | Verb::Go | Verb::Leave | Verb::Annotate | Verb::Write | Verb::Read | Verb::Carry | Verb::List
+    )
 }
 
 /// The option that a flag names.

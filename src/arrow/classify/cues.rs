@@ -199,6 +199,7 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
                 && at > verb.0 + 1
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
+            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
             || phrases::embeds(verb.1) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {

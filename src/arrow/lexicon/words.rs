@@ -226,7 +226,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
-        "please pls plz kindly just now ok okay alright well then also first finally quickly again too both really \
+        "please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew indeed far \
@@ -242,7 +242,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "only number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "only most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -250,7 +250,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::And, "and plus n'"),
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
-    (Func::Then, "afterwards afterward later"),
+    (Func::Then, "then afterwards afterward later"),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
@@ -272,7 +272,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::Lets, "let's lets"),
     (
         Func::Not,
-        "not no never don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
+        "not no never rather don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
          haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere",
     ),
 ];
