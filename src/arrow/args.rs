@@ -62,6 +62,8 @@ pub(super) struct Bag<'a> {
     pub(super) flags: Vec<&'a str>,
     /// Words that were not understood, and where the first is.
     pub(super) strange: u32,
+    /// How many of them stand close behind the verb.
+    pub(super) close: u32,
     pub(super) first_strange: Option<Bytes>,
     /// What single words say.
     pub(super) signs: Signs,
@@ -107,6 +109,7 @@ pub(super) fn gather<'a>(
         role: None,
         flags: Vec::new(),
         strange: 0,
+        close: 0,
         first_strange: None,
         signs: Signs::default(),
     };
@@ -182,6 +185,8 @@ impl<'a> Bag<'a> {
             Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
             // `summary=true`
             Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => return at + 1,
+            // An adverb says how.
+            Shape::Name if lead.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") => return at + 1,
             Shape::Name if lead.key.is_none() && describes(terms, at) => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),

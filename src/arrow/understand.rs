@@ -140,7 +140,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
     name_nodes(line, &mut bag, &candidate);
-    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, cues: candidate.cues, verb: candidate.group, said: &said });
+    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said });
     let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
@@ -238,7 +238,7 @@ fn needed(tool: Tool) -> f32 {
     match tool.spec().weight {
         Weight::Looks => 0.55,
         Weight::Moves => 0.8,
-        Weight::Changes => 0.76,
+        Weight::Changes => 0.7,
         Weight::Risks => 0.8,
     }
 }
@@ -250,11 +250,14 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        let each = if candidate.cues.is_concrete() { 0.25 } else { 0.5 };
+        let each = if candidate.cues.is_concrete() { 0.15 } else { 0.5 };
         doubts.push(("words that were not understood", each * strange));
     }
+    if bag.close > 0 {
+        doubts.push(("the verb could be a noun", 0.25));
+    }
     if act.nominal {
-        doubts.push(("it has no verb", 0.25));
+        doubts.push(("it has no verb", 0.2));
     }
     // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
     let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
@@ -272,7 +275,8 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
 
 /// How many verbs among the arguments have nothing to do with the operation.
 fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
-    if matches!(candidate.tool, Tool::Help | Tool::Recall | Tool::Think) {
+    let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
+    if candidate.tool == Tool::Think {
         return 0;
     }
     let mut count = 0;
@@ -281,7 +285,7 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
         let idle = entry.noun.is_none() && entry.func.is_none() && entry.prep.is_none() && entry.lead.is_none();
         let asked = at == candidate.verb || act.verb.is_some_and(|(verb, _)| verb == at);
         if act.zones[at] == Zone::Main && term.shape == Shape::Word && idle && !asked
-            && matches!(entry.verb, Some((verb, Form::Past | Form::Base)) if !args::helps(verb) && verb != candidate.group)
+            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(names_verbs && form == Form::Base) && !args::helps(verb) && verb != candidate.group)
         {
             count += 1;
         }
