@@ -47,6 +47,8 @@ pub(super) enum Zone {
     Main,
     /// As [`Zone::Main`], inside a clause that describes a noun: `the branch that starts at a7x2`.
     Relative,
+    /// It says what for; the arguments go on behind the next mark.
+    Aside,
     /// It belongs to a reason or a remark.
     Tail,
 }
@@ -86,13 +88,14 @@ pub(super) struct Reader<'a> {
     doubtful: bool,
     polite: bool,
     nominal: bool,
+    questioned: bool,
     end: usize,
 }
 
 /// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
 pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
     let zones = vec![Zone::Skip; terms.len()];
-    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, end };
+    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, questioned: false, end };
     let (speech, verb, at) = reader.whole();
     let Reader { zones, raw, doubtful, nominal, .. } = reader;
     Act { speech, verb, zones, raw, doubtful, nominal, at }
@@ -102,6 +105,20 @@ impl Reader<'_> {
     fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
         match self.head(0, true) {
             Head::Request(verb, group) => return self.request(verb, group),
+            Head::Speech(Speech::Question) => {
+                // `what came of a7x2? list its continuations`
+                for at in 0..self.terms.len() {
+                    if self.terms[at].is('?')
+                        && let Head::Request(verb, group) = self.head(at + 1, false)
+                        && (phrases::embeds(group) || group == Verb::Recall)
+                        && self.points_at_something(verb)
+                    {
+                        self.zones[..at].fill(Zone::Before);
+                        return self.request(verb, group);
+                    }
+                }
+                return (Speech::Question, None, 0);
+            }
             Head::Speech(speech) => return (speech, None, 0),
             Head::Other => {}
         }
@@ -110,7 +127,15 @@ impl Reader<'_> {
         while at < self.terms.len() {
             if self.is_boundary(at)
                 && let Head::Request(verb, group) = self.head(at + 1, false)
+                && (self.points_at_something(verb) || !self.tells(at))
             {
+                let arrow = matches!(self.terms[at].shape, Shape::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
+                if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
+                    return (Speech::Remark, None, at);
+                }
+                if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
+                    return (Speech::Hypothetical, None, 0);
+                }
                 self.zones[..at].fill(Zone::Before);
                 return self.request(verb, group);
             }
@@ -126,9 +151,45 @@ impl Reader<'_> {
         if self.is_nominal() {
             self.zones.fill(Zone::Main);
             self.nominal = true;
-            return (Speech::Request, Some((self.terms.len(), Verb::Get)), 0);
+            let text = self.terms.iter().any(Term::is_text);
+            let verb = self.terms.iter().position(|term| term.shape == Shape::Word && term.entry.base().is_some() && term.entry.func.is_none() && term.entry.noun.is_none());
+            let asked = match verb {
+                Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
+                None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
+            };
+            return (Speech::Request, asked, 0);
         }
         (Speech::Remark, None, 0)
+    }
+
+    /// Whether the verb at `at` has an object, if only a word that points back.
+    fn points_at_something(&self, at: usize) -> bool {
+        self.terms[at + 1..].iter().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+                || matches!(term.entry.func, Some(Func::It | Func::One | Func::Det))
+        })
+    }
+
+    /// Whether the verb at `at` has an argument.
+    fn has_argument(&self, at: usize) -> bool {
+        self.terms[at + 1..].iter().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+        })
+    }
+
+    /// Whether what is left of the clause at `at` names nothing: no id, no string, no number.
+    fn is_idle(&self, at: usize) -> bool {
+        let rest = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
+        !rest.clone().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Range(..) | Shape::Key(_) | Shape::Flag)
+        })
+    }
+
+    /// Whether the terms before `end` tell something.
+    fn tells(&self, end: usize) -> bool {
+        self.terms[..end].iter().any(|term| {
+            is_finite(term) || term.entry.func == Some(Func::Subject) || term.shape == Shape::Word && matches!(term.entry.verb, Some((_, Form::Past)))
+        })
     }
 
     /// The first term after politeness, and whether a clause that begins at `at` asks there.
@@ -151,6 +212,7 @@ impl Reader<'_> {
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
                 (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
+                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => return self.question(at),
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
@@ -175,24 +237,60 @@ impl Reader<'_> {
     /// Whether an imperative stands at `at`.
     fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
         let Some(term) = self.terms.get(at) else { return Head::Other };
-        if first && term.shape == Shape::Name && term.entry.verb.is_none() {
+        if first && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed) && term.entry.verb.is_none() {
             let text = term.text.of(self.line);
             if let Some(word) = lexicon::slip(text) {
                 let term = &mut self.terms[at];
                 (term.entry, term.slipped, term.shape) = (lexicon::look_up(word), true, Shape::Word);
             }
         }
+        // `[diff] a7x2 b3k9`
+        if first && self.terms[at].bracketed {
+            let entry = lexicon::look_up(self.text_at(at));
+            if entry.base().is_some() {
+                (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
+            }
+        }
         let term = &self.terms[at];
         if !matches!(term.shape, Shape::Word) {
             return Head::Other;
+        }
+        // `git branch -D a7x2`
+        if term.entry.noun == Some(Noun::Branch) && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d")) {
+            return Head::Request(at, Verb::Prune);
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return Head::Other;
         }
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
+        // `get rid of`
+        if verb == Verb::Get && self.text_at(at + 1) == "rid" {
+            return Head::Request(at + 1, Verb::Remove);
+        }
         if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
             return Head::Other;
+        }
+        // `go look at`, `let go of`
+        if let Some((chained, Form::Base)) = self.verb_at(at + 1)
+            && self.terms[at + 1].entry.noun.is_none()
+            && !matches!(chained, Verb::Name | Verb::Limit)
+        {
+            match (verb, chained) {
+                (Verb::Ask, Verb::Go) => return Head::Request(at, Verb::Drop),
+                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => return self.imperative(at + 1, first, gerund),
+                (Verb::Go, _) => return Head::Other,
+                (Verb::Stash, Verb::Put) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, Verb::Recall);
+                }
+                // `bookmark remove a7x2`: the noun comes first.
+                (Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree, Verb::Drop | Verb::Remove | Verb::See | Verb::List) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, chained);
+                }
+                _ => {}
+            }
         }
         if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
         {
@@ -234,7 +332,10 @@ impl Reader<'_> {
     /// A line that begins with a word for a question: what it asks for, if that can be shown.
     fn question(&mut self, at: usize) -> Head {
         match phrases::question(self.line, &self.terms[at..]) {
-            Some(verb) => Head::Request(at, verb),
+            Some(verb) => {
+                self.questioned = true;
+                Head::Request(at, verb)
+            }
             None => Head::Speech(Speech::Question),
         }
     }
@@ -246,6 +347,7 @@ impl Reader<'_> {
         match self.verb_at(at + 2) {
             Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named => {
                 self.zones[at + 1] = Zone::Main;
+                self.polite = true;
                 Head::Request(at + 2, verb)
             }
             // `could a7x2 be merged`
@@ -270,7 +372,7 @@ impl Reader<'_> {
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
                 Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
-                Some((verb, Form::Base)) if at == subject + 1 && self.terms[subject].is_id() => {
+                Some((verb, Form::Base)) if at == subject + 1 && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) => {
                     return Some((at, verb));
                 }
                 Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
@@ -282,7 +384,7 @@ impl Reader<'_> {
 
     /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
     fn is_nominal(&self) -> bool {
-        self.terms.iter().all(|term| {
+        self.terms.iter().enumerate().all(|(at, term)| {
             let tells = matches!(
                 term.entry.func,
                 Some(
@@ -298,11 +400,14 @@ impl Reader<'_> {
                         | Func::Doubt
                 )
             );
-            let acts = term.entry.verb.is_some()
+            // `a search for "x"`: a verb behind an article is a noun.
+            let noun = at > 0 && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) || self.terms[at - 1].entry.noun.is_some()) && term.entry.base().is_some();
+            let past = matches!(term.entry.verb, Some((_, Form::Past))) && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+            let acts = past || !noun && term.entry.verb.is_some()
                 && term.entry.noun.is_none()
                 && term.entry.func.is_none()
                 && term.entry.lead.is_none();
-            !tells && !acts && !is_finite(term) && !matches!(term.shape, Shape::Name | Shape::Mark('?'))
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && term.shape != Shape::Name
         })
     }
 
@@ -310,7 +415,7 @@ impl Reader<'_> {
     fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
         self.zones[verb] = Zone::Verb;
         let mut zone = Zone::Main;
-        let mut embedded = false;
+        let mut embedded = self.questioned;
         let asked = Some((verb, group));
         let mut at = verb + 1;
         while at < self.terms.len() {
@@ -320,13 +425,22 @@ impl Reader<'_> {
                 return (Speech::Request, asked, verb);
             }
             if self.is_boundary(at) {
+                // `prune a7x2?` wonders, `could you prune a7x2?` does not.
+                self.doubtful |= term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
                 let or = term.entry.func == Some(Func::Or);
                 let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
                 if or && !vague && zone != Zone::Tail {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
-                    Segment::Tells => zone = Zone::Tail,
+                    Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
+                    Segment::Tells | Segment::Denies => zone = Zone::Tail,
+                    Segment::Asks(second, Verb::Get | Verb::Make) if !self.has_argument(second) => zone = Zone::Tail,
+                    // `leave this behind and go to the root`
+                    Segment::Asks(second, other) if group == Verb::Leave && self.text_at(at - 1) == "behind" => {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     Segment::Asks(second, other)
                         if phrases::goes_with(group, other, self.line, &self.terms[second..]) =>
                     {
@@ -337,7 +451,8 @@ impl Reader<'_> {
                     }
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
-                        if (group == Verb::Get || other == group) && self.only_points(second) =>
+                        if (group == Verb::Get || other == group) && self.only_points(second)
+                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise) && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
@@ -348,9 +463,19 @@ impl Reader<'_> {
                         at = from;
                         continue;
                     }
+                    Segment::Remarks if zone != Zone::Tail => return (Speech::Remark, asked, at),
+                    Segment::Remarks => zone = Zone::Tail,
                     Segment::Supposes => return (Speech::Hypothetical, asked, at),
                     Segment::Arguments(from) => {
-                        if zone == Zone::Relative {
+                        // Behind a mark, words that name no argument and are not known tell something.
+                        let marked = matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!' | '—' | '–' | '-'));
+                        let tells = marked && zone != Zone::Tail && self.is_idle(from) && self.is_strange(from);
+                        let aside = term.is('(') && self.is_idle(at + 1) || self.names_again(at, from);
+                        if tells {
+                            zone = Zone::Aside;
+                        } else if aside {
+                            zone = Zone::Relative;
+                        } else if matches!(zone, Zone::Relative | Zone::Aside) {
                             zone = Zone::Main;
                         }
                         at = from;
@@ -360,12 +485,34 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
-            if zone == Zone::Tail {
+            // `for reference`, `to check its ending`: why, not what.
+            let purpose = match term.entry.prep {
+                Some(Prep::For) => !matches!(group, Verb::Search | Verb::Find | Verb::Grep | Verb::Recall | Verb::See),
+                Some(Prep::To) => self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base) && !matches!(group, Verb::Get | Verb::Ask),
+                Some(Prep::Before) => true,
+                _ => false,
+            };
+            if purpose && at > verb + 1 && zone == Zone::Main && self.is_idle(at + 1) && term.shape == Shape::Word
+                && !self.terms[at + 1..].iter().take(3).any(|next| matches!(next.entry.noun, Some(Noun::Context | Noun::Stash | Noun::Todo)))
+            {
+                zone = Zone::Aside;
+            }
+            if matches!(zone, Zone::Tail | Zone::Aside) {
+                self.zones[at] = zone;
+                at += 1;
+                continue;
+            }
+            if term.is('|') && zone != Zone::Tail {
+                return (Speech::Several, asked, at);
+            }
+            // What stands behind `name:` is a value, whatever it says.
+            if matches!(self.terms[at - 1].shape, Shape::Key(_)) || self.is_limit(at) {
                 self.zones[at] = zone;
                 at += 1;
                 continue;
             }
             match (term.shape, term.entry.func) {
+                (Shape::Word, Some(Func::Sub)) if self.terms[at + 1..].iter().take(2).any(|t| t.is_text() || matches!(t.shape, Shape::Number(_)) || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))) => {}
                 (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
                     embedded = true
                 }
@@ -384,6 +531,7 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                     zone = Zone::Relative;
                 }
+                _ if group == Verb::Todo && is_finite(&term) && self.func_at(at + 1) == Some(Func::Do) => {}
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }
@@ -395,10 +543,31 @@ impl Reader<'_> {
         (Speech::Request, asked, verb)
     }
 
+    /// Whether the clause at `at` has words that the lexicon does not know.
+    fn is_strange(&self, at: usize) -> bool {
+        let clause = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
+    }
+
+    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
+    fn names_again(&self, at: usize, from: usize) -> bool {
+        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+            && at > 0
+            && self.terms[at - 1].is_id()
+            && self.func_at(from) == Some(Func::Det)
+            && self.is_idle(from)
+            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
+    }
+
     /// Whether the verb at `at` has no argument of its own but `it`.
     fn only_points(&self, at: usize) -> bool {
         !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
             && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// `no more than`: a limit, no denial.
+    fn is_limit(&self, at: usize) -> bool {
+        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
     }
 
     /// `wait:no`, in words.
@@ -435,6 +604,15 @@ impl Reader<'_> {
 
     /// Whether unquoted content begins at `at`.
     fn begins_raw(&self, at: usize, verb: usize) -> bool {
+        let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
+            && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
+            && (self.verb_at(at).is_some() || self.func_at(at) == Some(Func::Do));
+        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
+            return false;
+        }
+        if let Some(Shape::Key(key)) = at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape) {
+            return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+        }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
             let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
             !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
@@ -458,9 +636,19 @@ impl Reader<'_> {
             if phrases::wants(self.line, &self.terms[from..]) {
                 return Segment::Wants(from + length + 1);
             }
+            if self.func_at(from) == Some(Func::Subject) {
+                return Segment::Tells;
+            }
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        if is_finite(&term) && term.entry.func != Some(Func::Clause) && !embedded && from == at && !self.terms[at - 1].is('?') && !self.is_gloss(from) {
+            return Segment::Remarks;
+        }
+        // `…, because "it drags"` gives a reason as an argument.
+        if term.entry.func == Some(Func::Sub) && self.terms[from + 1..].iter().take(2).any(Term::is_text) {
+            return Segment::Arguments(from);
+        }
         match (term.shape, term.entry.func) {
             (Shape::Word, Some(Func::Clause | Func::Subject | Func::Would)) => return Segment::Tells,
             (Shape::Word, Some(Func::Sub)) if !embedded => return Segment::Tells,
@@ -474,6 +662,10 @@ impl Reader<'_> {
             && !(term.entry.noun.is_some() && self.is_argument(verb, group))
         {
             return Segment::Asks(verb, other);
+        }
+        let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
+        if denial.clone().count() <= 3 && denial.clone().all(|term| term.shape != Shape::Id) && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not)) {
+            return Segment::Denies;
         }
         for next in from..self.terms.len() {
             if next > from && self.is_boundary(next) {
@@ -508,6 +700,10 @@ enum Segment {
     Arguments(usize),
     /// It says what is wanted besides: `I want three of them`.
     Wants(usize),
+    /// It says something of what stands before: `view(a7x2) is what it printed`.
+    Remarks,
+    /// It takes back what was asked: `no`.
+    Denies,
     /// It tells something.
     Tells,
     /// It makes the request depend on something.

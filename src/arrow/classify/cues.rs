@@ -33,6 +33,12 @@ impl Cues {
     /// `me` or `us` is who goes or gets.
     pub(super) const ME: Self = Self(1 << 117);
 
+    /// `done`.
+    pub(super) const DONE: Self = Self(1 << 118);
+
+    /// `says`, `read`: what a node shall say.
+    pub(super) const SAYS: Self = Self(1 << 119);
+
     pub(super) const fn noun(noun: Noun) -> Self {
         Self(1 << noun as u8)
     }
@@ -115,6 +121,7 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
             Shape::IdRange { .. } => ids += 2,
             Shape::Text { .. } | Shape::Block => cues |= Cues::TEXT,
             Shape::File => cues |= Cues::FILE,
+            Shape::Number(_) if term.entry.func == Some(Func::One) => {}
             Shape::Number(_) | Shape::Range(..) => cues |= Cues::NUMBER,
             Shape::Key(key) => cues |= of_key(key),
             _ => {}
@@ -125,13 +132,20 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
                     cues |= Cues::ANNOTATED;
                 }
-                let new = at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
+                let made = matches!(noun, Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy);
+                let new = made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
                 if new {
                     cues |= Cues::NEW;
                 }
             }
             if let Some(prep) = term.entry.prep {
                 cues |= Cues::prep(prep);
+            }
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content) {
+                cues |= Cues::SAYS;
+            }
+            if matches!(term.text.of(line), "done" | "finished") {
+                cues |= Cues::DONE;
             }
             if matches!(term.text.of(line), "me" | "us" | "myself") {
                 cues |= Cues::ME;
@@ -160,6 +174,7 @@ fn of_key(key: Key) -> Cues {
         Key::Tokens => Cues::noun(Noun::Token),
         Key::Turns => Cues::noun(Noun::Turn),
         Key::Section => Cues::noun(Noun::Section),
+        Key::Summary => Cues::noun(Noun::Summary),
         Key::Annotations => Cues::noun(Noun::Annotation).or(Cues::ANNOTATED),
         _ => Cues::NONE,
     }
@@ -169,7 +184,7 @@ fn of_key(key: Key) -> Cues {
 pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
     let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
     let main = |at: usize| act.zones.get(at) == Some(&Zone::Main);
-    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at)) {
+    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at) && !act.nominal) {
         let Some((other, form)) = term.entry.verb.filter(|_| term.shape == Shape::Word && term.entry.lead.is_none())
         else {
             continue;
@@ -182,8 +197,9 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             || helped
                 && form == Form::Base
                 && at > verb.0 + 1
-                && matches!(other, Verb::Continue | Verb::Carry)
+                && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
+            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
             || phrases::embeds(verb.1) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {
