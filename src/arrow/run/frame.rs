@@ -6,7 +6,10 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Node, Timestamp, first_sentence, one_line};
+use crate::{
+    arrow::NodeRef,
+    model::{Node, Timestamp, first_sentence, one_line},
+};
 
 /// `text` with a backslash before each line that would read as part of the frame: a reply, a command, a node's header,
 /// the edge of a block, a note of the engine.
@@ -89,6 +92,12 @@ pub fn content(node: &Node) -> Cow<'_, str> {
 #[must_use]
 pub fn id(node: &Node) -> String {
     format!("[{}]", node.local)
+}
+
+/// A node's id as a command takes it: in brackets only where it could be read as a word.
+#[must_use]
+pub fn mention(node: &Node) -> String {
+    NodeRef(node.local.to_string()).to_string()
 }
 
 /// `3 continuations`, `1 branch`, `2 branches`.

@@ -292,7 +292,7 @@ impl<'h> Runner<'h> {
         let message = format!("[{}] is in another tree: {title}", node.local);
         let cross = self.agent.profile.permissions.has(crate::model::Permission::CrossTree);
         let hint = if cross {
-            format!("→ switch to {} in tree:{title}", node.local)
+            format!("→ switch to {} in tree:{title}", frame::mention(&node))
         } else {
             "going there needs the permission cross_tree".to_owned()
         };

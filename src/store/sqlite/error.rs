@@ -37,7 +37,9 @@ impl From<Error> for StoreError {
             | Error::IntegralValueOutOfRange(..)
             | Error::Utf8Error(..) => Self::Undecodable(error.to_string()),
             // A statement of this program that does not fit the file: its schema is not what was written.
-            Error::SqlInputError { msg, .. } => Self::Damaged { detail: msg.lines().next().unwrap_or_default().to_owned() },
+            Error::SqlInputError { msg, .. } => {
+                Self::Damaged { detail: msg.lines().next().unwrap_or_default().to_owned() }
+            }
             _ => Self::Backend(Box::new(error)),
         }
     }
