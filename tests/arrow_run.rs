@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use insta::assert_snapshot;
 use loomtree::{
     arrow::{
-        Command,
+        Command, NodeRef, Rendering,
         run::{Code, Failure, Generation, Host, Reply, frame},
     },
     id::NodeId,
@@ -104,6 +104,27 @@ fn view_shows_a_branch() {
 
     The lighthouse was dark.
     "#);
+}
+
+#[test]
+fn view_says_what_is_before_a_long_branch() {
+    let play = Play::new();
+    let mut at = play.tired;
+    for step in 0..1_010 {
+        at = play.owner.append(Parent::Node(at), Draft::text(format!("step {step}"))).unwrap().nodes[0].id;
+    }
+    let mut runner = play.at(at).inline(1_000_000);
+    let said = runner.run(&Command::View {
+        node: None,
+        branch: Some(NodeRef(play.id(at))),
+        full: false,
+        annotations: false,
+        rendering: Some(Rendering::Prose),
+    });
+    let said = said.to_string();
+    let (first, rest) = said.split_once('\n').unwrap();
+    assert!(first.starts_with("[Note: 13 nodes before · → view branch:"), "{first}");
+    assert!(rest.starts_with("step 10\n\n") && rest.ends_with("step 1009"), "{rest}");
 }
 
 #[test]

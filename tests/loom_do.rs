@@ -1,14 +1,14 @@
 //! `loom do`: arrow lines by the real program.
 
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
-mod cli;
 mod support;
 
 use std::path::Path;
 
-use cli::Home;
+use support::Home;
 
 #[test]
 fn arguments_are_lines_with_or_without_an_arrow() {

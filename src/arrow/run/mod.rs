@@ -27,6 +27,7 @@ mod view;
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::block as memory_block;
 pub use reply::{Code, Failure, Reply};
+pub use trace::phrases as recent_actions;
 
 use super::{Command, NodeRef, understand};
 use crate::{
@@ -173,7 +174,7 @@ impl<'h> Runner<'h> {
             self.acts.push(Action { tool: tool.name().to_owned(), about: said.about.clone(), after });
         }
         let text = self.moved(tool, &here, said.text)?;
-        self.cut(tool, &here, text, said.about.as_deref())
+        Ok(self.cut(tool, &here, text, said.about.as_deref()))
     }
 
     fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
@@ -239,16 +240,23 @@ impl<'h> Runner<'h> {
     }
 
     /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
-    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> Result<String, Failure> {
+    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> String {
         let parts = parts::of(&text, self.inline);
         // What is recalled is one part already.
         if parts.len() == 1 || tool == Tool::Recall {
-            return Ok(text);
+            return text;
         }
         let label = format!("{} {}", tool.name(), about.unwrap_or("")).replace('"', "");
         let label = label.trim_end();
-        self.actor().stash(here.tree.id, label, Stashed::Result(parts::kept(&text).to_owned()))?;
-        Ok(parts::shown(&parts, 1, label))
+        let kept = Stashed::Result(parts::kept(&text).to_owned());
+        match self.actor().stash(here.tree.id, label, kept) {
+            Ok(_) => parts::shown(&parts, 1, label),
+            // What was asked for is there; only its rest cannot be asked for.
+            Err(error) => {
+                tracing::warn!(%error, "a long answer is not kept");
+                parts::shown(&parts, 1, "")
+            }
+        }
     }
 
     /// Keeps what was done for the trace. An answer that was given stands, also where this fails.

@@ -23,12 +23,14 @@ pub(super) fn named(label: &str) -> (&str, usize) {
     asked.filter(|(_, part)| *part > 0).unwrap_or((label, 1))
 }
 
-/// A part as it is shown, counted from 1: with a last line that says how much is left and how it is shown.
+/// A part as it is shown, counted from 1: with a last line that says how much is left and, unless it was not kept (an
+/// empty label), how it is shown.
 pub(super) fn shown(parts: &[&str], part: usize, label: &str) -> String {
     let text = parts.get(part - 1).map_or("", |text| text.trim_end_matches('\n'));
     let left: u32 = parts.iter().skip(part).map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
     match left {
         0 => text.to_owned(),
+        left if label.is_empty() => format!("{text}\n[about {left} tokens more, which could not be kept]"),
         left => format!("{text}\n[about {left} tokens more · → recall \"{label} part {}\"]", part + 1),
     }
 }
@@ -91,6 +93,7 @@ mod tests {
         let parts = ["one\n", "two\n"];
         assert_eq!(shown(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
         assert_eq!(shown(&parts, 2, "view x"), "two");
+        assert_eq!(shown(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
         assert!(kept(&"漢".repeat(KEPT)).len() <= KEPT);
     }
 
