@@ -86,13 +86,14 @@ pub(super) struct Reader<'a> {
     doubtful: bool,
     polite: bool,
     nominal: bool,
+    questioned: bool,
     end: usize,
 }
 
 /// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
 pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
     let zones = vec![Zone::Skip; terms.len()];
-    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, end };
+    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, questioned: false, end };
     let (speech, verb, at) = reader.whole();
     let Reader { zones, raw, doubtful, nominal, .. } = reader;
     Act { speech, verb, zones, raw, doubtful, nominal, at }
@@ -102,6 +103,20 @@ impl Reader<'_> {
     fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
         match self.head(0, true) {
             Head::Request(verb, group) => return self.request(verb, group),
+            Head::Speech(Speech::Question) => {
+                // `what came of a7x2? list its continuations`
+                for at in 0..self.terms.len() {
+                    if self.terms[at].is('?')
+                        && let Head::Request(verb, group) = self.head(at + 1, false)
+                        && phrases::embeds(group)
+                        && self.points_at_something(verb)
+                    {
+                        self.zones[..at].fill(Zone::Before);
+                        return self.request(verb, group);
+                    }
+                }
+                return (Speech::Question, None, 0);
+            }
             Head::Speech(speech) => return (speech, None, 0),
             Head::Other => {}
         }
@@ -110,7 +125,15 @@ impl Reader<'_> {
         while at < self.terms.len() {
             if self.is_boundary(at)
                 && let Head::Request(verb, group) = self.head(at + 1, false)
+                && (self.points_at_something(verb) || !self.tells(at))
             {
+                let arrow = matches!(self.terms[at].shape, Shape::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
+                if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
+                    return (Speech::Remark, None, at);
+                }
+                if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
+                    return (Speech::Hypothetical, None, 0);
+                }
                 self.zones[..at].fill(Zone::Before);
                 return self.request(verb, group);
             }
@@ -129,6 +152,21 @@ impl Reader<'_> {
             return (Speech::Request, Some((self.terms.len(), Verb::Get)), 0);
         }
         (Speech::Remark, None, 0)
+    }
+
+    /// Whether the verb at `at` has an object, if only a word that points back.
+    fn points_at_something(&self, at: usize) -> bool {
+        self.terms[at + 1..].iter().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+                || matches!(term.entry.func, Some(Func::It | Func::One | Func::Det))
+        })
+    }
+
+    /// Whether the terms before `end` tell something.
+    fn tells(&self, end: usize) -> bool {
+        self.terms[..end].iter().any(|term| {
+            is_finite(term) || term.entry.func == Some(Func::Subject) || term.shape == Shape::Word && matches!(term.entry.verb, Some((_, Form::Past)))
+        })
     }
 
     /// The first term after politeness, and whether a clause that begins at `at` asks there.
@@ -175,11 +213,18 @@ impl Reader<'_> {
     /// Whether an imperative stands at `at`.
     fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
         let Some(term) = self.terms.get(at) else { return Head::Other };
-        if first && term.shape == Shape::Name && term.entry.verb.is_none() {
+        if first && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed) && term.entry.verb.is_none() {
             let text = term.text.of(self.line);
             if let Some(word) = lexicon::slip(text) {
                 let term = &mut self.terms[at];
                 (term.entry, term.slipped, term.shape) = (lexicon::look_up(word), true, Shape::Word);
+            }
+        }
+        // `[diff] a7x2 b3k9`
+        if first && self.terms[at].bracketed {
+            let entry = lexicon::look_up(self.text_at(at));
+            if entry.base().is_some() {
+                (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
             }
         }
         let term = &self.terms[at];
@@ -193,6 +238,27 @@ impl Reader<'_> {
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
         if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
             return Head::Other;
+        }
+        // `go look at`, `let go of`
+        if let Some((chained, Form::Base)) = self.verb_at(at + 1)
+            && self.terms[at + 1].entry.noun.is_none()
+            && !matches!(chained, Verb::Name | Verb::Limit)
+        {
+            match (verb, chained) {
+                (Verb::Ask, Verb::Go) => return Head::Request(at, Verb::Drop),
+                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => return self.imperative(at + 1, first, gerund),
+                (Verb::Go, _) => return Head::Other,
+                (Verb::Stash, Verb::Put) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, Verb::Recall);
+                }
+                // `bookmark remove a7x2`: the noun comes first.
+                (Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree, Verb::Drop | Verb::Remove | Verb::See | Verb::List) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, chained);
+                }
+                _ => {}
+            }
         }
         if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
         {
@@ -234,7 +300,10 @@ impl Reader<'_> {
     /// A line that begins with a word for a question: what it asks for, if that can be shown.
     fn question(&mut self, at: usize) -> Head {
         match phrases::question(self.line, &self.terms[at..]) {
-            Some(verb) => Head::Request(at, verb),
+            Some(verb) => {
+                self.questioned = true;
+                Head::Request(at, verb)
+            }
             None => Head::Speech(Speech::Question),
         }
     }
@@ -246,6 +315,7 @@ impl Reader<'_> {
         match self.verb_at(at + 2) {
             Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named => {
                 self.zones[at + 1] = Zone::Main;
+                self.polite = true;
                 Head::Request(at + 2, verb)
             }
             // `could a7x2 be merged`
@@ -270,7 +340,7 @@ impl Reader<'_> {
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
                 Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
-                Some((verb, Form::Base)) if at == subject + 1 && self.terms[subject].is_id() => {
+                Some((verb, Form::Base)) if at == subject + 1 && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) => {
                     return Some((at, verb));
                 }
                 Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
@@ -282,7 +352,7 @@ impl Reader<'_> {
 
     /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
     fn is_nominal(&self) -> bool {
-        self.terms.iter().all(|term| {
+        self.terms.iter().enumerate().all(|(at, term)| {
             let tells = matches!(
                 term.entry.func,
                 Some(
@@ -302,7 +372,7 @@ impl Reader<'_> {
                 && term.entry.noun.is_none()
                 && term.entry.func.is_none()
                 && term.entry.lead.is_none();
-            !tells && !acts && !is_finite(term) && !matches!(term.shape, Shape::Name | Shape::Mark('?'))
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !matches!(term.shape, Shape::Name | Shape::Mark('?'))
         })
     }
 
@@ -310,7 +380,7 @@ impl Reader<'_> {
     fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
         self.zones[verb] = Zone::Verb;
         let mut zone = Zone::Main;
-        let mut embedded = false;
+        let mut embedded = self.questioned;
         let asked = Some((verb, group));
         let mut at = verb + 1;
         while at < self.terms.len() {
@@ -320,13 +390,17 @@ impl Reader<'_> {
                 return (Speech::Request, asked, verb);
             }
             if self.is_boundary(at) {
+                // `prune a7x2?` wonders, `could you prune a7x2?` does not.
+                self.doubtful |= term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
                 let or = term.entry.func == Some(Func::Or);
                 let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
                 if or && !vague && zone != Zone::Tail {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
-                    Segment::Tells => zone = Zone::Tail,
+                    Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
+                    Segment::Tells | Segment::Denies => zone = Zone::Tail,
+                    Segment::Asks(second, Verb::Get | Verb::Make) if !self.points_at_something(second) => zone = Zone::Tail,
                     Segment::Asks(second, other)
                         if phrases::goes_with(group, other, self.line, &self.terms[second..]) =>
                     {
@@ -337,7 +411,8 @@ impl Reader<'_> {
                     }
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
-                        if (group == Verb::Get || other == group) && self.only_points(second) =>
+                        if (group == Verb::Get || other == group) && self.only_points(second)
+                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise) && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
@@ -348,6 +423,8 @@ impl Reader<'_> {
                         at = from;
                         continue;
                     }
+                    Segment::Remarks if zone != Zone::Tail => return (Speech::Remark, asked, at),
+                    Segment::Remarks => zone = Zone::Tail,
                     Segment::Supposes => return (Speech::Hypothetical, asked, at),
                     Segment::Arguments(from) => {
                         if zone == Zone::Relative {
@@ -365,7 +442,17 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
+            if term.is('|') && zone != Zone::Tail {
+                return (Speech::Several, asked, at);
+            }
+            // What stands behind `name:` is a value, whatever it says.
+            if matches!(self.terms[at - 1].shape, Shape::Key(_)) || self.is_limit(at) {
+                self.zones[at] = zone;
+                at += 1;
+                continue;
+            }
             match (term.shape, term.entry.func) {
+                (Shape::Word, Some(Func::Sub)) if self.terms[at + 1..].iter().take(2).any(|t| t.is_text() || matches!(t.shape, Shape::Number(_)) || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))) => {}
                 (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
                     embedded = true
                 }
@@ -399,6 +486,11 @@ impl Reader<'_> {
     fn only_points(&self, at: usize) -> bool {
         !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
             && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// `no more than`: a limit, no denial.
+    fn is_limit(&self, at: usize) -> bool {
+        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
     }
 
     /// `wait:no`, in words.
@@ -435,6 +527,15 @@ impl Reader<'_> {
 
     /// Whether unquoted content begins at `at`.
     fn begins_raw(&self, at: usize, verb: usize) -> bool {
+        let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
+            && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
+            && (self.verb_at(at).is_some() || self.func_at(at) == Some(Func::Do));
+        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
+            return false;
+        }
+        if let Some(Shape::Key(key)) = at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape) {
+            return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+        }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
             let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
             !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
@@ -458,9 +559,15 @@ impl Reader<'_> {
             if phrases::wants(self.line, &self.terms[from..]) {
                 return Segment::Wants(from + length + 1);
             }
+            if self.func_at(from) == Some(Func::Subject) {
+                return Segment::Tells;
+            }
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        if is_finite(&term) && term.entry.func != Some(Func::Clause) && !embedded && from == at && !self.terms[at - 1].is('?') && !self.is_gloss(from) {
+            return Segment::Remarks;
+        }
         match (term.shape, term.entry.func) {
             (Shape::Word, Some(Func::Clause | Func::Subject | Func::Would)) => return Segment::Tells,
             (Shape::Word, Some(Func::Sub)) if !embedded => return Segment::Tells,
@@ -474,6 +581,10 @@ impl Reader<'_> {
             && !(term.entry.noun.is_some() && self.is_argument(verb, group))
         {
             return Segment::Asks(verb, other);
+        }
+        let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
+        if denial.clone().count() <= 3 && denial.clone().all(|term| term.shape != Shape::Id) && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not)) {
+            return Segment::Denies;
         }
         for next in from..self.terms.len() {
             if next > from && self.is_boundary(next) {
@@ -508,6 +619,10 @@ enum Segment {
     Arguments(usize),
     /// It says what is wanted besides: `I want three of them`.
     Wants(usize),
+    /// It says something of what stands before: `view(a7x2) is what it printed`.
+    Remarks,
+    /// It takes back what was asked: `no`.
+    Denies,
     /// It tells something.
     Tells,
     /// It makes the request depend on something.

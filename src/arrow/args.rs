@@ -133,7 +133,8 @@ pub(super) fn gather<'a>(
     if let Some(said) = terms.get(verb) {
         let tool = bag.signs.tool;
         bag.sign(terms, verb, said.text.of(line));
-        bag.signs.tool = tool.or(bag.signs.tool.filter(|tool| *tool != Tool::Help));
+        let own = bag.signs.tool.filter(|tool| *tool != Tool::Help);
+        bag.signs.tool = tool.filter(|tool| *tool != Tool::Help || own.is_none()).or(own);
     }
     if let Some(raw) = act.raw {
         let text = raw.of(line);
@@ -179,15 +180,19 @@ impl<'a> Bag<'a> {
             Shape::File => What::File,
             // What describes a noun may tell anything.
             Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
+            // `summary=true`
+            Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),
             Shape::Number(_) => return self.number(terms, at, lead),
             Shape::Key(key) => {
-                lead.key = Some(key);
+                self.signs.whole |= key == Key::Full;
+                lead.key = Some(key).filter(|key| !key.is_switch());
                 return at + 1;
             }
             Shape::Flag => {
                 let name = term.text.of(self.line);
+                self.sign(terms, at, name);
                 match flag(name) {
                     Some(key) if key.is_switch() => self.flags.push(name),
                     Some(key) => lead.key = Some(key),
@@ -210,13 +215,25 @@ impl<'a> Bag<'a> {
                 }
             }
         };
-        self.args.push(lead.arg(what, text, at));
+        let mut arg = lead.arg(what, text, at);
+        let mut next = at + 1;
+        // `the "Tone" section`: the noun may stand behind.
+        let behind = terms.get(next).filter(|term| term.shape == Shape::Word && term.gap);
+        if matches!(what, What::Text { .. } | What::Name | What::File)
+            && (arg.key.is_none() || what != What::Name)
+            && let Some(key) = behind.and_then(|term| term.entry.noun).and_then(behind_name)
+            && !terms.get(next + 1).is_some_and(|term| term.is_text() || term.is(':') || term.is_id())
+        {
+            arg.key = Some(key);
+            next += 1;
+        }
+        self.args.push(arg);
         // Of a list all have the same lead; else it is used up.
         let listed = terms.get(at + 1).is_some_and(|next| next.is(',') || next.entry.func == Some(Func::And));
         if !listed || act.zones.get(at + 1) == Some(&Zone::Main) && lead.key.is_none() {
             *lead = Lead::default();
         }
-        at + 1
+        next
     }
 
     /// Whether any word at `at` is a value: behind `name:`, `--name`, `=`.
@@ -224,7 +241,7 @@ impl<'a> Bag<'a> {
         match terms[at - 1].shape {
             Shape::Key(key) => !key.is_switch(),
             Shape::Flag => flag(terms[at - 1].text.of(self.line)).is_some_and(|key| !key.is_switch()),
-            Shape::Mark(c) => c == '=',
+            Shape::Mark(c) => matches!(c, '=' | ':') && at > 1 && matches!(terms[at - 2].shape, Shape::Key(key) if !key.is_switch()),
             _ => false,
         }
     }
@@ -239,7 +256,9 @@ impl<'a> Bag<'a> {
                 lead.noun = None;
             }
         }
-        if let Some(key) = entry.lead {
+        // `the tree called "x"`: still a tree.
+        let kept = matches!(lead.key, Some(Key::Tree | Key::Doc | Key::Section | Key::Agent | Key::Tool));
+        if let Some(key) = entry.lead.filter(|key| !(kept && *key == Key::Label)) {
             lead.key = Some(key);
         }
         if let Some(noun) = entry.noun {
@@ -252,7 +271,7 @@ impl<'a> Bag<'a> {
             }
         }
         match entry.verb {
-            Some((Verb::Name, _)) => lead.key = Some(Key::Label),
+            Some((Verb::Name, _)) if !kept => lead.key = Some(Key::Label),
             Some((Verb::Limit, _)) => lead.key = Some(Key::Limit),
             Some((Verb::Exclude | Verb::Skip, _)) => lead.key = Some(Key::Exclude),
             Some((Verb::Include, _)) => lead.key = Some(Key::Include),
@@ -261,7 +280,8 @@ impl<'a> Bag<'a> {
         }
         let text = term.text.of(self.line);
         self.sign(terms, at, text);
-        if text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just") {
+        let before_site = terms.get(at + 1..).is_some_and(|next| next.iter().take(2).any(|term| term.shape == Shape::File));
+        if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
         if text.eq_ignore_ascii_case("not") || text.eq_ignore_ascii_case("without") {
@@ -288,6 +308,7 @@ impl<'a> Bag<'a> {
             "this" | "here" | "current" => self.signs.here = true,
             "search" | "searching" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
             "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
+            "no-wait" | "nowait" => self.signs.waits = Some(false),
             "wait" | "waiting" => self.signs.waits = Some(!negated),
             _ => {}
         }
@@ -304,6 +325,7 @@ impl<'a> Bag<'a> {
                 .iter()
                 .find(|row| said(row.name))
                 .or_else(|| TABLE.iter().find(|row| row.synonyms.iter().any(|s| said(s))));
+            let row = row.filter(|row| row.tool != Tool::Help || self.signs.tool.is_none());
             self.signs.tool = row.map(|row| row.tool).or(self.signs.tool);
         }
     }
@@ -364,7 +386,8 @@ impl<'a> Bag<'a> {
             arg.unit = Some(Noun::Token);
         }
         // `that one`, `the one at`: no number.
-        let pronoun = terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
+        let the_two = at > 0 && terms[at - 1].entry.func == Some(Func::Det) && arg.unit.is_none() && arg.text.end - arg.text.start < 4;
+        let pronoun = the_two || terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
         if pronoun || terms[at].entry.func == Some(Func::Adjective) && arg.unit.is_none() {
             return next;
         }
@@ -390,10 +413,16 @@ impl<'a> Bag<'a> {
 pub(super) fn flag(name: &str) -> Option<Key> {
     match name {
         "m" => Some(Key::Content),
-        "d" => Some(Key::Depth),
-        "l" => Some(Key::Label),
-        "t" => Some(Key::Tokens),
         name => Key::named(name),
+    }
+}
+
+/// The part of a name that this noun stands behind.
+const fn behind_name(noun: Noun) -> Option<Key> {
+    match noun {
+        Noun::Section | Noun::Doc | Noun::Tree | Noun::Agent | Noun::Tool => named(noun),
+        Noun::Stash => Some(Key::Stash),
+        _ => None,
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     key::Key,
     lex::Bytes,
     lexicon::{Noun, Prep, Verb},
+    terms,
 };
 use crate::tools::Tool;
 
@@ -41,6 +42,7 @@ const MOST_RESULTS: u32 = 10;
 /// A bag at work: what the verb and its objects said beside the arguments.
 pub(super) struct Binder<'a, 'b> {
     pub(super) bag: &'b mut Bag<'a>,
+    pub(super) tool: Tool,
     pub(super) cues: Cues,
     pub(super) verb: Verb,
     /// The verb as it was written, lowered.
@@ -122,8 +124,15 @@ impl Binder<'_, '_> {
     /// The first id.
     fn node(&mut self) -> Option<NodeRef> {
         let arg = self.bag.take(|arg| is_node(arg) && matches!(arg.key, Some(Key::Node)));
-        let arg = arg.or_else(|| self.bag.take(is_node))?;
+        let arg = arg.or_else(|| self.bag.take(is_node)).or_else(|| self.quoted_id())?;
         Some(self.node_ref(&arg))
+    }
+
+    /// An id in quotes, where the operation has no use for a string.
+    fn quoted_id(&mut self) -> Option<Arg> {
+        let line = self.bag.line;
+        let wordless = matches!(self.tool, Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include);
+        self.bag.take(|arg| wordless && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line)))
     }
 
     fn needed_node(&mut self) -> Bound<NodeRef> {
@@ -247,7 +256,7 @@ fn is_node(arg: &Arg) -> bool {
         || matches!(arg.what, What::Name | What::Number(_) | What::Text { .. })
             && matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf | Key::Pin))
             && arg.unit.is_none()
-        || matches!(arg.what, What::Number(number) if number > 999)
+        || matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3
             && arg.key.is_none()
             && arg.unit.is_none()
             && matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark))

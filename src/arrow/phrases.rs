@@ -1,9 +1,10 @@
 //! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
 
 use super::{
-    lexicon::{Form, Func, Noun, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     terms::{Shape, Term},
 };
+use crate::tools::TABLE;
 
 /// What politeness tells of the request that follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +59,14 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["go", "ahead", "and"], PLAIN),
     (&["go", "on", "and"], PLAIN),
     (&["how", "about", "we"], PLAIN),
+    (&["please", "you"], GERUND),
+    (&["please", "doing"], POLITE),
+    (&["do", "a"], PLAIN),
+    (&["do", "the"], PLAIN),
+    (&["i", "ask", "to"], POLITE),
+    (&["i", "ask", "you", "to"], POLITE),
+    (&["we", "ask", "to"], POLITE),
+    (&["i", "request", "to"], POLITE),
     (&["how", "about", "i"], PLAIN),
     (&["would", "you", "mind"], GERUND),
     (&["do", "you", "mind"], GERUND),
@@ -133,7 +142,10 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     if !matches!(first.shape, Shape::Word | Shape::Name) {
         return None;
     }
-    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase)) {
+    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase))
+        // `help me with merge` is no politeness.
+        && (phrase[0] != "help" || phrase.len() > 2 || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base))
+    {
         return Some((phrase.len(), *padding));
     }
     if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
@@ -189,6 +201,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
     if wants {
         let mut after = skip(at + 1);
+        if word(line, terms, after) == "that" && func(terms, after + 1) == Some(Func::Subject) {
+            after += 1;
+        }
         if func(terms, after) == Some(Func::Subject) {
             after += 1;
         }
@@ -200,7 +215,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         {
             return Some((infinitive, POLITE));
         }
-        return Some((at, POLITE));
+        // `I like a7x2` asks for nothing.
+        let likes = matches!(word(line, terms, at), "like" | "love" | "wish") && at == skip(1) && matches!(who.as_str(), "i" | "we" | "you");
+        return (!likes || word(line, terms, at) == "wish").then_some((at, POLITE));
     }
     verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
 }
@@ -260,12 +277,15 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Limit => true,
         Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
+        Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
+        Verb::Compare => embeds(first) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
         Verb::Annotate => first == Verb::Link && !own,
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
+        Verb::Take | Verb::Bring => !own && matches!(first, Verb::Go | Verb::Decide | Verb::Move),
         Verb::Get | Verb::Make => !own && first != Verb::See,
         // `make one node of them, merge`: the light verb was only a beginning.
         _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.shape, Shape::Mark(_))) => true,
@@ -317,10 +337,13 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
     let other = terms.iter().any(|term| {
         matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
-            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin))
+            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark))
     });
-    if !known || other {
-        return None;
+    let names_tool = terms.iter().skip(1).any(|term| {
+        TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line)))
+    });
+    if first == "how" && ids == 0 && names_tool {
+        return Some(Verb::Help);
     }
     let listed = [
         Noun::Sibling,
@@ -334,6 +357,12 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         Noun::Todo,
         Noun::Difference,
     ];
+    if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
+        return Some(Verb::Compare);
+    }
+    if !known || other {
+        return None;
+    }
     match first.as_str() {
         "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         "what" | "what's" if ids == 1 => Some(Verb::See),

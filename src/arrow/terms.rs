@@ -3,7 +3,7 @@
 use super::{
     key::Key,
     lex::{Bytes, Kind, Lexed},
-    lexicon::{self, Entry},
+    lexicon::{self, Entry, Func, Prep},
 };
 
 /// What a term is by its shape.
@@ -83,7 +83,11 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
         match token.kind {
             Kind::Quoted { escapes } => term.shape = Shape::Text { escapes },
             Kind::Ticked => {
-                word(text, &mut term);
+                if text.contains(char::is_whitespace) {
+                    term.shape = Shape::Text { escapes: false };
+                } else {
+                    word(text, &mut term);
+                }
                 if matches!(term.shape, Shape::Name) && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
                     term.shape = Shape::Text { escapes: false };
                 }
@@ -97,6 +101,17 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             Kind::Mark(c) => term.shape = Shape::Mark(c),
             Kind::Block => term.shape = Shape::Block,
             Kind::Word | Kind::Bare => word(text, &mut term),
+        }
+        // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.
+        if matches!(token.kind, Kind::Mark(':' | '='))
+            && let [.., before, name] = terms.as_mut_slice()
+            && matches!(name.shape, Shape::Word | Shape::Name)
+            && before.entry.prep != Some(Prep::As)
+            && !matches!(before.entry.func, Some(Func::Det | Func::Adjective))
+            && !matches!(before.shape, Shape::Number(_))
+            && let Some(key) = Key::named(name.text.of(line))
+        {
+            name.shape = Shape::Key(key);
         }
         terms.push(term);
     }
@@ -137,7 +152,8 @@ fn shape(text: &str) -> Shape {
     }
     if let Some((first, begins)) = halves(text) {
         let (a, b) = (&text[..first], &text[begins..]);
-        match (a.parse(), b.parse()) {
+        let plain = |half: &str| half.trim_start_matches(['L', 'l']).parse();
+        match (plain(a), plain(b)) {
             (Ok(a), Ok(b)) => return Shape::Range(a, b),
             _ if text.contains('-') && tens(a).is_some() && units(b).is_some() => {
                 return Shape::Number(tens(a).unwrap_or_default() + units(b).unwrap_or_default());

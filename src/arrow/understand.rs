@@ -15,6 +15,7 @@ use super::{
     args::{self, Bag},
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
+    lexicon::Func,
     lex::{self, Bytes, LexError},
     probable,
     terms::{self, Term},
@@ -111,6 +112,9 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     }
     let (line, thought) = thought(line);
     let line = unticked(line);
+    if line.trim_start().starts_with('>') {
+        return Err(refuse(RefusalCode::InvalidSyntax, line, None, "it is a quotation".into(), String::new(), Vec::new()));
+    }
     let lexed = lex::line(line).map_err(|error| unlexed(line, error))?;
     trace.terms = terms::terms(line, &lexed);
     if trace.terms.is_empty() {
@@ -135,7 +139,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
-    let bound = bind::bind(tool, Binder { bag: &mut bag, cues: candidate.cues, verb: candidate.group, said: &said });
+    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, cues: candidate.cues, verb: candidate.group, said: &said });
     let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
@@ -180,11 +184,9 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     let asked = |zone| matches!(zone, Zone::Main | Zone::Relative);
     let bag = args::gather(line, terms, act, candidate.verb, asked);
     let has_before = act.zones.contains(&Zone::Before);
-    let needs_more = has_before
-        && !bag
-            .args
-            .iter()
-            .any(|arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File));
+    let points = terms.get(candidate.verb + 1).is_some_and(|term| term.entry.func == Some(Func::It));
+    let concrete = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
+    let needs_more = has_before && (points || !bag.args.iter().any(concrete));
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
         let mut both = args::gather(line, terms, act, candidate.verb, both);
@@ -223,6 +225,11 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     }
     if act.nominal {
         doubts.push(("it has no verb", 0.25));
+    }
+    // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
+    let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
+    if bare && matches!(candidate.tool, Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge) {
+        doubts.push(("it could be a remark", 0.35));
     }
     if act.doubtful {
         doubts.push(("it is only thought about", 0.35));

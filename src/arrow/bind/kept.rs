@@ -2,7 +2,7 @@
 
 use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
 use crate::arrow::{
-    Command, DecisionKind, MemoryView, SearchDepth, Topic, WritePlace,
+    Command, DecisionKind, MemoryView, Range, SearchDepth, Topic, WritePlace,
     args::{Arg, What},
     key::Key,
     lexicon::{Noun, Prep, Verb},
@@ -18,7 +18,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn read(&mut self) -> Bound {
         let section = self.section();
-        let lines = self.range(|_| true);
+        // `head -n 30`
+        let head = self.said == "head";
+        let lines = self.range(|_| true).map(|range| if head { Range { first: 1, ..range } } else { range });
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == Verb::Summarise;
         let doc = self.needed_doc()?;
         Ok(Command::Read { doc, summary, lines, section })
@@ -109,7 +111,12 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn recall(&mut self) -> Bound {
-        let tool = self.name_for(&[Key::Tool]);
+        let tool = self.name_for(&[Key::Tool]).or_else(|| {
+            // `calls of the undo tool`
+            let own = self.bag.signs.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
+            let named = self.names(Noun::Tool);
+            own.or_else(|| self.name_where(|arg| named && arg.what == What::Name))
+        });
         let limit = self.number(|arg| {
             arg.key == Some(Key::Limit)
                 || matches!(arg.unit, Some(Noun::Result))
@@ -186,8 +193,9 @@ impl Binder<'_, '_> {
         let mut todo = Todo::default();
         todo.status = self.name_for(&[Key::Status]);
         let keyed = self.bag.args.iter().find_map(|arg| arg.key.filter(|key| matches!(key, Key::Cancel | Key::Done)));
-        let number = self.number(|arg| !arg.unit.is_some_and(|unit| unit == Noun::Todo)).map(|(number, _)| number);
-        self.bag.take(|arg| matches!(arg.what, What::Number(_)));
+        let number = self.number(|_| true).map(|(number, _)| number);
+        // `add two items`: the items themselves follow.
+        let number = number.filter(|_| !(matches!(self.verb, Verb::Add | Verb::Put) || self.bag.signs.adds));
         let cancels = keyed == Some(Key::Cancel)
             || self.verb == Verb::Cancel
             || self.verb == Verb::Drop
@@ -214,6 +222,9 @@ impl Binder<'_, '_> {
             }
             let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
                 || self.bag.signs.adds;
+            if !adds && (cancels || self.bag.signs.finishes || matches!(self.verb, Verb::Finish | Verb::Check)) {
+                return Err(BindError::Missing("the item's number"));
+            }
             if todo.add.is_empty() && (adds || cancels || self.bag.signs.finishes || matches!(self.verb, Verb::Finish))
             {
                 return Err(BindError::Missing("the item: its words, or its number"));
@@ -250,10 +261,13 @@ impl Binder<'_, '_> {
             None => self.names(Noun::News).then_some(Topic::News),
         };
         let mut exclude = Vec::new();
-        while let Some(site) = self.name_where(|arg| arg.key == Some(Key::Exclude)) {
+        while let Some(site) = self.name_for(&[Key::Exclude]) {
             exclude.push(site);
         }
         let mut include = Vec::new();
+        while let Some(site) = self.name_for(&[Key::Include]) {
+            include.push(site);
+        }
         while let Some(site) = self.name_where(|arg| {
             arg.what == What::File
                 && (arg.key == Some(Key::Include)

@@ -13,6 +13,12 @@ impl Binder<'_, '_> {
         let rendering = self.rendering();
         let of_branch = |arg: &Arg| is_node(arg) && (arg.key == Some(Key::Branch) || arg.noun == Some(Noun::Branch));
         let branch = self.bag.take(of_branch).map(|arg| self.node_ref(&arg));
+        // `the branch ending at a7x2`
+        let branch = if branch.is_none() && rendering.is_some() && self.names(Noun::Branch) {
+            self.node()
+        } else {
+            branch
+        };
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
@@ -65,7 +71,7 @@ impl Binder<'_, '_> {
     pub(super) fn tree(&mut self) -> Bound {
         let from = self.node();
         let depth = self.limited("depth", DEEPEST, |arg| {
-            arg.key == Some(Key::Depth) || matches!(arg.unit, Some(Noun::Level)) || arg.noun == Some(Noun::Level)
+            arg.unit.is_none_or(|unit| unit == Noun::Level)
         })?;
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == super::Verb::Summarise;
         self.bag.take(|arg| arg.key == Some(Key::Summary));
@@ -77,7 +83,7 @@ impl Binder<'_, '_> {
         let relative = self.relative();
         let node = if relative.is_some() { None } else { self.node() };
         let node = node.or_else(|| {
-            let arg = self.bag.take(|arg| relative.is_none() && matches!(arg.what, What::Number(n) if n > 999))?;
+            let arg = self.bag.take(|arg| relative.is_none() && matches!(arg.what, What::Number(_)))?;
             Some(self.node_ref(&arg))
         });
         if node.is_none() && relative.is_none() && tree.is_none() {
@@ -104,7 +110,7 @@ impl Binder<'_, '_> {
         .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
         .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
         .or_else(|| (self.has(Prep::Up) || self.bag.signs.up).then_some(Relative::Parent))
-        .or_else(|| (self.has(Prep::Back) || self.said == "back").then_some(Relative::Back))
+        .or_else(|| (self.has(Prep::Back) || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back))
     }
 
     pub(super) fn diff(&mut self) -> Bound {
@@ -173,6 +179,8 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn merge(&mut self) -> Bound {
+        // `make one node of`
+        self.bag.take(|arg| matches!(arg.what, What::Number(_)) && matches!(arg.unit, Some(Noun::Node | Noun::Branch)));
         let nodes = self.nodes();
         if nodes.len() < 2 {
             return Err(BindError::Missing("two nodes' ids or more"));

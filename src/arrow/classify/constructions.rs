@@ -82,6 +82,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View;
     }
     Get {
+        Delegate if n(Noun::Agent), Cues::TEXT, p(Prep::To);
+        Exclude if n(Noun::Context), p(Prep::Out);
+        Include if n(Noun::Context), Cues::ID => but Cues::TEXT;
         Help if n(Noun::Help) => but Cues::ID;
         Diff if n(Noun::Difference);
         Continue if n(Noun::Token);
@@ -144,6 +147,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Merge { Merge; }
     Bookmark {
         Todo if n(Noun::Todo);
+        Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
         Bookmark;
     }
     Unbookmark { Unbookmark; }
@@ -224,7 +228,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Todo if n(Noun::Todo);
         Drop;
     }
-    Decide { Decide; }
+    Decide {
+        Switch if Cues::ID, p(Prep::At) => but Cues::TEXT;
+        Decide;
+    }
     Record {
         Decide => any DECISION;
         Todo => any TODO;
@@ -292,13 +299,13 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Make {
         Copy if n(Noun::Copy);
+        Link if n(Noun::Link);
+        Bookmark if n(Noun::Bookmark);
+        Annotate if n(Noun::Annotation);
         Tree if n(Noun::Tree);
         Todo => any TODO;
         Decide => any DECISION;
-        Bookmark if n(Noun::Bookmark);
-        Annotate if n(Noun::Annotation);
         Stash if n(Noun::Stash);
-        Link if n(Noun::Link);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
         Merge if Cues::IDS;
         Diff if n(Noun::Difference);
@@ -358,7 +365,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
-    Try { Tree if n(Noun::Tree); List => any LISTED; Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Try { Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Continue if p(Prep::On);
         Pin if n(Noun::Pin);

@@ -33,6 +33,9 @@ impl Cues {
     /// `me` or `us` is who goes or gets.
     pub(super) const ME: Self = Self(1 << 117);
 
+    /// `done`.
+    pub(super) const DONE: Self = Self(1 << 118);
+
     pub(super) const fn noun(noun: Noun) -> Self {
         Self(1 << noun as u8)
     }
@@ -125,13 +128,17 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
                     cues |= Cues::ANNOTATED;
                 }
-                let new = at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
+                let made = matches!(noun, Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy);
+                let new = made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
                 if new {
                     cues |= Cues::NEW;
                 }
             }
             if let Some(prep) = term.entry.prep {
                 cues |= Cues::prep(prep);
+            }
+            if matches!(term.text.of(line), "done" | "finished") {
+                cues |= Cues::DONE;
             }
             if matches!(term.text.of(line), "me" | "us" | "myself") {
                 cues |= Cues::ME;
@@ -160,6 +167,7 @@ fn of_key(key: Key) -> Cues {
         Key::Tokens => Cues::noun(Noun::Token),
         Key::Turns => Cues::noun(Noun::Turn),
         Key::Section => Cues::noun(Noun::Section),
+        Key::Summary => Cues::noun(Noun::Summary),
         Key::Annotations => Cues::noun(Noun::Annotation).or(Cues::ANNOTATED),
         _ => Cues::NONE,
     }

@@ -17,12 +17,12 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
          backtrack teleport hopover skipto",
     ),
     (Verb::Compare, "diff compare contrast differ diverge part deviate separate distinguish"),
-    (Verb::Continue, "continue generate sample extend elaborate prolong regenerate autocomplete"),
+    (Verb::Continue, "continue generate sample extend elaborate prolong regenerate autocomplete gen"),
     (Verb::Respond, "respond reply answer say post"),
     (Verb::Annotate, "annotate comment jot remark scribble note"),
-    (Verb::Link, "link connect tie relate associate crosslink crossreference cross-reference hook"),
+    (Verb::Link, "link connect tie relate associate crosslink crossreference cross-reference hook ln"),
     (Verb::Edit, "edit rewrite reword revise rephrase change amend alter modify correct update tweak fix"),
-    (Verb::Merge, "merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate"),
+    (Verb::Merge, "merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate"),
     (Verb::Bookmark, "bookmark star mark flag favourite favorite"),
     (Verb::Unbookmark, "unbookmark unstar unmark unflag"),
     (Verb::Prune, "prune hide trim lop chop cut snip"),
@@ -57,7 +57,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Think, "think ponder reflect muse contemplate mull brainstorm ruminate meditate"),
     (Verb::Pause, "pause stop wait"),
     (Verb::Help, "help man usage explain"),
-    (Verb::Put, "put place set lay hold pop stick plant drop-in"),
+    (Verb::Put, "put place set lay hold pop stick plant "),
     (Verb::Add, "add attach create enter"),
     (Verb::Make, "make draft compose"),
     (Verb::Leave, "leave"),
@@ -151,7 +151,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Sibling, "sibling siblings brothers sisters"),
     (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes"),
     (Noun::Alternative, "way ways alternative alternatives option options completions completion candidate candidates"),
-    (Noun::Annotation, "annotation annotations note notes comment comments remark remarks"),
+    (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks"),
     (Noun::Link, "link links connection connections crossreferences cross-references"),
     (Noun::Version, "version versions revision revisions wordings rewordings edits drafts"),
     (Noun::Bookmark, "bookmark bookmarks star stars"),
@@ -211,22 +211,22 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
         "please pls plz kindly just now ok okay alright well then also first finally quickly again too both really \
-         actually simply quite very right here's hey hi thanks thank cheers once-more around briefly roughly maybe-not only \
+         actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew indeed \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
     (
         Func::Det,
-        "the a an my our its his her their your this that these those some any another other same each every all",
+        "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
     ),
     (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
     (Func::It, "it them itself there"),
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "only number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -269,7 +269,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::From, "from starting beginning-at"),
     (Prep::In, "in inside within"),
     (Prep::On, "on upon"),
-    (Prep::At, "at @"),
+    (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
     (Prep::With, "with alongside plus-with along"),
     (Prep::As, "as like"),
