@@ -6,13 +6,13 @@
 
 use std::{
     cell::Cell,
-    fs,
+    fmt, fs,
     path::Path,
     time::{Duration, Instant},
 };
 
 use loomtree::{
-    arrow::{Event, Scanner},
+    arrow::{Event, Refusal, Scanner, Understood, understand},
     tools::TABLE,
 };
 use proptest::{
@@ -144,15 +144,25 @@ fn changed(line: &str, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
+/// Bytes that a failure shows as text.
+struct Reply(Vec<u8>);
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} ({})", String::from_utf8_lossy(&self.0), self.0.escape_ascii())
+    }
+}
+
 /// Replies of changed lines, and plain noise.
-fn input() -> impl Strategy<Value = Vec<u8>> {
+fn input() -> impl Strategy<Value = Reply> {
     let line = (prop::sample::select(lines()), prop::collection::vec(change(), 0..4))
         .prop_map(|(line, changes)| changed(&line, &changes));
-    prop_oneof![
+    let bytes = prop_oneof![
         8 => prop::collection::vec(line, 1..8).prop_map(|lines| lines.join(&b'\n')),
         1 => prop::collection::vec(any::<u8>(), 0..300),
         1 => prop::collection::vec(prop::sample::select(BREAKS), 0..80).prop_map(|parts| parts.concat().into_bytes()),
-    ]
+    ];
+    bytes.prop_map(Reply)
 }
 
 /// What was found, one string an event; prose is joined.
@@ -185,25 +195,41 @@ fn events(bytes: &[u8], size: usize, call: &mut impl FnMut(&str)) -> Vec<String>
     seen
 }
 
+/// What is true of every refusal: it says why, about a part of the line.
+fn reasoned(text: &str, answer: &Result<Understood, Refusal>) {
+    if let Err(refusal) = answer {
+        assert!(!refusal.message.is_empty());
+        assert!(text.get(refusal.span.start..refusal.span.end).is_some(), "{refusal:?} of {text:?}");
+    }
+}
+
 #[test]
 fn fuzz() {
     let seconds = std::env::var("LOOM_FUZZ_SECONDS").map_or(2.0, |text| text.parse().unwrap());
     let until = Instant::now() + Duration::from_secs_f64(seconds);
-    let (inputs, calls) = (Cell::new(0_u64), Cell::new(0_u64));
+    let (inputs, calls, refusals) = (Cell::new(0_u64), Cell::new(0_u64), Cell::new(0_u64));
+    let count = |counter: &Cell<u64>| counter.set(counter.get() + 1);
     let strategy = (input(), 1..20_usize);
     let mut round = 0;
     while round == 0 || Instant::now() < until {
         let config =
             Config { cases: 100, failure_persistence: None, rng_seed: RngSeed::Fixed(round), ..Config::default() };
         TestRunner::new(config)
-            .run(&strategy, |(bytes, size)| {
-                inputs.set(inputs.get() + 1);
-                let whole = events(&bytes, usize::MAX, &mut |_| calls.set(calls.get() + 1));
+            .run(&strategy, |(Reply(bytes), size)| {
+                count(&inputs);
+                let whole = events(&bytes, usize::MAX, &mut |text| {
+                    let answer = understand(text);
+                    reasoned(text, &answer);
+                    count(&calls);
+                    if answer.is_err() {
+                        count(&refusals);
+                    }
+                });
                 prop_assert_eq!(events(&bytes, size, &mut |_| ()), whole);
                 Ok(())
             })
             .unwrap_or_else(|failure| panic!("round {round}: {failure}"));
         round += 1;
     }
-    println!("{} inputs, {} calls", inputs.get(), calls.get());
+    println!("{} inputs, {} calls, {} of them refused", inputs.get(), calls.get(), refusals.get());
 }

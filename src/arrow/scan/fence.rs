@@ -35,8 +35,18 @@ pub(super) enum Line {
 }
 
 impl Fence {
-    /// The line after one more byte of it.
-    pub(super) fn step(self, line: Line, byte: u8) -> Line {
+    /// The line after more bytes of it.
+    pub(super) fn read(self, mut line: Line, bytes: &[u8]) -> Line {
+        for byte in bytes {
+            if line == Line::Code {
+                break;
+            }
+            line = self.step(line, *byte);
+        }
+        line
+    }
+
+    fn step(self, line: Line, byte: u8) -> Line {
         match (line, byte) {
             (Line::Indent(column), b' ') if column < self.deepest => Line::Indent(column + 1),
             (Line::Indent(column), b'\t') if column / 4 * 4 + 4 <= self.deepest => Line::Indent(column / 4 * 4 + 4),

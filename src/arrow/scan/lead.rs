@@ -5,7 +5,10 @@
 //! at a lead again with each chunk until it is decided, and this keeps that work constant.
 
 use super::fence::Fence;
-use crate::tools::TABLE;
+use crate::{
+    arrow::lexicon::{self, Form},
+    tools::TABLE,
+};
 
 /// Bytes of blanks and list markers before an arrow; more make the line prose.
 pub(super) const LONGEST: usize = 128;
@@ -19,8 +22,8 @@ const ARROWS: [&str; 5] = ["→", "➔", "➜", "⟶", "⇒"];
 /// The arrows back, alone on a line, that end a scratchpad.
 const BACK: [&str; 4] = ["←", "⟵", "⇐", "<-"];
 
-/// Whether a line that starts with this byte needs a look at its lead; nearly no line of prose does.
-pub(super) const MAY_LEAD: [bool; 256] = {
+/// First bytes of a line that needs a look at its lead.
+const MAY_LEAD: [bool; 256] = {
     let mut table = [false; 256];
     // Blanks, list markers and digits, fences and backticks, `<-`; the first bytes of arrows, bullets and blanks.
     let bytes = b"\t\n\x0b\x0c\r -*+0123456789`~<\xc2\xe1\xe2\xe3\xef";
@@ -31,6 +34,19 @@ pub(super) const MAY_LEAD: [bool; 256] = {
     }
     table
 };
+
+/// Whether a line that starts with these bytes needs a look at its lead; nearly no line of prose does. What is false
+/// here, [`lead`] takes for prose too, from these bytes alone.
+pub(super) fn may_lead(bytes: &[u8]) -> bool {
+    match bytes {
+        // Dashes, quotes and the like, without the bullet; kana and brackets, without the wide space.
+        [0xe2, 0x80, last, ..] => !matches!(last, 0x90..=0xa1 | 0xa3..=0xa7),
+        [0xe3, 0x80, 0x80, ..] | [0xe3] | [0xe3, 0x80] => true,
+        [0xe3, ..] => false,
+        [first, ..] => MAY_LEAD[usize::from(*first)],
+        [] => true,
+    }
+}
 
 /// What a line is, as far as its lead tells. Offsets are bytes from the line's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -163,7 +179,7 @@ fn arrow(text: &str, last: bool) -> Look {
         None if !last => Look::Wait,
         Some('-' | '_' | '\'' | '’') => Look::No,
         Some(c) if c.is_alphanumeric() => Look::No,
-        _ if known_verb(verb) => Look::Yes(2),
+        _ if verb_exactly(verb) => Look::Yes(2),
         _ => Look::No,
     }
 }
@@ -188,8 +204,10 @@ pub(super) fn is_back(line: &str) -> bool {
     BACK.contains(&line.trim_matches(|c| blank(c) || matches!(c, '\n' | '`')))
 }
 
-/// Whether a word is a tool's name or another word for it.
-fn known_verb(word: &str) -> bool {
+/// Whether a word is a verb that asks for something, as the table or the lexicon has it. Slips of one do not count, as
+/// they do for `arrow::is_verb`: `-> None` and `-> returns true` stand in many a reply and are no arrow lines.
+fn verb_exactly(word: &str) -> bool {
     let is = |name: &str| name.eq_ignore_ascii_case(word);
     TABLE.iter().any(|spec| is(spec.name) || spec.synonyms.iter().any(|synonym| is(synonym)))
+        || matches!(lexicon::look_up(word).verb, Some((_, Form::Base)))
 }

@@ -20,59 +20,27 @@
 //!
 //! Text that is not UTF-8 is read as [`String::from_utf8_lossy`] would; positions are those of the text so read.
 
+mod event;
 mod fence;
 mod lead;
 mod output;
 mod thought;
 mod utf8;
+mod whole;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use std::ops::Range;
+pub use event::{Call, Event, Thought};
+pub use whole::{scan, scan_commands};
 
+use event::Kind;
 use fence::{Fence, Line};
 use lead::{Lead, blank, lead};
-use output::{Kind, Output};
+use output::Output;
 use thought::Opening;
 use words::{LineEnd, Words};
-
-/// Something found in a model's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<'a> {
-    /// Text to be shown and kept; part of a line, or many lines. Blank lines between calls are prose too.
-    Prose(&'a str),
-    /// An arrow line.
-    Call(Call<'a>),
-    /// A thought: no part of a batch, and nothing in it is run.
-    Thought(Thought<'a>),
-    /// The calls since the last one of these are a batch, and complete. Where prose follows this comes before it.
-    BatchEnd,
-}
-
-/// An arrow line, with what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call<'a> {
-    /// What is to be understood: the line from its arrow on, with the further lines of a quoted string or of block
-    /// content up to its `>>>`; without the list markers and backticks around it, and blanks at its end.
-    pub text: &'a str,
-    /// Where it stands in the whole output, in bytes, with the blanks before it and its line end.
-    pub span: Range<usize>,
-    /// False if the output ended inside a quoted string or block content. It must not be run then.
-    pub closed: bool,
-}
-
-/// What was thought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Thought<'a> {
-    /// The words, without the line that opens the scratchpad and the arrow back.
-    pub text: &'a str,
-    /// Where all of it stands in the whole output, in bytes.
-    pub span: Range<usize>,
-    /// False if the output ended inside the scratchpad.
-    pub closed: bool,
-}
 
 /// Finds arrow lines in text that comes in chunks.
 ///
@@ -86,10 +54,11 @@ pub struct Thought<'a> {
 ///     }
 /// };
 /// let mut scanner = Scanner::new();
-/// for chunk in ["I'll look.\n\xe2\x86\x92 vi".as_bytes(), b"ew a7x2\n", b"Then"] {
+/// for chunk in "I'll look.\n→ view a7x2\nThen".as_bytes().chunks(5) {
 ///     scanner.push(chunk, &mut sink);
 /// }
 /// scanner.finish(&mut sink);
+/// assert_eq!(calls, ["→ view a7x2"]);
 /// ```
 #[derive(Debug)]
 pub struct Scanner {
@@ -176,13 +145,7 @@ impl Scanner {
         while at < text.len() {
             match self.mode {
                 Mode::Start => (from, at) = self.start(text, from, at, sink),
-                Mode::Prose => {
-                    let line_end = memchr::memchr(b'\n', &text.as_bytes()[at..]);
-                    at = line_end.map_or(text.len(), |end| at + end + 1);
-                    if line_end.is_some() {
-                        self.mode = Mode::Start;
-                    }
-                }
+                Mode::Prose => at += self.lines_of_prose(&text.as_bytes()[at..]),
                 Mode::Opening { fence, run } => at += self.opening(fence, run, &text.as_bytes()[at..]),
                 Mode::Fenced { fence, line } => at += self.fenced(fence, line, &text.as_bytes()[at..]),
                 Mode::Arrow { .. } | Mode::Block { .. } | Mode::Scratchpad { .. } => {
@@ -205,7 +168,7 @@ impl Scanner {
         let seen = if known == 0 {
             match rest.as_bytes()[0] {
                 b'\n' => return (from, at + 1),
-                first if !lead::MAY_LEAD[usize::from(first)] && !self.commands => Lead::Prose { words: 0 },
+                _ if !self.commands && !lead::may_lead(rest.as_bytes()) => Lead::Prose { words: 0 },
                 _ => lead(rest, false, self.output.looks_ahead()),
             }
         } else {
@@ -251,6 +214,24 @@ impl Scanner {
                 };
                 self.mode = Mode::Opening { fence, run: true };
                 (from, after(end))
+            }
+        }
+    }
+
+    /// In a line of prose: passes it, and lines after it whose first bytes show that they are prose too. Returns how
+    /// many bytes were read.
+    fn lines_of_prose(&mut self, bytes: &[u8]) -> usize {
+        let alike = !self.commands && !self.output.looks_ahead();
+        let mut at = 0;
+        loop {
+            let Some(end) = memchr::memchr(b'\n', &bytes[at..]) else { return bytes.len() };
+            at += end + 1;
+            while bytes.get(at) == Some(&b'\n') {
+                at += 1;
+            }
+            if !alike || lead::may_lead(&bytes[at..]) {
+                self.mode = Mode::Start;
+                return at;
             }
         }
     }
@@ -308,25 +289,30 @@ impl Scanner {
         }
     }
 
-    /// In fenced code, up to the end of the fence or of the bytes. Returns how many were read.
+    /// In fenced code, up to the end of the fence or of the bytes. Returns how many were read. Only lines with a marker
+    /// in them are looked at, and the last one, which may go on in the next chunk.
     fn fenced(&mut self, fence: Fence, mut line: Line, bytes: &[u8]) -> usize {
         let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            if *byte != b'\n' && line != Line::Code {
-                line = fence.step(line, *byte);
-                at += 1;
-                continue;
+        while at < bytes.len() {
+            // The line that goes on from the last chunk may have its markers already.
+            if matches!(line, Line::Indent(_) | Line::Code) {
+                let marker = memchr::memchr(fence.marker, &bytes[at..]).map_or(bytes.len(), |end| at + end);
+                if let Some(line_end) = memchr::memrchr(b'\n', &bytes[at..marker]) {
+                    at += line_end + 1;
+                    line = Line::Indent(0);
+                }
             }
-            let Some(end) = memchr::memchr(b'\n', &bytes[at..]) else {
-                at = bytes.len();
-                break;
-            };
-            at += end + 1;
-            if fence.closed_by(line) {
-                self.mode = Mode::Start;
-                return at;
+            let rest = &bytes[at..];
+            let line_end = memchr::memchr(b'\n', rest);
+            line = fence.read(line, &rest[..line_end.unwrap_or(rest.len())]);
+            at = line_end.map_or(bytes.len(), |end| at + end + 1);
+            if line_end.is_some() {
+                if fence.closed_by(line) {
+                    self.mode = Mode::Start;
+                    return at;
+                }
+                line = Line::Indent(0);
             }
-            line = Line::Indent(0);
         }
         self.mode = Mode::Fenced { fence, line };
         at
@@ -404,37 +390,4 @@ impl Scanner {
 fn beginning(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
-}
-
-/// The events of a whole model output; prose between two others is one event.
-#[must_use]
-pub fn scan(text: &str) -> Vec<Event<'_>> {
-    collect(Scanner::new(), text)
-}
-
-/// The events of a whole text in which every line is a command ([`Scanner::commands`]).
-#[must_use]
-pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
-    collect(Scanner::commands(), text)
-}
-
-fn collect(mut scanner: Scanner, text: &str) -> Vec<Event<'_>> {
-    let mut found: Vec<Event<'_>> = Vec::new();
-    let mut at = 0;
-    let mut sink = |event: Event<'_>| {
-        let (kind, span) = match event {
-            Event::Prose(prose) => (Kind::Prose, at..at + prose.len()),
-            Event::Call(call) => (Kind::Call { closed: call.closed }, call.span),
-            Event::Thought(thought) => (Kind::Thought { closed: thought.closed }, thought.span),
-            Event::BatchEnd => return found.push(Event::BatchEnd),
-        };
-        at = span.end;
-        match found.last_mut() {
-            Some(Event::Prose(before)) if kind == Kind::Prose => *before = &text[span.start - before.len()..span.end],
-            _ => found.push(kind.event(&text[span.clone()], span)),
-        }
-    };
-    scanner.push_str(text, &mut sink);
-    scanner.finish(&mut sink);
-    found
 }

@@ -6,45 +6,10 @@
 
 use std::ops::Range;
 
-use super::{
-    Call, Event, Thought,
-    lead::{Lead, blank, lead},
-    thought,
-};
+use super::event::{Event, Kind};
 
 /// How far an arrow back is looked for after a thought in one line, in bytes: so much of a reply may be shown late.
 const AHEAD: usize = 4096;
-
-/// What a piece of the output is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Kind {
-    Prose,
-    Call { closed: bool },
-    Thought { closed: bool },
-}
-
-impl Kind {
-    /// The event of a piece of text that stands at `span`.
-    pub(super) fn event(self, text: &str, span: Range<usize>) -> Event<'_> {
-        match self {
-            Self::Prose => Event::Prose(text),
-            Self::Call { closed } => Event::Call(Call { text: call(text), span, closed }),
-            Self::Thought { closed } => Event::Thought(Thought { text: thought::words(text), span, closed }),
-        }
-    }
-}
-
-/// What is to be understood of an arrow line.
-fn call(text: &str) -> &str {
-    let (begin, ticks) = match lead(text, true, false) {
-        Lead::Arrow { begin, ticks, .. } => (begin, ticks),
-        Lead::Prose { words } => (words, 0), // where every line is a command
-        _ => (0, 0),
-    };
-    let text = text[begin..].trim_end_matches(|c| blank(c) || c == '\n');
-    let closing = text.len() - text.trim_end_matches('`').len();
-    if ticks > 0 && closing == ticks { text[..text.len() - ticks].trim_end_matches(blank) } else { text }
-}
 
 /// A thought in one line, and what came since.
 #[derive(Debug)]

@@ -1,4 +1,7 @@
 //! Bytes to text, as [`String::from_utf8_lossy`] would make it of all of them together, however they were cut.
+//!
+//! A chunk is checked by `simdutf8`: outside of ASCII the standard library's check alone takes as long as the scanner
+//! may take for everything.
 
 use std::str;
 
@@ -19,7 +22,7 @@ impl Utf8 {
             self.settle(false, sink);
         }
         loop {
-            let error = match str::from_utf8(bytes) {
+            let error = match simdutf8::compat::from_utf8(bytes) {
                 Ok(text) => return sink(text),
                 Err(error) => error,
             };

@@ -85,8 +85,8 @@ impl Words {
     }
 }
 
-/// Whether a quote opens a string. A straight one between a letter or digit and anything else closes nothing and opens
-/// nothing: it is an inch.
+/// Whether a quote opens a string. A straight one that stands behind a letter or digit and before neither does not: it
+/// is an inch, or closes what nothing opened, and must not take the rest of the reply.
 fn opens(quote: char, before: char, next: Option<char>) -> bool {
     quote != '"' || !before.is_alphanumeric() || next.is_some_and(char::is_alphanumeric)
 }

@@ -1,0 +1,39 @@
+//! Texts that are all there.
+
+use super::{
+    Scanner,
+    event::{Event, Kind},
+};
+
+/// The events of a whole model output; prose between two others is one event.
+#[must_use]
+pub fn scan(text: &str) -> Vec<Event<'_>> {
+    collect(Scanner::new(), text)
+}
+
+/// The events of a whole text in which every line is a command ([`Scanner::commands`]).
+#[must_use]
+pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
+    collect(Scanner::commands(), text)
+}
+
+fn collect(mut scanner: Scanner, text: &str) -> Vec<Event<'_>> {
+    let mut found: Vec<Event<'_>> = Vec::new();
+    let mut at = 0;
+    let mut sink = |event: Event<'_>| {
+        let (kind, span) = match event {
+            Event::Prose(prose) => (Kind::Prose, at..at + prose.len()),
+            Event::Call(call) => (Kind::Call { closed: call.closed }, call.span),
+            Event::Thought(thought) => (Kind::Thought { closed: thought.closed }, thought.span),
+            Event::BatchEnd => return found.push(Event::BatchEnd),
+        };
+        at = span.end;
+        match found.last_mut() {
+            Some(Event::Prose(before)) if kind == Kind::Prose => *before = &text[span.start - before.len()..span.end],
+            _ => found.push(kind.event(&text[span.clone()], span)),
+        }
+    };
+    scanner.push_str(text, &mut sink);
+    scanner.finish(&mut sink);
+    found
+}
