@@ -47,6 +47,8 @@ pub(super) enum Zone {
     Main,
     /// As [`Zone::Main`], inside a clause that describes a noun: `the branch that starts at a7x2`.
     Relative,
+    /// It says what for; the arguments go on behind the next mark.
+    Aside,
     /// It belongs to a reason or a remark.
     Tail,
 }
@@ -108,7 +110,7 @@ impl Reader<'_> {
                 for at in 0..self.terms.len() {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
-                        && phrases::embeds(group)
+                        && (phrases::embeds(group) || group == Verb::Recall)
                         && self.points_at_something(verb)
                     {
                         self.zones[..at].fill(Zone::Before);
@@ -149,7 +151,13 @@ impl Reader<'_> {
         if self.is_nominal() {
             self.zones.fill(Zone::Main);
             self.nominal = true;
-            return (Speech::Request, Some((self.terms.len(), Verb::Get)), 0);
+            let text = self.terms.iter().any(Term::is_text);
+            let verb = self.terms.iter().position(|term| term.shape == Shape::Word && term.entry.base().is_some() && term.entry.func.is_none() && term.entry.noun.is_none());
+            let asked = match verb {
+                Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
+                None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
+            };
+            return (Speech::Request, asked, 0);
         }
         (Speech::Remark, None, 0)
     }
@@ -159,6 +167,21 @@ impl Reader<'_> {
         self.terms[at + 1..].iter().any(|term| {
             term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
                 || matches!(term.entry.func, Some(Func::It | Func::One | Func::Det))
+        })
+    }
+
+    /// Whether the verb at `at` has an argument.
+    fn has_argument(&self, at: usize) -> bool {
+        self.terms[at + 1..].iter().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+        })
+    }
+
+    /// Whether what is left of the clause at `at` names nothing: no id, no string, no number.
+    fn is_idle(&self, at: usize) -> bool {
+        let rest = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
+        !rest.clone().any(|term| {
+            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Range(..) | Shape::Key(_) | Shape::Flag)
         })
     }
 
@@ -231,11 +254,19 @@ impl Reader<'_> {
         if !matches!(term.shape, Shape::Word) {
             return Head::Other;
         }
+        // `git branch -D a7x2`
+        if term.entry.noun == Some(Noun::Branch) && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d")) {
+            return Head::Request(at, Verb::Prune);
+        }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return Head::Other;
         }
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
+        // `get rid of`
+        if verb == Verb::Get && self.text_at(at + 1) == "rid" {
+            return Head::Request(at + 1, Verb::Remove);
+        }
         if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
             return Head::Other;
         }
@@ -368,11 +399,13 @@ impl Reader<'_> {
                         | Func::Doubt
                 )
             );
-            let acts = term.entry.verb.is_some()
+            // `a search for "x"`: a verb behind an article is a noun.
+            let noun = at > 0 && matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) && term.entry.base().is_some();
+            let acts = !noun && term.entry.verb.is_some()
                 && term.entry.noun.is_none()
                 && term.entry.func.is_none()
                 && term.entry.lead.is_none();
-            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !matches!(term.shape, Shape::Name | Shape::Mark('?'))
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && term.shape != Shape::Name
         })
     }
 
@@ -400,7 +433,12 @@ impl Reader<'_> {
                 match self.segment(at + 1, group, embedded) {
                     Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
                     Segment::Tells | Segment::Denies => zone = Zone::Tail,
-                    Segment::Asks(second, Verb::Get | Verb::Make) if !self.points_at_something(second) => zone = Zone::Tail,
+                    Segment::Asks(second, Verb::Get | Verb::Make) if !self.has_argument(second) => zone = Zone::Tail,
+                    // `leave this behind and go to the root`
+                    Segment::Asks(second, other) if group == Verb::Leave && self.text_at(at - 1) == "behind" => {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     Segment::Asks(second, other)
                         if phrases::goes_with(group, other, self.line, &self.terms[second..]) =>
                     {
@@ -427,7 +465,10 @@ impl Reader<'_> {
                     Segment::Remarks => zone = Zone::Tail,
                     Segment::Supposes => return (Speech::Hypothetical, asked, at),
                     Segment::Arguments(from) => {
-                        if zone == Zone::Relative {
+                        let aside = term.is('(') && self.is_idle(at + 1) || self.names_again(at, from);
+                        if aside {
+                            zone = Zone::Relative;
+                        } else if matches!(zone, Zone::Relative | Zone::Aside) {
                             zone = Zone::Main;
                         }
                         at = from;
@@ -437,7 +478,19 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
-            if zone == Zone::Tail {
+            // `for reference`, `to check its ending`: why, not what.
+            let purpose = match term.entry.prep {
+                Some(Prep::For) => !matches!(group, Verb::Search | Verb::Find | Verb::Grep | Verb::Recall | Verb::See),
+                Some(Prep::To) => self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base) && !matches!(group, Verb::Get | Verb::Ask),
+                Some(Prep::Before) => true,
+                _ => false,
+            };
+            if purpose && at > verb + 1 && zone == Zone::Main && self.is_idle(at + 1) && term.shape == Shape::Word
+                && !self.terms[at + 1..].iter().take(3).any(|next| matches!(next.entry.noun, Some(Noun::Context | Noun::Stash | Noun::Todo)))
+            {
+                zone = Zone::Aside;
+            }
+            if matches!(zone, Zone::Tail | Zone::Aside) {
                 self.zones[at] = zone;
                 at += 1;
                 continue;
@@ -471,6 +524,7 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                     zone = Zone::Relative;
                 }
+                _ if group == Verb::Todo && is_finite(&term) && self.func_at(at + 1) == Some(Func::Do) => {}
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }
@@ -480,6 +534,16 @@ impl Reader<'_> {
             at += 1;
         }
         (Speech::Request, asked, verb)
+    }
+
+    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
+    fn names_again(&self, at: usize, from: usize) -> bool {
+        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+            && at > 0
+            && self.terms[at - 1].is_id()
+            && self.func_at(from) == Some(Func::Det)
+            && self.is_idle(from)
+            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
     }
 
     /// Whether the verb at `at` has no argument of its own but `it`.
@@ -567,6 +631,10 @@ impl Reader<'_> {
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
         if is_finite(&term) && term.entry.func != Some(Func::Clause) && !embedded && from == at && !self.terms[at - 1].is('?') && !self.is_gloss(from) {
             return Segment::Remarks;
+        }
+        // `…, because "it drags"` gives a reason as an argument.
+        if term.entry.func == Some(Func::Sub) && self.terms[from + 1..].iter().take(2).any(Term::is_text) {
+            return Segment::Arguments(from);
         }
         match (term.shape, term.entry.func) {
             (Shape::Word, Some(Func::Clause | Func::Subject | Func::Would)) => return Segment::Tells,

@@ -182,6 +182,7 @@ impl<'a> Bag<'a> {
             Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
             // `summary=true`
             Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => return at + 1,
+            Shape::Name if lead.key.is_none() && describes(terms, at) => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),
             Shape::Number(_) => return self.number(terms, at, lead),
@@ -241,6 +242,7 @@ impl<'a> Bag<'a> {
         match terms[at - 1].shape {
             Shape::Key(key) => !key.is_switch(),
             Shape::Flag => flag(terms[at - 1].text.of(self.line)).is_some_and(|key| !key.is_switch()),
+            Shape::Mark('=') if at > 1 && terms[at - 2].shape == Shape::Flag => true,
             Shape::Mark(c) => matches!(c, '=' | ':') && at > 1 && matches!(terms[at - 2].shape, Shape::Key(key) if !key.is_switch()),
             _ => false,
         }
@@ -359,7 +361,9 @@ impl<'a> Bag<'a> {
                 || term.entry.func == Some(Func::And) && lead.prep == Some(Prep::Between)
                 || term.text.of(self.line) == "until"
         });
-        if joins {
+        // `copy 1122 to 3344`: two ids, unless lines or turns are counted.
+        let ids = text.end - text.start > 3 && !matches!(lead.noun, Some(Noun::Line | Noun::Turn));
+        if joins && !ids {
             let dots = usize::from(terms[next].is('.'));
             let more =
                 usize::from(matches!(terms.get(next + 1).and_then(|t| t.entry.noun), Some(Noun::Line | Noun::Turn)));
@@ -407,6 +411,16 @@ impl<'a> Bag<'a> {
         let at = self.args.iter().position(fits)?;
         Some(self.args.remove(at))
     }
+}
+
+/// Whether the word at `at` only describes the node that is named behind it: `the funeral scene a7x2`.
+fn describes(terms: &[Term], at: usize) -> bool {
+    let is_part = |term: &Term| {
+        matches!(term.shape, Shape::Name) || matches!(term.entry.func, Some(Func::Adjective)) || term.shape == Shape::Word && term.entry.noun.is_some()
+    };
+    let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
+    let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
+    ahead.is_some_and(Term::is_id) && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))
 }
 
 /// The option that a flag names.

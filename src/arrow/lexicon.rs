@@ -27,7 +27,7 @@ classes! {
         Restore, Undo, Redo, Copy, Move, Split, Exclude, Include, Unlink, Read, Write, Pin, Unpin, Stash, Recall, Grep,
         Drop, Decide, Record, Memory, Tree, Draw, Todo, Delegate, Hand, Search, Find, Think, Pause, Help, Put, Add, Make,
         Leave, Summarise, Replace, Take, Bring, Finish, Check, Cancel, Resume, Name, Ask, Try, Carry, Use, Limit, Skip,
-        Lift, Roll, Break, Turn,
+        Lift, Roll, Break, Turn, Keep, Remind,
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn look_up(word: &str) -> Entry {
 pub(super) fn slip(word: &str) -> Option<&'static str> {
     let mut buffer = [0_u8; LONGEST];
     let word = lower(word, &mut buffer)?;
-    if word.len() < 4
+    if word.len() < 3
         || !word.iter().all(u8::is_ascii_alphabetic)
         || words::ORDINARY.iter().any(|w| w.as_bytes() == word)
     {

@@ -111,6 +111,10 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["at", "last"], PLAIN),
     (&["at", "once"], PLAIN),
     (&["no", "problem"], PLAIN),
+    (&["take", "a"], PLAIN),
+    (&["have", "a"], PLAIN),
+    (&["run", "a"], PLAIN),
+    (&["perform", "a"], PLAIN),
     (&["git"], PLAIN),
     (&["loom"], PLAIN),
     (&["mind"], GERUND),
@@ -143,6 +147,8 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         return None;
     }
     if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase))
+        // `take a look`, but not `have a bookmark`.
+        && (phrase.len() != 2 || phrase[1] != "a" || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
         // `help me with merge` is no politeness.
         && (phrase[0] != "help" || phrase.len() > 2 || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base))
     {
@@ -278,6 +284,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
+        Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
         Verb::Compare => embeds(first) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
@@ -328,10 +335,13 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
 
 /// What a question asks to be shown, if a command shows that.
 pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
+    let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
+    let terms = &terms[..end];
     let known = terms.iter().all(|term| {
         !matches!(term.shape, Shape::Name)
             && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
     });
+    let all = terms;
     let first = word(line, terms, 0).to_ascii_lowercase();
     let ids = terms.iter().filter(|term| term.is_id()).count();
     let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
@@ -342,6 +352,12 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let names_tool = terms.iter().skip(1).any(|term| {
         TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line)))
     });
+    if matches!(first.as_str(), "what" | "what's") && ids == 0 && names_tool && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean")) && terms.len() <= 6 {
+        return Some(Verb::Help);
+    }
+    if all.iter().filter(|term| term.shape == Shape::File).count() == 1 && ids == 0 && first == "what" && !other {
+        return Some(Verb::See);
+    }
     if first == "how" && ids == 0 && names_tool {
         return Some(Verb::Help);
     }

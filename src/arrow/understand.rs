@@ -189,10 +189,13 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     let needs_more = has_before && (points || !bag.args.iter().any(concrete));
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
+        let lone = bag.args.is_empty();
         let mut both = args::gather(line, terms, act, candidate.verb, both);
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.args.retain(|arg| {
             arg.at > candidate.verb
+                || arg.what == args::What::Name && arg.key.is_some()
+                || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,
                     args::What::Id | args::What::IdRange { .. } | args::What::File | args::What::Text { .. }

@@ -65,6 +65,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Diff if n(Noun::Difference);
         Diff if Cues::IDS => any p(Prep::Side), p(Prep::Apart), p(Prep::Between), p(Prep::Against);
         Search if n(Noun::Web);
+        Search if p(Prep::Up), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Doc), n(Noun::Archive);
         Continue if n(Noun::Token);
         Memory if n(Noun::Memory);
         Memory if n(Noun::Trace);
@@ -85,6 +86,11 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Delegate if n(Noun::Agent), Cues::TEXT, p(Prep::To);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Cues::ID => but Cues::TEXT;
+        Merge if p(Prep::Together), Cues::IDS;
+        Switch if Cues::ME, Cues::ID => any p(Prep::To), p(Prep::Back);
+        Switch if p(Prep::Back), p(Prep::To), Cues::ID;
+        Todo if p(Prep::Up), n(Noun::Todo);
+        Recall if n(Noun::Archive);
         Help if n(Noun::Help) => but Cues::ID;
         Diff if n(Noun::Difference);
         Continue if n(Noun::Token);
@@ -116,6 +122,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         List;
     }
     Check {
+        Search if Cues::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
         Todo if n(Noun::Todo);
         Switch if p(Prep::Out), Cues::ID;
@@ -127,6 +134,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Go {
         Undo if n(Noun::Change), p(Prep::Back);
+        Continue if p(Prep::On), Cues::ID => any p(Prep::From), p(Prep::After);
+        Continue if p(Prep::On) => but Cues::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
         Search if n(Noun::Web);
         Switch;
     }
@@ -136,7 +145,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
         Respond;
     }
-    Annotate { Annotate; }
+    Annotate {
+        Write if Cues::FILE => but Cues::ID;
+        Annotate;
+    }
     Link { Link; }
     Edit {
         Write => any DOC, n(Noun::Section);
@@ -152,6 +164,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Unbookmark { Unbookmark; }
     Prune {
+        Split if p(Prep::After), Cues::TEXT;
+        Split if p(Prep::In), Cues::NUMBER;
+        Split if p(Prep::At), Cues::NUMBER;
         Unlink if n(Noun::Link);
         Unbookmark if n(Noun::Bookmark);
         Exclude if n(Noun::Context);
@@ -168,6 +183,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Prune;
     }
     Restore {
+        Redo if n(Noun::Change) => but Cues::ID;
         Include if n(Noun::Context);
         Recall if n(Noun::Stash);
         Restore;
@@ -243,6 +259,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Memory { Memory; }
     Tree { Tree; }
     Draw {
+        Link if n(Noun::Link), Cues::ID;
         _ => any DOC;
         Tree;
     }
@@ -256,9 +273,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Find {
         Recall => any PAST;
-        Search if Cues::TEXT;
+        Recall if n(Noun::Stash);
+        Search if Cues::TEXT => but Cues::ID;
         Search if n(Noun::Web);
-        View if Cues::ID;
+        View if Cues::ID => but Cues::TEXT;
     }
     Think { Think; }
     Help { Help; }
@@ -271,6 +289,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Bookmark if n(Noun::Bookmark);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), p(Prep::Back);
+        Restore if p(Prep::Back), Cues::ID;
+        Delegate if n(Noun::Agent), Cues::TEXT;
         Stash => any n(Noun::Stash), p(Prep::Aside), p(Prep::Away);
         Pin if n(Noun::Pin);
         Write => any DOC;
@@ -281,8 +301,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Link if n(Noun::Link);
         Include if n(Noun::Context);
         Switch if Cues::ME;
-        Move if Cues::IDS;
+        Move if Cues::IDS => but Cues::TEXT;
         Respond if Cues::ID, Cues::TEXT;
+        Switch if Cues::ID, p(Prep::Over) => but Cues::TEXT;
     }
     Add {
         Todo => any TODO;
@@ -307,6 +328,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Decide => any DECISION;
         Stash if n(Noun::Stash);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
+        Edit if Cues::ID, Cues::TEXT, Cues::SAYS;
         Merge if Cues::IDS;
         Diff if n(Noun::Difference);
         Pin if n(Noun::Pin);
@@ -350,6 +372,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Recall if n(Noun::Turn);
         Restore if p(Prep::Back), Cues::ID;
         Recall if p(Prep::Back), Cues::TEXT;
+        Redo if p(Prep::Back), n(Noun::Change);
         Tree if n(Noun::Tree);
         Memory if n(Noun::Memory);
         List => any LISTED;
@@ -367,19 +390,30 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
     Try { Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
-        Continue if p(Prep::On);
-        Pin if n(Noun::Pin);
+        Todo if n(Noun::Plan);
+        Continue => any p(Prep::On), p(Prep::Onward);
+        Continue if p(Prep::Up), p(Prep::From);
+    }
+    Keep {
         Exclude if n(Noun::Context), p(Prep::Out);
         Pin if n(Noun::Context);
-        Continue if p(Prep::Onward);
-        Continue => but Cues::ID, Cues::TEXT, Cues::FILE;
+        Pin if n(Noun::Pin);
+        Stash if n(Noun::Stash);
+        Continue if p(Prep::On), p(Prep::From);
+        Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc);
+        Pin => any Cues::ID, DOC;
     }
-    Roll { Undo if p(Prep::Back); }
+    Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break {
         Unlink if n(Noun::Link);
         Split;
     }
-    Turn { Switch if p(Prep::Back); }
-    Name { Bookmark if n(Noun::Bookmark); }
-    Ask { Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Turn {
+        Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
+        Switch if p(Prep::Back);
+        Switch if p(Prep::To), Cues::ID => but Cues::TEXT;
+    }
+    Remind { Todo if Cues::TEXT; }
+    Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
+    Ask { Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

@@ -36,6 +36,9 @@ impl Cues {
     /// `done`.
     pub(super) const DONE: Self = Self(1 << 118);
 
+    /// `says`, `read`: what a node shall say.
+    pub(super) const SAYS: Self = Self(1 << 119);
+
     pub(super) const fn noun(noun: Noun) -> Self {
         Self(1 << noun as u8)
     }
@@ -118,6 +121,7 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
             Shape::IdRange { .. } => ids += 2,
             Shape::Text { .. } | Shape::Block => cues |= Cues::TEXT,
             Shape::File => cues |= Cues::FILE,
+            Shape::Number(_) if term.entry.func == Some(Func::One) => {}
             Shape::Number(_) | Shape::Range(..) => cues |= Cues::NUMBER,
             Shape::Key(key) => cues |= of_key(key),
             _ => {}
@@ -136,6 +140,9 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
             }
             if let Some(prep) = term.entry.prep {
                 cues |= Cues::prep(prep);
+            }
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content) {
+                cues |= Cues::SAYS;
             }
             if matches!(term.text.of(line), "done" | "finished") {
                 cues |= Cues::DONE;
@@ -190,7 +197,7 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             || helped
                 && form == Form::Base
                 && at > verb.0 + 1
-                && matches!(other, Verb::Continue | Verb::Carry)
+                && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
             || phrases::embeds(verb.1) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
