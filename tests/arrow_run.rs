@@ -922,7 +922,7 @@ fn decisions_thoughts_and_help() {
       annotations (flag): The notes on it too, written `with-annotations`.
       as (prose, nodes): How a branch is shown: running text, or node by node.
     Example:
-      → view a7x2kq full
+      → view a7x2kq
     "#);
     assert_snapshot!(play.loom.session(session).unwrap().state.unwrap(), @r#"
     key_decisions:

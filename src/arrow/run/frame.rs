@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    arrow::{Event, NodeRef, scan},
+    arrow::{Event, scan},
     model::{Node, Timestamp, first_sentence, one_line},
 };
 
@@ -95,10 +95,10 @@ pub fn id(node: &Node) -> String {
     format!("[{}]", node.local)
 }
 
-/// A node's id as a command takes it: in brackets only where it could be read as a word.
+/// A node's id as a command takes it: in brackets only where it has no digit and could be read as a word.
 #[must_use]
 pub fn mention(node: &Node) -> String {
-    NodeRef(node.local.to_string()).to_string()
+    if node.local.bytes().any(|byte| byte.is_ascii_digit()) { node.local.to_string() } else { id(node) }
 }
 
 /// `3 continuations`, `1 branch`, `2 branches`.
