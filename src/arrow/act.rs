@@ -212,6 +212,7 @@ impl Reader<'_> {
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
                 (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
+                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => return self.question(at),
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
@@ -400,8 +401,9 @@ impl Reader<'_> {
                 )
             );
             // `a search for "x"`: a verb behind an article is a noun.
-            let noun = at > 0 && matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) && term.entry.base().is_some();
-            let acts = !noun && term.entry.verb.is_some()
+            let noun = at > 0 && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) || self.terms[at - 1].entry.noun.is_some()) && term.entry.base().is_some();
+            let past = matches!(term.entry.verb, Some((_, Form::Past))) && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+            let acts = past || !noun && term.entry.verb.is_some()
                 && term.entry.noun.is_none()
                 && term.entry.func.is_none()
                 && term.entry.lead.is_none();
@@ -465,8 +467,13 @@ impl Reader<'_> {
                     Segment::Remarks => zone = Zone::Tail,
                     Segment::Supposes => return (Speech::Hypothetical, asked, at),
                     Segment::Arguments(from) => {
+                        // Behind a mark, words that name no argument and are not known tell something.
+                        let marked = matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!' | '—' | '–' | '-'));
+                        let tells = marked && zone != Zone::Tail && self.is_idle(from) && self.is_strange(from);
                         let aside = term.is('(') && self.is_idle(at + 1) || self.names_again(at, from);
-                        if aside {
+                        if tells {
+                            zone = Zone::Aside;
+                        } else if aside {
                             zone = Zone::Relative;
                         } else if matches!(zone, Zone::Relative | Zone::Aside) {
                             zone = Zone::Main;
@@ -534,6 +541,12 @@ impl Reader<'_> {
             at += 1;
         }
         (Speech::Request, asked, verb)
+    }
+
+    /// Whether the clause at `at` has words that the lexicon does not know.
+    fn is_strange(&self, at: usize) -> bool {
+        let clause = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
     }
 
     /// `a7x2, the funeral scene`: a noun says again what the id before it names.

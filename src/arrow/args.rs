@@ -62,6 +62,8 @@ pub(super) struct Bag<'a> {
     pub(super) flags: Vec<&'a str>,
     /// Words that were not understood, and where the first is.
     pub(super) strange: u32,
+    /// How many of them stand close behind the verb.
+    pub(super) close: u32,
     pub(super) first_strange: Option<Bytes>,
     /// What single words say.
     pub(super) signs: Signs,
@@ -107,6 +109,7 @@ pub(super) fn gather<'a>(
         role: None,
         flags: Vec::new(),
         strange: 0,
+        close: 0,
         first_strange: None,
         signs: Signs::default(),
     };
@@ -182,6 +185,8 @@ impl<'a> Bag<'a> {
             Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
             // `summary=true`
             Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => return at + 1,
+            // An adverb says how.
+            Shape::Name if lead.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") => return at + 1,
             Shape::Name if lead.key.is_none() && describes(terms, at) => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),
@@ -254,6 +259,9 @@ impl<'a> Bag<'a> {
         let entry = term.entry;
         if let Some(prep) = entry.prep {
             lead.prep = Some(prep);
+            if prep == Prep::As && lead.key == Some(Key::Content) {
+                lead.key = None;
+            }
             if !matches!(prep, Prep::Of) {
                 lead.noun = None;
             }
@@ -384,6 +392,9 @@ impl<'a> Bag<'a> {
                 && term.entry.prep != Some(Prep::Of)
         });
         arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
+        if at > 0 && self.is_value(terms, at) {
+            arg.unit = None;
+        }
         if let Some(Shape::Name) = behind.map(|term| term.shape)
             && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))
         {
@@ -421,6 +432,16 @@ fn describes(terms: &[Term], at: usize) -> bool {
     let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
     let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
     ahead.is_some_and(Term::is_id) && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))
+}
+
+/// Whether a verb may stand among the arguments: it leads to one, or says how the operation is done.
+pub(super) const fn helps(verb: Verb) -> bool {
+    matches!(
+        verb,
+        Verb::Name | Verb::Limit | Verb::Exclude | Verb::Include | Verb::Use | Verb::Skip | Verb::See | Verb::Get | Verb::Respond
+            | Verb::Add | Verb::Finish | Verb::Cancel | Verb::Resume | Verb::Search | Verb::Grep | Verb::Pause | Verb::Compare
+            | Verb::Go | Verb::Leave | Verb::Annotate | Verb::Write | Verb::Read | Verb::Carry | Verb::List
+    )
 }
 
 /// The option that a flag names.

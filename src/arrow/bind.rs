@@ -43,6 +43,8 @@ const MOST_RESULTS: u32 = 10;
 pub(super) struct Binder<'a, 'b> {
     pub(super) bag: &'b mut Bag<'a>,
     pub(super) tool: Tool,
+    /// The verb's place.
+    pub(super) at: usize,
     pub(super) cues: Cues,
     pub(super) verb: Verb,
     /// The verb as it was written, lowered.
@@ -112,6 +114,10 @@ impl Binder<'_, '_> {
                 return Err(BindError::Left(arg.text));
             }
         }
+        // A word right behind the verb makes a noun of it: `link rot`, `a switch in tone`.
+        let verb = self.at;
+        let close = self.bag.args.iter().filter(|arg| arg.at == verb + 1 || arg.at == verb + 2 && arg.prep.is_some()).count();
+        self.bag.close += u32::try_from(close).unwrap_or(u32::MAX);
         self.bag.strange += u32::try_from(self.bag.args.len()).unwrap_or(u32::MAX);
         self.bag.first_strange = self.bag.args.first().map(|arg| arg.text);
         Ok(())

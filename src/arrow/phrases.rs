@@ -289,6 +289,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
+        // `say five levels deep`
+        Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.shape, Shape::Number(_))) => true,
         Verb::Annotate => first == Verb::Link && !own,
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
@@ -380,6 +382,9 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         return None;
     }
     match first.as_str() {
+        // `where am I`
+        "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
+        "where" => None,
         "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         "what" | "what's" if ids == 1 => Some(Verb::See),
         "how" if ids == 2 => Some(Verb::Compare),

@@ -115,7 +115,18 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
         }
         terms.push(term);
     }
+    // `into one happy node: "…"`: no id is a sentence.
+    for at in 2..terms.len() {
+        if terms[at - 2].shape == Shape::Key(Key::Node) && terms[at - 1].is(':') && terms[at].is_text() && terms[at].text.of(line).contains(' ') {
+            terms[at - 2].shape = Shape::Word;
+        }
+    }
     terms
+}
+
+/// Whether a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
+pub(super) fn could_be_id(text: &str) -> bool {
+    (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
 }
 
 /// Finds out what a word is.

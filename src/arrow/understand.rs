@@ -15,10 +15,10 @@ use super::{
     args::{self, Bag},
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
-    lexicon::Func,
+    lexicon::{Form, Func, Prep},
     lex::{self, Bytes, LexError},
     probable,
-    terms::{self, Term},
+    terms::{self, Shape, Term},
 };
 use crate::tools::{Tool, Weight};
 
@@ -139,7 +139,8 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
-    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, cues: candidate.cues, verb: candidate.group, said: &said });
+    name_nodes(line, &mut bag, &candidate);
+    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said });
     let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
@@ -166,6 +167,32 @@ fn thought(line: &str) -> (&str, Option<&str>) {
         Some("") => (first, Some("")),
         Some(thought) if thought.ends_with('\n') => (first, Some(&thought[..thought.len() - 1])),
         _ => (line, None),
+    }
+}
+
+/// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
+///
+/// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
+fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
+    let wanted = match candidate.tool {
+        Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
+        Tool::View | Tool::List | Tool::Tree | Tool::Switch | Tool::Continue | Tool::Respond | Tool::Annotate | Tool::Edit => 1,
+        Tool::Bookmark | Tool::Unbookmark | Tool::Prune | Tool::Restore | Tool::Split | Tool::Exclude | Tool::Include | Tool::Pin => 1,
+        _ => 0,
+    };
+    let is_id = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
+    let found = bag.args.iter().filter(|arg| is_id(arg)).count();
+    let beside = bag.args.iter().any(|arg| arg.what != args::What::Name);
+    let mut missing = wanted.max(found) - found;
+    for arg in &mut bag.args {
+        let text = arg.text.of(line);
+        let stands = arg.at == candidate.verb + 1
+            || matches!(arg.prep, Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against))
+            || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
+        if missing > 0 && arg.what == args::What::Name && arg.key.is_none() && stands && terms::could_be_id(text) && (beside || text.len() > 5) {
+            arg.what = args::What::Id;
+            missing -= 1;
+        }
     }
 }
 
@@ -210,7 +237,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
 fn needed(tool: Tool) -> f32 {
     match tool.spec().weight {
         Weight::Looks => 0.55,
-        Weight::Moves => 0.6,
+        Weight::Moves => 0.8,
         Weight::Changes => 0.7,
         Weight::Risks => 0.8,
     }
@@ -220,14 +247,17 @@ fn needed(tool: Tool) -> f32 {
 fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
-    let strange = bag.strange as f32;
+    let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        let each = if candidate.cues.is_concrete() { 0.25 } else { 0.5 };
+        let each = if candidate.cues.is_concrete() { 0.15 } else { 0.5 };
         doubts.push(("words that were not understood", each * strange));
     }
+    if bag.close > 0 {
+        doubts.push(("the verb could be a noun", 0.25));
+    }
     if act.nominal {
-        doubts.push(("it has no verb", 0.25));
+        doubts.push(("it has no verb", 0.2));
     }
     // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
     let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
@@ -241,6 +271,26 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
         doubts.push(("the verb is misspelt", 0.1));
     }
     doubts
+}
+
+/// How many verbs among the arguments have nothing to do with the operation.
+fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
+    let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
+    if candidate.tool == Tool::Think {
+        return 0;
+    }
+    let mut count = 0;
+    for (at, term) in terms.iter().enumerate() {
+        let entry = term.entry;
+        let idle = entry.noun.is_none() && entry.func.is_none() && entry.prep.is_none() && entry.lead.is_none();
+        let asked = at == candidate.verb || act.verb.is_some_and(|(verb, _)| verb == at);
+        if act.zones[at] == Zone::Main && term.shape == Shape::Word && idle && !asked
+            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(names_verbs && form == Form::Base) && !args::helps(verb) && verb != candidate.group)
+        {
+            count += 1;
+        }
+    }
+    count
 }
 
 fn refuse(

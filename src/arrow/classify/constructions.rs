@@ -140,7 +140,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch;
     }
     Compare { Diff; }
-    Continue { Continue; }
+    Continue {
+        _ if p(Prep::As) => but Cues::TEXT;
+        Continue;
+    }
     Respond {
         Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
         Respond;
@@ -160,6 +163,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Bookmark {
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
+        _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
         Bookmark;
     }
     Unbookmark { Unbookmark; }

@@ -184,7 +184,7 @@ fn of_key(key: Key) -> Cues {
 pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
     let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
     let main = |at: usize| act.zones.get(at) == Some(&Zone::Main);
-    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at)) {
+    for (at, term) in terms.iter().enumerate().filter(|(at, _)| main(*at) && !act.nominal) {
         let Some((other, form)) = term.entry.verb.filter(|_| term.shape == Shape::Word && term.entry.lead.is_none())
         else {
             continue;
@@ -199,6 +199,7 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
                 && at > verb.0 + 1
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
+            || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
             || phrases::embeds(verb.1) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {

@@ -195,7 +195,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
     (Noun::Instruction, "instruction directive"),
     (Noun::Level, "level levels deep layers generations"),
-    (Noun::Token, "token tokens"),
+    (Noun::Token, "token tokens tok toks tkns"),
     (Noun::Result, "result results hits hit matches call calls output outputs"),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
@@ -226,10 +226,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
-        "please pls plz kindly just now ok okay alright well then also first finally quickly again too both really \
+        "please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew indeed far \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
@@ -238,11 +238,11 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
     ),
     (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
-    (Func::It, "it them itself there"),
+    (Func::It, "it them em itself there"),
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "only number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "only most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -250,7 +250,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::And, "and plus n'"),
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
-    (Func::Then, "afterwards afterward later"),
+    (Func::Then, "then afterwards afterward later"),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
@@ -272,8 +272,8 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::Lets, "let's lets"),
     (
         Func::Not,
-        "not no never don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
-         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere",
+        "not no never rather don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
+         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere kidding joking jk nah nope",
     ),
 ];
 
@@ -287,7 +287,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::On, "on upon"),
     (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
-    (Prep::With, "with alongside plus-with along"),
+    (Prep::With, "with w alongside plus-with along"),
     (Prep::As, "as like"),
     (Prep::For, "for regarding concerning"),
     (Prep::By, "by via"),
