@@ -6,7 +6,7 @@
 mod play;
 mod support;
 
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 use insta::assert_snapshot;
 use loomtree::{
@@ -18,6 +18,7 @@ use loomtree::{
     model::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions},
     ops::{Actor, Draft},
     store::{JournalFilter, Mutation, PurgeTarget},
+    tools::{self, Tool},
 };
 use play::{Play, batch, lines};
 
@@ -348,13 +349,13 @@ fn diff_compares_two_nodes() {
 /// A program whose model says these words, one continuation a word.
 struct Says {
     words: &'static [&'static str],
-    asked: RefCell<Vec<(u32, Option<u32>, String)>>,
+    asked: Mutex<Vec<(u32, Option<u32>, String)>>,
 }
 
 impl Host for Says {
     fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
         let by = asked.author.name().to_owned();
-        self.asked.borrow_mut().push((asked.n, asked.tokens, by));
+        self.asked.lock().unwrap().push((asked.n, asked.tokens, by));
         if self.words.is_empty() {
             return Err(Failure::new(Code::ModelError, "HTTP 500: no"));
         }
@@ -374,7 +375,7 @@ impl Host for Says {
 fn continue_asks_the_host() {
     let play = Play::new();
     let marie = play.id(play.marie);
-    let host = Says { words: &["One way on.", "Another."], asked: RefCell::default() };
+    let host = Says { words: &["One way on.", "Another."], asked: Mutex::default() };
     let session = play.session("collaborator", play.root);
     let mut runner = play.runner_with("collaborator", session, &host);
     assert_snapshot!(lines(&mut runner, &[
@@ -400,9 +401,9 @@ fn continue_asks_the_host() {
       continued from 46vf6z (2 results)
       continued from qk6rnr (2 results)
     "#);
-    let asked = host.asked.into_inner();
+    let asked = host.asked.into_inner().unwrap();
     assert_eq!(asked, [(3, Some(200), "subject".to_owned()), (1, None, "subject".to_owned())]);
-    let fails = Says { words: &[], asked: RefCell::default() };
+    let fails = Says { words: &[], asked: Mutex::default() };
     let mut runner = play.runner_with("collaborator", session, &fails);
     assert_snapshot!(lines(&mut runner, &["→ continue"]), @"✗ MODEL_ERROR: continue: HTTP 500: no");
     let mut alone = play.runner("collaborator", session);
@@ -887,42 +888,11 @@ fn decisions_thoughts_and_help() {
         "→ annotate \"so\"",
         "→ decide constraint \"never name the town\"",
         "→ think\nIs she afraid?\n→ prune it\n←",
-        "→ help switch",
-        "→ help show",
     ]), @r#"
     ✓ recorded decision: "the story ends at sea" (turn 0)
     ✓ annotation [y2ys2p] added to [46vf6z]
     ✓ recorded constraint: "never name the town" (turn 1)
     ✓ kept thought [5p1a9g] at [46vf6z]
-    switch: Moves the position.
-    Needs: loom_aware
-    Also: go, goto, jump, checkout, cd
-    Forms:
-      switch to ID
-      switch to parent
-      switch to ID in tree:"T"
-    Arguments:
-      node (id): To this node.
-      relative (parent, root, next, previous, leaf, back): A place by its relation to where you are: next and previous are siblings, leaf the newest end below, back where you were before.
-      tree (text): In this tree, by its title or id; needs the permission cross_tree.
-    Example:
-      → switch to b3k9ze
-    view: Shows a node or a branch.
-    Needs: loom_aware
-    Also: show, display, look, inspect, open
-    Forms:
-      view ID
-      view ID full
-      view ID with-annotations
-      view branch:ID as:prose
-    Arguments:
-      node (id): The node; where you are, if none is named.
-      branch (id): A branch instead, by its last node: the path from the root to it.
-      full (flag): The whole content instead of its first sentence.
-      annotations (flag): The notes on it too, written `with-annotations`.
-      as (prose, nodes): How a branch is shown: running text, or node by node.
-    Example:
-      → view a7x2kq
     "#);
     assert_snapshot!(play.loom.session(session).unwrap().state.unwrap(), @r#"
     key_decisions:
@@ -930,6 +900,8 @@ fn decisions_thoughts_and_help() {
     constraints:
     - never name the town (turn 1)
     "#);
+    assert_eq!(lines(&mut runner, &["→ help switch"]), tools::explain(Tool::Switch));
+    assert_eq!(lines(&mut runner, &["→ help show"]), tools::explain(Tool::View));
     let unknown = Command::Help { tool: Some("swich".to_owned()) };
     assert_snapshot!(runner.run(&unknown), @r#"
     ✗ NOT_FOUND: help: no tool "swich"

@@ -52,8 +52,9 @@ pub struct Generation<'a> {
     pub tokens: Option<u32>,
 }
 
-/// What the program around the engine does for it.
-pub trait Host {
+/// What the program around the engine does for it. A [`Runner`] blocks while it waits, so an asynchronous program runs
+/// it where that does no harm.
+pub trait Host: Send + Sync {
     /// Has a model continue a node; returns what was saved, in the order in which it ended.
     ///
     /// # Errors
