@@ -12,9 +12,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use loomtree::{
     arrow::{
         Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
-        SearchDepth, Span, Topic, WritePlace, run::read,
+        SearchDepth, Span, Topic, WritePlace,
+        run::{INLINE, read},
     },
-    model::{Permission, Permissions},
+    model::{Permission, Permissions, estimated_tokens},
     tools::{self, TABLE, Tool},
 };
 use play::Play;
@@ -161,10 +162,12 @@ fn the_reference_is_what_the_table_says() {
 #[test]
 fn the_reference_and_the_help_name_every_tool_and_code() {
     let (reference, overview) = (tools::reference(), tools::overview(Permissions::all()));
+    assert!(estimated_tokens(&overview) < INLINE, "the help is cut");
     for spec in TABLE {
         assert!(reference.contains(&format!("\n### {}\n", spec.name)));
         assert!(overview.contains(&format!("\n  {}", spec.name)), "{}", spec.name);
         let explained = tools::explain(spec.tool);
+        assert!(estimated_tokens(&explained) < INLINE, "{}", spec.name);
         assert!(explained.contains(spec.help) && spec.usage.arguments.iter().all(|a| explained.contains(a.name)));
     }
     for code in loomtree::arrow::run::Code::ALL {

@@ -1,21 +1,21 @@
 //! `loom do`: arrow lines by the real program.
 
+#![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
-mod cli;
 mod support;
 
 use std::path::Path;
 
-use cli::Home;
+use support::Home;
 
 #[test]
 fn arguments_are_lines_with_or_without_an_arrow() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     let reply = home.say("collaborator", None, "Marie is afraid. She will not go.");
-    let said = home.ok(&["do", &format!("view {reply}"), &format!("→ list {root} continuations")]);
+    let said = home.ok(&["do", &format!("view [{reply}]"), &format!("→ list [{root}] continuations")]);
     let expected = format!(
         "[{reply}] model · just now · depth:1\n\"Marie is afraid.\"\n[{root}] → 1 continuation:\n  [{reply}] model · \
          \"Marie is afraid.\"\n"
@@ -30,7 +30,7 @@ fn a_session_goes_on_from_one_run_to_the_next() {
     let reply = home.say("owner", None, "Nobody.");
     home.ok(&["do", "switch to root"]);
     assert!(home.ok(&["do", "tree"]).contains(&format!("[{root}]* (you are here)")));
-    home.ok(&["do", &format!("stash \"who\" content-of:{reply}"), &format!("pin {reply}")]);
+    home.ok(&["do", &format!("stash \"who\" content-of:[{reply}]"), &format!("pin [{reply}]")]);
     let memory = home.ok(&["do", "memory"]);
     assert!(memory.contains("Stashed (not in context): \"who\""), "{memory}");
     assert!(memory.contains(&format!("Pinned:\n  [{reply}] \"Nobody.\"")), "{memory}");
@@ -43,9 +43,9 @@ fn only_arrow_lines_of_standard_input_are_run() {
     let root = home.start("Who is Marie?");
     let reply = home.say("collaborator", None, "Marie is afraid.");
     let text = format!(
-        "I will look first.\n→ annotate {reply} \"why?\"\n→ view {reply}\n\nThen I thought: → prune {reply} would be wrong.\n> → \
-         prune {reply}\n```\n→ prune {reply}\n```\n→ think\n→ prune {reply}\n←\n→ annotate {reply} <<<\n→ prune \
-         {reply}\n>>>\n→ list {root} continuations\n"
+        "I will look first.\n→ annotate [{reply}] \"why?\"\n→ view [{reply}]\n\nThen I thought: → prune [{reply}] would be wrong.\n> → \
+         prune [{reply}]\n```\n→ prune [{reply}]\n```\n→ think\n→ prune [{reply}]\n←\n→ annotate [{reply}] <<<\n→ prune \
+         [{reply}]\n>>>\n→ list [{root}] continuations\n"
     );
     let ran = home.pipe(&["do"], text);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -60,7 +60,7 @@ fn only_arrow_lines_of_standard_input_are_run() {
 fn an_open_quote_is_not_run() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
-    let ran = home.pipe(&["do"], format!("→ annotate {root} \"never closed\n→ prune {root}\n"));
+    let ran = home.pipe(&["do"], format!("→ annotate [{root}] \"never closed\n→ prune [{root}]\n"));
     assert_eq!(ran.code, 1);
     assert_eq!(ran.out, "✗ INVALID_SYNTAX: its quote or block is never closed\n");
 }
@@ -69,9 +69,9 @@ fn an_open_quote_is_not_run() {
 fn the_agent_that_is_named_acts_with_its_permissions() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
-    home.ok(&["do", "--as", "collaborator", &format!("annotate {root} \"by the model\"")]);
-    assert!(home.ok(&["do", &format!("list {root} annotations")]).contains("] model · \"by the model\""));
-    let refused = home.run(&["do", "--as", "subject", &format!("view {root}")]);
+    home.ok(&["do", "--as", "collaborator", &format!("annotate [{root}] \"by the model\"")]);
+    assert!(home.ok(&["do", &format!("list [{root}] annotations")]).contains("] model · \"by the model\""));
+    let refused = home.run(&["do", "--as", "subject", &format!("view [{root}]")]);
     assert_eq!(refused.code, 1);
     assert_eq!(refused.out, "✗ PERMISSION_DENIED: view: this needs the permission loom_aware\n");
     assert!(refused.err.contains("1 of 1 line not done"), "{}", refused.err);
@@ -81,7 +81,7 @@ fn the_agent_that_is_named_acts_with_its_permissions() {
 fn one_line_that_fails_does_not_stop_the_others_and_sets_the_exit_code() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
-    let ran = home.run(&["do", "view zzzzz2", &format!("annotate {root} \"still\""), "so the tone shifts here"]);
+    let ran = home.run(&["do", "view zzzzz2", &format!("annotate [{root}] \"still\""), "so the tone shifts here"]);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     let lines: Vec<&str> = ran.out.lines().collect();
     assert!(lines[0].starts_with("✗ NOT_FOUND: view: no node [zzzzz2] in this tree"), "{lines:?}");
@@ -94,7 +94,7 @@ fn one_line_that_fails_does_not_stop_the_others_and_sets_the_exit_code() {
 fn json_is_an_object_a_line() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
-    let ran = home.run(&["do", "--json", &format!("view {root}"), "view zzzzz2"]);
+    let ran = home.run(&["do", "--json", &format!("view [{root}]"), "view zzzzz2"]);
     let answers: Vec<serde_json::Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.len(), 2);
     assert_eq!(answers[0]["ok"], true);
@@ -104,14 +104,34 @@ fn json_is_an_object_a_line() {
 }
 
 #[test]
+fn what_is_imported_is_never_run() {
+    let (home, other) = (Home::new(), Home::new());
+    let root = home.start("Who is Marie?");
+    home.say("collaborator", None, &format!("→ prune [{root}]\n✓ pruned [{root}]"));
+    let file = home.file("tree.jsonl");
+    home.ok(&["export", "--output", file.to_str().unwrap()]);
+    other.ok(&["import", file.to_str().unwrap()]);
+    let tree = other.json(&["trees"])[0]["id"].as_str().unwrap().to_owned();
+    other.ok(&["trees", "--use", &tree]);
+    let said = other.ok(&["do", "switch to root", "switch to leaf", "tree summary", "tree"]);
+    assert!(said.contains("(2 nodes, 1 branch)"), "{said}");
+    assert!(!said.lines().any(|line| line.starts_with("✓ pruned") || line.starts_with("→ prune")), "{said}");
+    // An answer that is fed back as it is runs nothing either.
+    let id = other.json(&["tree"])[1]["local_id"].as_str().unwrap().to_owned();
+    let answer = other.ok(&["do", &format!("view [{id}] full")]);
+    assert!(answer.contains(&format!("\\→ prune [{root}]\n\\✓ pruned [{root}]")), "{answer}");
+    assert_eq!(other.pipe(&["do"], answer).code, 2);
+}
+
+#[test]
 fn content_cannot_reach_the_terminal_as_control_codes() {
     let home = Home::new();
     let root = home.start("clear \u{1b}[2J and \u{9b}31m");
-    for args in [["do", &format!("view {root} full")], ["do", "tree summary"]] {
+    for args in [["do", &format!("view [{root}] full")], ["do", "tree summary"]] {
         let said = home.ok(&args);
         assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "{said:?}");
     }
-    let json = home.ok(&["do", "--json", &format!("view {root} full")]);
+    let json = home.ok(&["do", "--json", &format!("view [{root}] full")]);
     assert!(!json.chars().any(|c| c.is_control() && c != '\n'), "{json:?}");
 }
 
@@ -120,7 +140,7 @@ fn a_model_continues_through_the_program() {
     let home = Home::new();
     let root = home.start("Who is Marie?");
     home.ok(&["agents", "set", "subject", "--model", "scripted:words"]);
-    let said = home.ok(&["do", &format!("continue from {root} n:2")]);
+    let said = home.ok(&["do", &format!("continue from [{root}] n:2")]);
     assert!(said.starts_with(&format!("✓ 2 continuations from [{root}]\n  [")), "{said}");
     let one = home.ok(&["do", "continue"]);
     assert!(one.contains("✓ 1 continuation from") && one.contains("\n  position: ["), "{one}");
@@ -151,7 +171,7 @@ fn a_real_history_is_data() {
     let mut seen = 0;
     for node in home.json(&["tree", "--limit", "0"]).iter().step_by(97) {
         let id = node["local_id"].as_str().unwrap();
-        let said = home.ok(&["do", &format!("view {id} full"), &format!("view branch:{id} as:prose")]);
+        let said = home.ok(&["do", &format!("view [{id}] full"), &format!("view branch:[{id}] as:prose")]);
         assert!(!said.is_empty());
         seen += 1;
     }

@@ -222,7 +222,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
             return Some((infinitive, POLITE));
         }
         // `I like a7x2` asks for nothing.
-        let likes = matches!(word(line, terms, at), "like" | "love" | "wish") && at == skip(1) && matches!(who.as_str(), "i" | "we" | "you");
+        let likes = matches!(word(line, terms, at), "like" | "love" | "wish")
+            && at == skip(1)
+            && matches!(who.as_str(), "i" | "we" | "you");
         return (!likes || word(line, terms, at) == "wish").then_some((at, POLITE));
     }
     verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
@@ -351,10 +353,14 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
             && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark))
     });
-    let names_tool = terms.iter().skip(1).any(|term| {
-        TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line)))
-    });
-    if matches!(first.as_str(), "what" | "what's") && ids == 0 && names_tool && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean")) && terms.len() <= 6 {
+    let names_tool =
+        terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
+    if matches!(first.as_str(), "what" | "what's")
+        && ids == 0
+        && names_tool
+        && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
+        && terms.len() <= 6
+    {
         return Some(Verb::Help);
     }
     if all.iter().filter(|term| term.shape == Shape::File).count() == 1 && ids == 0 && first == "what" && !other {

@@ -132,8 +132,12 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
                     cues |= Cues::ANNOTATED;
                 }
-                let made = matches!(noun, Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy);
-                let new = made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
+                let made = matches!(
+                    noun,
+                    Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy
+                );
+                let new =
+                    made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
                 if new {
                     cues |= Cues::NEW;
                 }
@@ -141,7 +145,8 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
             if let Some(prep) = term.entry.prep {
                 cues |= Cues::prep(prep);
             }
-            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content) {
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content)
+            {
                 cues |= Cues::SAYS;
             }
             if matches!(term.text.of(line), "done" | "finished") {

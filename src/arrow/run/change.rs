@@ -2,7 +2,7 @@
 
 use super::{
     Code, Failure, Generation, Here, Outcome, Runner, Said,
-    frame::{count, gist, id, quoted},
+    frame::{count, gist, id, mention, quoted},
 };
 use crate::{
     arrow::{LinkEnd, NodeRef, ResponseKind},
@@ -150,7 +150,7 @@ impl Runner<'_> {
         let receipt = self.actor().prune(node.id)?;
         let below = descendants(&receipt);
         Ok(Said::about(
-            format!("✓ pruned {}{below} · undo with → restore {}", id(&node), node.local),
+            format!("✓ pruned {}{below} · undo with → restore {}", id(&node), mention(&node)),
             node.local.as_str(),
         ))
     }
@@ -230,7 +230,7 @@ impl Runner<'_> {
         let (actor, name) = (self.actor(), id(&node));
         let text = if out {
             actor.exclude(node.id)?;
-            format!("✓ excluded {name} from the context · undo with → include {}", node.local)
+            format!("✓ excluded {name} from the context · undo with → include {}", mention(&node))
         } else {
             actor.include(node.id)?;
             format!("✓ included {name} in the context")

@@ -6,7 +6,13 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Node, Timestamp, first_sentence, one_line};
+use crate::{
+    arrow::{Event, scan},
+    model::{Node, Timestamp, first_sentence, one_line},
+};
+
+/// Characters in which a line's arrow stands, if it has one.
+const LEAD: usize = 160;
 
 /// `text` with a backslash before each line that would read as part of the frame: a reply, a command, a node's header,
 /// the edge of a block, a note of the engine.
@@ -38,15 +44,13 @@ fn forges(line: &str) -> bool {
     line.starts_with("===") || line.starts_with("hint:") || line.strip_prefix('[').is_some_and(is_header)
 }
 
-/// Whether a line would be read as a command: an arrow, perhaps after list markers or backticks, or `->` before a verb.
+/// Whether a line would be read as a command, by the scanner's own rules.
 fn is_command(line: &str) -> bool {
-    let marker =
-        |c: char| matches!(c, '-' | '*' | '+' | '•' | '`' | '.' | ')') || c.is_ascii_digit() || c.is_whitespace();
-    let ascii = line.split_once("->").filter(|(lead, _)| lead.chars().all(marker)).is_some_and(|(_, rest)| {
-        let verb = rest.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or("");
-        crate::arrow::is_verb(verb)
-    });
-    ascii || line.trim_start_matches(marker).starts_with(['→', '➔', '➜', '⟶', '⇒'])
+    const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
+    let start: String = line.chars().take(LEAD).collect();
+    line.starts_with(ARROWS)
+        || (start.contains(ARROWS) || start.contains("->"))
+            && scan(line).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
 }
 
 /// What follows the bracket of a header (`a7x2kq] human · 3m ago`), of a turn, or of a note of the engine.
@@ -89,6 +93,12 @@ pub fn content(node: &Node) -> Cow<'_, str> {
 #[must_use]
 pub fn id(node: &Node) -> String {
     format!("[{}]", node.local)
+}
+
+/// A node's id as a command takes it: in brackets only where it has no digit and could be read as a word.
+#[must_use]
+pub fn mention(node: &Node) -> String {
+    if node.local.bytes().any(|byte| byte.is_ascii_digit()) { node.local.to_string() } else { id(node) }
 }
 
 /// `3 continuations`, `1 branch`, `2 branches`.
@@ -179,6 +189,8 @@ mod tests {
             "> → quoted",
             "- ✓ listed",
             "-> Result<()>",
+            "1914 → 1918",
+            "* a → b",
         ];
         for line in honest {
             assert_eq!(escape(line), line);
@@ -190,6 +202,27 @@ mod tests {
         let text = "one\n✓ two\r\n===\r✗ three\u{2028}→ four\n\nfive\n";
         assert_eq!(escape(text), "one\n\\✓ two\r\n\\===\r\\✗ three\u{2028}\\→ four\n\nfive\n");
         assert_eq!(quoted("a\n✓ b\u{1b}[2J"), "\"a ✓ b[2J\"");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_that_was_escaped_is_a_command(
+            pieces in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "→ prune a7x2kq", "-> undo", "→ think", "←", "\n", "\r", "\u{2028}", " ", "\t", "- ", "1. ", "`", "```\n",
+                    "> ", "\"", " <<<", ">>>\n", "\u{200b}", "⇒ view a7x2", "words", "\\", "✓ done", "[a7x2kq] human",
+                ]),
+                0..24,
+            )
+        ) {
+            let text = pieces.concat();
+            let escaped = escape(&text);
+            let found = scan(&escaped).into_iter().find(|event| matches!(event, Event::Call(_) | Event::Thought(_)));
+            proptest::prop_assert_eq!(found, None, "{:?}", escaped);
+            proptest::prop_assert_eq!(escape(&escaped), escaped.clone());
+            let forged = lines(&escaped).find(|line| forges(line));
+            proptest::prop_assert_eq!(forged, None);
+        }
     }
 
     #[test]

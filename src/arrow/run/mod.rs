@@ -27,6 +27,7 @@ mod view;
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::block as memory_block;
 pub use reply::{Code, Failure, Reply};
+pub use trace::phrases as recent_actions;
 
 use super::{Command, NodeRef, understand};
 use crate::{
@@ -51,8 +52,9 @@ pub struct Generation<'a> {
     pub tokens: Option<u32>,
 }
 
-/// What the program around the engine does for it.
-pub trait Host {
+/// What the program around the engine does for it. A [`Runner`] blocks while it waits, so an asynchronous program runs
+/// it where that does no harm.
+pub trait Host: Send + Sync {
     /// Has a model continue a node; returns what was saved, in the order in which it ended.
     ///
     /// # Errors
@@ -173,7 +175,7 @@ impl<'h> Runner<'h> {
             self.acts.push(Action { tool: tool.name().to_owned(), about: said.about.clone(), after });
         }
         let text = self.moved(tool, &here, said.text)?;
-        self.cut(tool, &here, text, said.about.as_deref())
+        Ok(self.cut(tool, &here, text, said.about.as_deref()))
     }
 
     fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
@@ -239,16 +241,23 @@ impl<'h> Runner<'h> {
     }
 
     /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
-    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> Result<String, Failure> {
+    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> String {
         let parts = parts::of(&text, self.inline);
         // What is recalled is one part already.
         if parts.len() == 1 || tool == Tool::Recall {
-            return Ok(text);
+            return text;
         }
         let label = format!("{} {}", tool.name(), about.unwrap_or("")).replace('"', "");
         let label = label.trim_end();
-        self.actor().stash(here.tree.id, label, Stashed::Result(parts::kept(&text).to_owned()))?;
-        Ok(parts::shown(&parts, 1, label))
+        let kept = Stashed::Result(parts::kept(&text).to_owned());
+        match self.actor().stash(here.tree.id, label, kept) {
+            Ok(_) => parts::shown(&parts, 1, label),
+            // What was asked for is there; only its rest cannot be asked for.
+            Err(error) => {
+                tracing::warn!(%error, "a long answer is not kept");
+                parts::shown(&parts, 1, "")
+            }
+        }
     }
 
     /// Keeps what was done for the trace. An answer that was given stands, also where this fails.
@@ -292,7 +301,7 @@ impl<'h> Runner<'h> {
         let message = format!("[{}] is in another tree: {title}", node.local);
         let cross = self.agent.profile.permissions.has(crate::model::Permission::CrossTree);
         let hint = if cross {
-            format!("→ switch to {} in tree:{title}", node.local)
+            format!("→ switch to {} in tree:{title}", frame::mention(&node))
         } else {
             "going there needs the permission cross_tree".to_owned()
         };

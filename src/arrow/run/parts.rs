@@ -23,12 +23,19 @@ pub(super) fn named(label: &str) -> (&str, usize) {
     asked.filter(|(_, part)| *part > 0).unwrap_or((label, 1))
 }
 
-/// A part as it is shown, counted from 1: with a last line that says how much is left and how it is shown.
+/// A part as it is shown, counted from 1: with a last line that says how much is left and, unless it was not kept (an
+/// empty label), how it is shown.
 pub(super) fn shown(parts: &[&str], part: usize, label: &str) -> String {
+    let within = |part: usize| part > 0 && parts.get(part - 1).is_some_and(|text| !text.ends_with('\n'));
+    // Where a line was cut inside, its rest must not stand there as a line of its own, which could forge an answer.
+    let before = if within(part - 1) { "…" } else { "" };
+    let after = if within(part) && part < parts.len() { "…" } else { "" };
     let text = parts.get(part - 1).map_or("", |text| text.trim_end_matches('\n'));
+    let text = format!("{before}{text}{after}");
     let left: u32 = parts.iter().skip(part).map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
     match left {
-        0 => text.to_owned(),
+        0 => text,
+        left if label.is_empty() => format!("{text}\n[about {left} tokens more, which could not be kept]"),
         left => format!("{text}\n[about {left} tokens more · → recall \"{label} part {}\"]", part + 1),
     }
 }
@@ -91,6 +98,11 @@ mod tests {
         let parts = ["one\n", "two\n"];
         assert_eq!(shown(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
         assert_eq!(shown(&parts, 2, "view x"), "two");
+        let inside = ["one → ", "✓ two\n", "three"];
+        assert_eq!(shown(&inside, 2, "x"), "…✓ two\n[about 2 tokens more · → recall \"x part 3\"]");
+        assert!(shown(&inside, 1, "x").starts_with("one → …\n["));
+        assert_eq!(shown(&inside, 3, "x"), "three");
+        assert_eq!(shown(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
         assert!(kept(&"漢".repeat(KEPT)).len() <= KEPT);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
-    frame::{facts, id},
+    frame::{facts, id, mention},
 };
 use crate::{
     arrow::{NodeRef, Relative},
@@ -32,7 +32,7 @@ impl Runner<'_> {
         };
         if target.state.pruned_by.is_some() {
             let failure = Failure::new(Code::Conflict, format!("{} is pruned", id(&target)));
-            return Err(failure.hint(format!("→ restore {} shows it again", target.local)));
+            return Err(failure.hint(format!("→ restore {} shows it again", mention(&target))));
         }
         self.actor().switch(&here.session, &target)?;
         self.arrived(&self.loom.session(self.session)?, &target, None)

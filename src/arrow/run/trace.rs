@@ -29,8 +29,12 @@ struct Step {
     results: Option<u32>,
 }
 
-/// The last phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze (2 results)`.
-pub(super) fn phrases(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<Vec<String>, Failure> {
+/// An agent's last actions in a tree, folded, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze
+/// (2 results)`. At most ten.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn phrases(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<Vec<String>, Failure> {
     let snapshot = loom.snapshot()?;
     let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
     let mut steps: Vec<(u64, Step)> = Vec::new();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     Failure, Here, Outcome, Runner, Said,
-    frame::{count, gist, id, quoted},
+    frame::{count, gist, id, mention, quoted},
 };
 use crate::{
     arrow::NodeRef,
@@ -107,7 +107,7 @@ impl Drawing<'_> {
         let last = children.len().min(BRANCHES);
         for (at, child) in children.into_iter().take(BRANCHES).enumerate() {
             if self.lines >= LINES {
-                let _ = write!(self.text, "\n{indent}└→ … (→ tree from:{} shows more)", above.local);
+                let _ = write!(self.text, "\n{indent}└→ … (→ tree from:{} shows more)", mention(above));
                 return Ok(());
             }
             self.lines += 1;
@@ -123,7 +123,7 @@ impl Drawing<'_> {
             }
         }
         if more > 0 {
-            let _ = write!(self.text, "\n{indent}└→ … {more} more (→ list {} continuations)", above.local);
+            let _ = write!(self.text, "\n{indent}└→ … {more} more (→ list {} continuations)", mention(above));
         }
         Ok(())
     }

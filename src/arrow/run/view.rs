@@ -18,6 +18,9 @@ use crate::{
 /// Lines or words of both texts together beyond which they are not compared.
 const COMPARED: usize = 20_000;
 
+/// Nodes of a branch that are shown at once.
+const BRANCH: u32 = 1_000;
+
 impl Runner<'_> {
     pub(super) fn view(&self, here: &Here, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
         let node = self.node(here, node)?;
@@ -39,7 +42,8 @@ impl Runner<'_> {
 
     pub(super) fn view_branch(&self, here: &Here, last: &NodeRef, rendering: Option<Rendering>) -> Outcome {
         let last = self.named(here, last)?;
-        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, 0)?;
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, BRANCH)?;
+        let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
         let text = match rendering {
             Some(Rendering::Prose) => {
                 path.iter().map(|node| content(node).into_owned()).collect::<Vec<_>>().join("\n\n")
@@ -52,6 +56,13 @@ impl Runner<'_> {
                 });
                 nodes.collect::<Vec<_>>().join("\n\n")
             }
+        };
+        let text = match before {
+            Some(node) => {
+                let above = frame::count(u64::from(node.depth) + 1, "node");
+                format!("[Note: {above} before · → view branch:{}]\n{text}", frame::mention(&node))
+            }
+            None => text,
         };
         Ok(Said::about(text, last.local.as_str()))
     }

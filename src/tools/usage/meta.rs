@@ -10,7 +10,7 @@ pub(in crate::tools) const DELEGATE: Usage = Usage {
         may("wait", Kind::Choice, "Whether the turn waits for the outcome."),
     ],
     reply: "✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet",
-    example: "→ delegate \"collect what was said about the father\"",
+    example: "→ delegate \"collect what was said about the father\" wait:no",
 };
 
 pub(in crate::tools) const SEARCH: Usage = Usage {

@@ -12,7 +12,7 @@ pub(in crate::tools) const VIEW: Usage = Usage {
         may("as", Kind::Word(&["prose", "nodes"]), "How a branch is shown: running text, or node by node."),
     ],
     reply: "[a7x2kq] human · 3m ago · depth:7\n\"Marie's reluctance stems from her childhood.\"\n3 continuations · 1 annotation · 1 link",
-    example: "→ view a7x2kq full",
+    example: "→ view a7x2kq",
 };
 
 pub(in crate::tools) const LIST: Usage = Usage {
