@@ -214,6 +214,12 @@ fn ids_that_mean_nothing_or_too_much_are_explained() {
     assert!(said.contains("did you mean") && said.contains(&ids[0]), "{said}");
     assert!(home.ok(&["view", &format!("[{}]", ids[0].to_uppercase())]).contains("the root of it"));
     assert!(home.fails(1, &["--as", "nobody", "tree"]).contains("owner"));
+    // A subject may do nothing but write when asked; looking is the person's.
+    for forbidden in [["say", "x"], ["prune", "."], ["continue", "."]] {
+        let said = home.fails(1, &["--as", "subject", forbidden[0], forbidden[1]]);
+        assert!(said.contains("lacks the permission loom_"), "{said}");
+    }
+    home.ok(&["--as", "subject", "tree"]);
     assert!(home.fails(1, &["--tree", "no such", "tree"]).contains("there are: the root of it"));
 }
 

@@ -19,6 +19,7 @@ use loomtree::{
         recover,
     },
     store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
+    tools::{self, Tool},
 };
 use serde::Serialize;
 
@@ -94,6 +95,16 @@ impl<'a> Desk<'a> {
             writeln!(io::stderr(), "{}  {said}", node.local).map_err(|e| CliError::io("writing", e))?;
         }
         Ok(Self { loom, agent, config, workspace, drafts, out, agents, tree: globals.tree.clone() })
+    }
+
+    /// Refuses what the agent may not do.
+    pub(crate) fn allow(&self, tool: Tool) -> Result<()> {
+        let Some(missing) = tools::lacking(tool, self.agent.profile.permissions) else { return Ok(()) };
+        let name = self.agent.name();
+        Err(CliError::Failed {
+            message: format!("{name} may not {}: it lacks the permission {missing}", tool.name()),
+            hint: Some(format!("`loom agents` shows what {name} may do; without --as you act as the owner")),
+        })
     }
 
     /// The agent, outside any session.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Argument, Group, Kind, TABLE, Tool, usable};
+use super::{Argument, Group, Kind, TABLE, Tool, lacking};
 use crate::model::Permissions;
 
 /// What an agent with these permissions may use, one line a tool, by group.
@@ -10,7 +10,7 @@ use crate::model::Permissions;
 pub fn overview(held: Permissions) -> String {
     let mut text = String::from("Write a command on a line of its own, after an arrow. `→ help view` explains one.");
     for group in Group::ALL {
-        let usable = TABLE.iter().filter(|spec| spec.usage.group == *group && usable(spec.tool, held));
+        let usable = TABLE.iter().filter(|spec| spec.usage.group == *group && lacking(spec.tool, held).is_none());
         let lines: Vec<String> =
             usable.map(|spec| format!("  {} — {}", spec.forms.first().unwrap_or(&spec.name), spec.help)).collect();
         if !lines.is_empty() {

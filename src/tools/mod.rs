@@ -13,7 +13,7 @@ mod tool;
 mod usage;
 
 pub use help::{explain, overview};
-pub use permission::{missing, needs, usable};
+pub use permission::{lacking, missing, needs};
 pub use reference::reference;
 pub use schema::schema;
 pub use spec::{Spec, Weight};

@@ -38,9 +38,9 @@ pub fn missing(command: &Command, held: Permissions) -> Option<Permission> {
     needs(command).iter().find(|permission| !held.has(*permission))
 }
 
-/// Whether an agent with these permissions may use a tool at all.
+/// The first permission that is missing to use a tool at all.
 #[must_use]
-pub fn usable(tool: super::Tool, held: Permissions) -> bool {
+pub fn lacking(tool: super::Tool, held: Permissions) -> Option<Permission> {
     let own = tool.spec().permission;
-    held.has(own) && rests_on(own).is_none_or(|other| held.has(other))
+    [Some(own), rests_on(own)].into_iter().flatten().find(|permission| !held.has(*permission))
 }

@@ -28,6 +28,13 @@ pub(crate) struct Args {
     list: bool,
 }
 
+impl Args {
+    /// Whether it does more than look.
+    pub(crate) const fn changes(&self) -> bool {
+        !self.list
+    }
+}
+
 /// Sets, removes or lists.
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if args.list {

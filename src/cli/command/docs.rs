@@ -24,6 +24,13 @@ pub(crate) struct Args {
     command: Option<Command>,
 }
 
+impl Args {
+    /// Whether it does more than look.
+    pub(crate) const fn changes(&self) -> bool {
+        !matches!(self.command, None | Some(Command::Read { .. } | Command::Versions { .. }))
+    }
+}
+
 /// What can be done with documents; listing them needs no word.
 #[derive(Debug, Subcommand)]
 enum Command {

@@ -38,6 +38,7 @@ mod verify;
 mod view;
 
 use clap::Subcommand;
+use loomtree::tools::Tool;
 
 use super::{args::Globals, desk::Desk, error::Result, out::Out};
 
@@ -131,6 +132,32 @@ impl Command {
     fn makes_database(&self) -> bool {
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
     }
+
+    /// The tool whose permission the acting agent needs. Looking is the person's at the terminal, whoever acts; arrow
+    /// lines are checked one by one.
+    fn tool(&self) -> Option<Tool> {
+        Some(match self {
+            Self::New(_) | Self::Say(_) | Self::Import(_) | Self::Rename(_) | Self::Archive(_) => Tool::Respond,
+            Self::Continue(_) => Tool::Continue,
+            Self::Edit(_) => Tool::Edit,
+            Self::Annotate(_) => Tool::Annotate,
+            Self::Link(_) => Tool::Link,
+            Self::Unlink(_) => Tool::Unlink,
+            Self::Bookmark(args) => args.changes().then_some(Tool::Bookmark)?,
+            Self::Prune(_) | Self::Purge(_) => Tool::Prune,
+            Self::Restore(_) => Tool::Restore,
+            Self::Exclude(_) => Tool::Exclude,
+            Self::Include(_) => Tool::Include,
+            Self::Merge(_) => Tool::Merge,
+            Self::Split(_) => Tool::Split,
+            Self::Copy(_) => Tool::Copy,
+            Self::Move(_) => Tool::Move,
+            Self::Undo(_) => Tool::Undo,
+            Self::Redo(_) => Tool::Redo,
+            Self::Docs(args) => args.changes().then_some(Tool::Write)?,
+            _ => return None,
+        })
+    }
 }
 
 /// Runs a command.
@@ -144,7 +171,11 @@ pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) ->
         Command::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
-            run_at(command, &mut Desk::open(globals, out, create)?)
+            let mut desk = Desk::open(globals, out, create)?;
+            if let Some(tool) = command.tool() {
+                desk.allow(tool)?;
+            }
+            run_at(command, &mut desk)
         }
     }
 }
