@@ -95,7 +95,17 @@ pub(super) struct Reader<'a> {
 /// Finds what `terms` do. Words that are read as slips of verbs are changed in place.
 pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
     let zones = vec![Zone::Skip; terms.len()];
-    let mut reader = Reader { line, terms, zones, raw: None, doubtful: false, polite: false, nominal: false, questioned: false, end };
+    let mut reader = Reader {
+        line,
+        terms,
+        zones,
+        raw: None,
+        doubtful: false,
+        polite: false,
+        nominal: false,
+        questioned: false,
+        end,
+    };
     let (speech, verb, at) = reader.whole();
     let Reader { zones, raw, doubtful, nominal, .. } = reader;
     Act { speech, verb, zones, raw, doubtful, nominal, at }
@@ -110,7 +120,7 @@ impl Reader<'_> {
                 for at in 0..self.terms.len() {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
-                        && (phrases::embeds(group) || group == Verb::Recall)
+                        && (phrases::embeds(group) || matches!(group, Verb::Recall | Verb::Search | Verb::Grep))
                         && self.points_at_something(verb)
                     {
                         self.zones[..at].fill(Zone::Before);
@@ -152,9 +162,15 @@ impl Reader<'_> {
             self.zones.fill(Zone::Main);
             self.nominal = true;
             let text = self.terms.iter().any(Term::is_text);
-            let verb = self.terms.iter().position(|term| term.shape == Shape::Word && term.entry.base().is_some() && term.entry.func.is_none() && term.entry.noun.is_none());
+            let verb = self.terms.iter().position(|term| {
+                term.shape == Shape::Word
+                    && term.entry.base().is_some()
+                    && term.entry.func.is_none()
+                    && term.entry.noun.is_none()
+            });
             let asked = match verb {
                 Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
+                None if self.terms[0].entry.prep == Some(Prep::Back) => Some((0, Verb::Go)),
                 None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
             };
             return (Speech::Request, asked, 0);
@@ -165,7 +181,10 @@ impl Reader<'_> {
     /// Whether the verb at `at` has an object, if only a word that points back.
     fn points_at_something(&self, at: usize) -> bool {
         self.terms[at + 1..].iter().any(|term| {
-            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+            term.is_id()
+                || term.is_text()
+                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || term.entry.noun.is_some()
                 || matches!(term.entry.func, Some(Func::It | Func::One | Func::Det))
         })
     }
@@ -173,22 +192,31 @@ impl Reader<'_> {
     /// Whether the verb at `at` has an argument.
     fn has_argument(&self, at: usize) -> bool {
         self.terms[at + 1..].iter().any(|term| {
-            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_)) || term.entry.noun.is_some()
+            term.is_id()
+                || term.is_text()
+                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || term.entry.noun.is_some()
         })
     }
 
     /// Whether what is left of the clause at `at` names nothing: no id, no string, no number.
     fn is_idle(&self, at: usize) -> bool {
-        let rest = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
+        let rest = self.terms[at..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')' | ':' | '—')));
         !rest.clone().any(|term| {
-            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Range(..) | Shape::Key(_) | Shape::Flag)
+            term.is_id()
+                || term.is_text()
+                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Range(..) | Shape::Key(_) | Shape::Flag)
         })
     }
 
     /// Whether the terms before `end` tell something.
     fn tells(&self, end: usize) -> bool {
         self.terms[..end].iter().any(|term| {
-            is_finite(term) || term.entry.func == Some(Func::Subject) || term.shape == Shape::Word && matches!(term.entry.verb, Some((_, Form::Past)))
+            is_finite(term)
+                || term.entry.func == Some(Func::Subject)
+                || term.shape == Shape::Word && matches!(term.entry.verb, Some((_, Form::Past)))
         })
     }
 
@@ -212,7 +240,9 @@ impl Reader<'_> {
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
                 (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
-                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => return self.question(at),
+                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
+                    return self.question(at);
+                }
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
@@ -237,7 +267,10 @@ impl Reader<'_> {
     /// Whether an imperative stands at `at`.
     fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
         let Some(term) = self.terms.get(at) else { return Head::Other };
-        if first && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed) && term.entry.verb.is_none() {
+        if first
+            && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed)
+            && term.entry.verb.is_none()
+        {
             let text = term.text.of(self.line);
             if let Some(word) = lexicon::slip(text) {
                 let term = &mut self.terms[at];
@@ -256,7 +289,12 @@ impl Reader<'_> {
             return Head::Other;
         }
         // `git branch -D a7x2`
-        if term.entry.noun == Some(Noun::Branch) && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d")) {
+        if term.entry.noun == Some(Noun::Branch)
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d"))
+        {
             return Head::Request(at, Verb::Prune);
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
@@ -278,14 +316,19 @@ impl Reader<'_> {
         {
             match (verb, chained) {
                 (Verb::Ask, Verb::Go) => return Head::Request(at, Verb::Drop),
-                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => return self.imperative(at + 1, first, gerund),
+                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => {
+                    return self.imperative(at + 1, first, gerund);
+                }
                 (Verb::Go, _) => return Head::Other,
                 (Verb::Stash, Verb::Put) => {
                     self.zones[at] = Zone::Main;
                     return Head::Request(at + 1, Verb::Recall);
                 }
                 // `bookmark remove a7x2`: the noun comes first.
-                (Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree, Verb::Drop | Verb::Remove | Verb::See | Verb::List) => {
+                (
+                    Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
+                    Verb::Drop | Verb::Remove | Verb::See | Verb::List,
+                ) => {
                     self.zones[at] = Zone::Main;
                     return Head::Request(at + 1, chained);
                 }
@@ -369,10 +412,21 @@ impl Reader<'_> {
             .iter()
             .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
         for at in subject + 1..self.terms.len() {
+            // `a7x2 should read "…"`
+            let shall = matches!(self.text_at(at - 1), "should" | "must" | "to" | "shall");
+            if shall
+                && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
+                && self.terms[at + 1..].iter().take(2).any(Term::is_text)
+            {
+                return Some((at, Verb::Edit));
+            }
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
                 Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
-                Some((verb, Form::Base)) if at == subject + 1 && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) => {
+                Some((verb, Form::Base))
+                    if at == subject + 1
+                        && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
+                {
                     return Some((at, verb));
                 }
                 Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
@@ -401,12 +455,18 @@ impl Reader<'_> {
                 )
             );
             // `a search for "x"`: a verb behind an article is a noun.
-            let noun = at > 0 && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective)) || self.terms[at - 1].entry.noun.is_some()) && term.entry.base().is_some();
-            let past = matches!(term.entry.verb, Some((_, Form::Past))) && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
-            let acts = past || !noun && term.entry.verb.is_some()
-                && term.entry.noun.is_none()
-                && term.entry.func.is_none()
-                && term.entry.lead.is_none();
+            let noun = at > 0
+                && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective))
+                    || self.terms[at - 1].entry.noun.is_some())
+                && term.entry.base().is_some();
+            let past = matches!(term.entry.verb, Some((_, Form::Past)))
+                && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+            let acts = past
+                || !noun
+                    && term.entry.verb.is_some()
+                    && term.entry.noun.is_none()
+                    && term.entry.func.is_none()
+                    && term.entry.lead.is_none();
             (!tells || self.is_limit(at)) && !acts && !is_finite(term) && term.shape != Shape::Name
         })
     }
@@ -426,7 +486,8 @@ impl Reader<'_> {
             }
             if self.is_boundary(at) {
                 // `prune a7x2?` wonders, `could you prune a7x2?` does not.
-                self.doubtful |= term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
+                self.doubtful |=
+                    term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
                 let or = term.entry.func == Some(Func::Or);
                 let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
                 if or && !vague && zone != Zone::Tail {
@@ -452,7 +513,8 @@ impl Reader<'_> {
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
-                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise) && self.func_at(second + 1) == Some(Func::It) =>
+                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise)
+                                && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
@@ -488,12 +550,22 @@ impl Reader<'_> {
             // `for reference`, `to check its ending`: why, not what.
             let purpose = match term.entry.prep {
                 Some(Prep::For) => !matches!(group, Verb::Search | Verb::Find | Verb::Grep | Verb::Recall | Verb::See),
-                Some(Prep::To) => self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base) && !matches!(group, Verb::Get | Verb::Ask),
+                Some(Prep::To) => {
+                    self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base)
+                        && !matches!(group, Verb::Get | Verb::Ask)
+                }
                 Some(Prep::Before) => true,
                 _ => false,
             };
-            if purpose && at > verb + 1 && zone == Zone::Main && self.is_idle(at + 1) && term.shape == Shape::Word
-                && !self.terms[at + 1..].iter().take(3).any(|next| matches!(next.entry.noun, Some(Noun::Context | Noun::Stash | Noun::Todo)))
+            if purpose
+                && at > verb + 1
+                && zone == Zone::Main
+                && self.is_idle(at + 1)
+                && term.shape == Shape::Word
+                && !self.terms[at + 1..]
+                    .iter()
+                    .take(3)
+                    .any(|next| matches!(next.entry.noun, Some(Noun::Context | Noun::Stash | Noun::Todo)))
             {
                 zone = Zone::Aside;
             }
@@ -512,7 +584,12 @@ impl Reader<'_> {
                 continue;
             }
             match (term.shape, term.entry.func) {
-                (Shape::Word, Some(Func::Sub)) if self.terms[at + 1..].iter().take(2).any(|t| t.is_text() || matches!(t.shape, Shape::Number(_)) || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))) => {}
+                (Shape::Word, Some(Func::Sub))
+                    if self.terms[at + 1..].iter().take(2).any(|t| {
+                        t.is_text()
+                            || matches!(t.shape, Shape::Number(_))
+                            || matches!(t.entry.noun, Some(Noun::Depth | Noun::Turn | Noun::Level))
+                    }) => {}
                 (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
                     embedded = true
                 }
@@ -531,7 +608,10 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                     zone = Zone::Relative;
                 }
-                _ if group == Verb::Todo && is_finite(&term) && self.func_at(at + 1) == Some(Func::Do) => {}
+                _ if group == Verb::Todo
+                    && is_finite(&term)
+                    && (self.func_at(at + 1) == Some(Func::Do)
+                        || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }
@@ -545,7 +625,9 @@ impl Reader<'_> {
 
     /// Whether the clause at `at` has words that the lexicon does not know.
     fn is_strange(&self, at: usize) -> bool {
-        let clause = self.terms[at..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        let clause = self.terms[at..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
         clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
     }
 
@@ -610,7 +692,9 @@ impl Reader<'_> {
         if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
             return false;
         }
-        if let Some(Shape::Key(key)) = at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape) {
+        if let Some(Shape::Key(key)) =
+            at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape)
+        {
             return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
         }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
@@ -642,7 +726,13 @@ impl Reader<'_> {
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
-        if is_finite(&term) && term.entry.func != Some(Func::Clause) && !embedded && from == at && !self.terms[at - 1].is('?') && !self.is_gloss(from) {
+        if is_finite(&term)
+            && term.entry.func != Some(Func::Clause)
+            && !embedded
+            && from == at
+            && !self.terms[at - 1].is('?')
+            && !self.is_gloss(from)
+        {
             return Segment::Remarks;
         }
         // `…, because "it drags"` gives a reason as an argument.
@@ -664,7 +754,10 @@ impl Reader<'_> {
             return Segment::Asks(verb, other);
         }
         let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
-        if denial.clone().count() <= 3 && denial.clone().all(|term| term.shape != Shape::Id) && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not)) {
+        if denial.clone().count() <= 3
+            && denial.clone().all(|term| term.shape != Shape::Id)
+            && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not))
+        {
             return Segment::Denies;
         }
         for next in from..self.terms.len() {

@@ -184,9 +184,13 @@ impl<'a> Bag<'a> {
             // What describes a noun may tell anything.
             Shape::Name if act.zones[at] == Zone::Relative => return at + 1,
             // `summary=true`
-            Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => return at + 1,
+            Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => {
+                return at + 1;
+            }
             // An adverb says how.
-            Shape::Name if lead.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") => return at + 1,
+            Shape::Name if lead.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") => {
+                return at + 1;
+            }
             Shape::Name if lead.key.is_none() && describes(terms, at) => return at + 1,
             Shape::Name => What::Name,
             Shape::Range(first, last) => What::Range(first, last),
@@ -248,7 +252,9 @@ impl<'a> Bag<'a> {
             Shape::Key(key) => !key.is_switch(),
             Shape::Flag => flag(terms[at - 1].text.of(self.line)).is_some_and(|key| !key.is_switch()),
             Shape::Mark('=') if at > 1 && terms[at - 2].shape == Shape::Flag => true,
-            Shape::Mark(c) => matches!(c, '=' | ':') && at > 1 && matches!(terms[at - 2].shape, Shape::Key(key) if !key.is_switch()),
+            Shape::Mark(c) => {
+                matches!(c, '=' | ':') && at > 1 && matches!(terms[at - 2].shape, Shape::Key(key) if !key.is_switch())
+            }
             _ => false,
         }
     }
@@ -290,7 +296,8 @@ impl<'a> Bag<'a> {
         }
         let text = term.text.of(self.line);
         self.sign(terms, at, text);
-        let before_site = terms.get(at + 1..).is_some_and(|next| next.iter().take(2).any(|term| term.shape == Shape::File));
+        let before_site =
+            terms.get(at + 1..).is_some_and(|next| next.iter().take(2).any(|term| term.shape == Shape::File));
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
@@ -401,7 +408,10 @@ impl<'a> Bag<'a> {
             arg.unit = Some(Noun::Token);
         }
         // `that one`, `the one at`: no number.
-        let the_two = at > 0 && terms[at - 1].entry.func == Some(Func::Det) && arg.unit.is_none() && arg.text.end - arg.text.start < 4;
+        let the_two = at > 0
+            && terms[at - 1].entry.func == Some(Func::Det)
+            && arg.unit.is_none()
+            && arg.text.end - arg.text.start < 4;
         let pronoun = the_two || terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
         if pronoun || terms[at].entry.func == Some(Func::Adjective) && arg.unit.is_none() {
             return next;
@@ -427,20 +437,44 @@ impl<'a> Bag<'a> {
 /// Whether the word at `at` only describes the node that is named behind it: `the funeral scene a7x2`.
 fn describes(terms: &[Term], at: usize) -> bool {
     let is_part = |term: &Term| {
-        matches!(term.shape, Shape::Name) || matches!(term.entry.func, Some(Func::Adjective)) || term.shape == Shape::Word && term.entry.noun.is_some()
+        matches!(term.shape, Shape::Name)
+            || matches!(term.entry.func, Some(Func::Adjective))
+            || term.shape == Shape::Word && term.entry.noun.is_some()
     };
     let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
     let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
-    ahead.is_some_and(Term::is_id) && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))
+    ahead.is_some_and(Term::is_id)
+        && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))
 }
 
 /// Whether a verb may stand among the arguments: it leads to one, or says how the operation is done.
 pub(super) const fn helps(verb: Verb) -> bool {
     matches!(
         verb,
-        Verb::Name | Verb::Limit | Verb::Exclude | Verb::Include | Verb::Use | Verb::Skip | Verb::See | Verb::Get | Verb::Respond
-            | Verb::Add | Verb::Finish | Verb::Cancel | Verb::Resume | Verb::Search | Verb::Grep | Verb::Pause | Verb::Compare
-            | Verb::Go | Verb::Leave | Verb::Annotate | Verb::Write | Verb::Read | Verb::Carry | Verb::List
+        Verb::Name
+            | Verb::Limit
+            | Verb::Exclude
+            | Verb::Include
+            | Verb::Use
+            | Verb::Skip
+            | Verb::See
+            | Verb::Get
+            | Verb::Respond
+            | Verb::Add
+            | Verb::Finish
+            | Verb::Cancel
+            | Verb::Resume
+            | Verb::Search
+            | Verb::Grep
+            | Verb::Pause
+            | Verb::Compare
+            | Verb::Go
+            | Verb::Leave
+            | Verb::Annotate
+            | Verb::Write
+            | Verb::Read
+            | Verb::Carry
+            | Verb::List
     )
 }
 

@@ -116,7 +116,8 @@ impl Binder<'_, '_> {
         }
         // A word right behind the verb makes a noun of it: `link rot`, `a switch in tone`.
         let verb = self.at;
-        let close = self.bag.args.iter().filter(|arg| arg.at == verb + 1 || arg.at == verb + 2 && arg.prep.is_some()).count();
+        let close =
+            self.bag.args.iter().filter(|arg| arg.at == verb + 1 || arg.at == verb + 2 && arg.prep.is_some()).count();
         self.bag.close += u32::try_from(close).unwrap_or(u32::MAX);
         self.bag.strange += u32::try_from(self.bag.args.len()).unwrap_or(u32::MAX);
         self.bag.first_strange = self.bag.args.first().map(|arg| arg.text);
@@ -137,8 +138,13 @@ impl Binder<'_, '_> {
     /// An id in quotes, where the operation has no use for a string.
     fn quoted_id(&mut self) -> Option<Arg> {
         let line = self.bag.line;
-        let wordless = matches!(self.tool, Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include);
-        self.bag.take(|arg| wordless && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line)))
+        let wordless = matches!(
+            self.tool,
+            Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include
+        );
+        self.bag.take(|arg| {
+            wordless && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line))
+        })
     }
 
     fn needed_node(&mut self) -> Bound<NodeRef> {
@@ -262,7 +268,8 @@ fn is_node(arg: &Arg) -> bool {
         || matches!(arg.what, What::Name | What::Number(_) | What::Text { .. })
             && matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf | Key::Pin))
             && arg.unit.is_none()
-        || matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3
+        || matches!(arg.what, What::Number(_))
+            && arg.text.end - arg.text.start > 3
             && arg.key.is_none()
             && arg.unit.is_none()
             && matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark))

@@ -38,6 +38,8 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["the", "next", "step", "is", "to"], PLAIN),
     (&["my", "next", "step", "is", "to"], PLAIN),
     (&["it", "is", "time", "to"], PLAIN),
+    (&["it", "is", "necessary", "to"], POLITE),
+    (&["it's", "necessary", "to"], POLITE),
     (&["i", "am", "going", "to"], PLAIN),
     (&["take", "a", "moment", "to"], PLAIN),
     (&["take", "a", "minute", "to"], PLAIN),
@@ -222,7 +224,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
             return Some((infinitive, POLITE));
         }
         // `I like a7x2` asks for nothing.
-        let likes = matches!(word(line, terms, at), "like" | "love" | "wish") && at == skip(1) && matches!(who.as_str(), "i" | "we" | "you");
+        let likes = matches!(word(line, terms, at), "like" | "love" | "wish")
+            && at == skip(1)
+            && matches!(who.as_str(), "i" | "we" | "you");
         return (!likes || word(line, terms, at) == "wish").then_some((at, POLITE));
     }
     verb(terms, at).filter(|(_, form)| *form == Form::Base).map(|_| (at, padding))
@@ -285,7 +289,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
         Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
-        Verb::Compare => embeds(first) && !own,
+        Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
@@ -351,10 +355,14 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
             && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark))
     });
-    let names_tool = terms.iter().skip(1).any(|term| {
-        TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line)))
-    });
-    if matches!(first.as_str(), "what" | "what's") && ids == 0 && names_tool && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean")) && terms.len() <= 6 {
+    let names_tool =
+        terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
+    if matches!(first.as_str(), "what" | "what's")
+        && ids == 0
+        && names_tool
+        && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
+        && terms.len() <= 6
+    {
         return Some(Verb::Help);
     }
     if all.iter().filter(|term| term.shape == Shape::File).count() == 1 && ids == 0 && first == "what" && !other {
@@ -381,7 +389,12 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     if !known || other {
         return None;
     }
+    let asks_how = terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative)));
+    if first == "what" && names_tool && asks_how && ids == 0 {
+        return Some(Verb::Help);
+    }
     match first.as_str() {
+        "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         // `where am I`
         "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
         "where" => None,

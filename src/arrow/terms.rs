@@ -117,7 +117,11 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
     }
     // `into one happy node: "…"`: no id is a sentence.
     for at in 2..terms.len() {
-        if terms[at - 2].shape == Shape::Key(Key::Node) && terms[at - 1].is(':') && terms[at].is_text() && terms[at].text.of(line).contains(' ') {
+        if terms[at - 2].shape == Shape::Key(Key::Node)
+            && terms[at - 1].is(':')
+            && terms[at].is_text()
+            && terms[at].text.of(line).contains(' ')
+        {
             terms[at - 2].shape = Shape::Word;
         }
     }

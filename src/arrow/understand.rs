@@ -15,8 +15,8 @@ use super::{
     args::{self, Bag},
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
-    lexicon::{Form, Func, Prep},
     lex::{self, Bytes, LexError},
+    lexicon::{Form, Func, Prep},
     probable,
     terms::{self, Shape, Term},
 };
@@ -113,7 +113,14 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let (line, thought) = thought(line);
     let line = unticked(line);
     if line.trim_start().starts_with('>') {
-        return Err(refuse(RefusalCode::InvalidSyntax, line, None, "it is a quotation".into(), String::new(), Vec::new()));
+        return Err(refuse(
+            RefusalCode::InvalidSyntax,
+            line,
+            None,
+            "it is a quotation".into(),
+            String::new(),
+            Vec::new(),
+        ));
     }
     let lexed = lex::line(line).map_err(|error| unlexed(line, error))?;
     trace.terms = terms::terms(line, &lexed);
@@ -140,7 +147,10 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
     name_nodes(line, &mut bag, &candidate);
-    let bound = bind::bind(tool, Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said });
+    let bound = bind::bind(
+        tool,
+        Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said },
+    );
     let mut command = bound.map_err(|error| unbound(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
@@ -176,8 +186,22 @@ fn thought(line: &str) -> (&str, Option<&str>) {
 fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     let wanted = match candidate.tool {
         Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
-        Tool::View | Tool::List | Tool::Tree | Tool::Switch | Tool::Continue | Tool::Respond | Tool::Annotate | Tool::Edit => 1,
-        Tool::Bookmark | Tool::Unbookmark | Tool::Prune | Tool::Restore | Tool::Split | Tool::Exclude | Tool::Include | Tool::Pin => 1,
+        Tool::View
+        | Tool::List
+        | Tool::Tree
+        | Tool::Switch
+        | Tool::Continue
+        | Tool::Respond
+        | Tool::Annotate
+        | Tool::Edit => 1,
+        Tool::Bookmark
+        | Tool::Unbookmark
+        | Tool::Prune
+        | Tool::Restore
+        | Tool::Split
+        | Tool::Exclude
+        | Tool::Include
+        | Tool::Pin => 1,
         _ => 0,
     };
     let is_id = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
@@ -187,9 +211,18 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     for arg in &mut bag.args {
         let text = arg.text.of(line);
         let stands = arg.at == candidate.verb + 1
-            || matches!(arg.prep, Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against))
+            || matches!(
+                arg.prep,
+                Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against)
+            )
             || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
-        if missing > 0 && arg.what == args::What::Name && arg.key.is_none() && stands && terms::could_be_id(text) && (beside || text.len() > 5) {
+        if missing > 0
+            && arg.what == args::What::Name
+            && arg.key.is_none()
+            && stands
+            && terms::could_be_id(text)
+            && (beside || text.len() > 5)
+        {
             arg.what = args::What::Id;
             missing -= 1;
         }
@@ -261,7 +294,12 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     }
     // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
     let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
-    if bare && matches!(candidate.tool, Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge) {
+    if bare
+        && matches!(
+            candidate.tool,
+            Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge
+        )
+    {
         doubts.push(("it could be a remark", 0.35));
     }
     if act.doubtful {
@@ -284,7 +322,10 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
         let entry = term.entry;
         let idle = entry.noun.is_none() && entry.func.is_none() && entry.prep.is_none() && entry.lead.is_none();
         let asked = at == candidate.verb || act.verb.is_some_and(|(verb, _)| verb == at);
-        if act.zones[at] == Zone::Main && term.shape == Shape::Word && idle && !asked
+        if act.zones[at] == Zone::Main
+            && term.shape == Shape::Word
+            && idle
+            && !asked
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(names_verbs && form == Form::Base) && !args::helps(verb) && verb != candidate.group)
         {
             count += 1;

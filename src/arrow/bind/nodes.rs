@@ -14,11 +14,8 @@ impl Binder<'_, '_> {
         let of_branch = |arg: &Arg| is_node(arg) && (arg.key == Some(Key::Branch) || arg.noun == Some(Noun::Branch));
         let branch = self.bag.take(of_branch).map(|arg| self.node_ref(&arg));
         // `the branch ending at a7x2`
-        let branch = if branch.is_none() && rendering.is_some() && self.names(Noun::Branch) {
-            self.node()
-        } else {
-            branch
-        };
+        let branch =
+            if branch.is_none() && rendering.is_some() && self.names(Noun::Branch) { self.node() } else { branch };
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
@@ -70,9 +67,7 @@ impl Binder<'_, '_> {
 
     pub(super) fn tree(&mut self) -> Bound {
         let from = self.node();
-        let depth = self.limited("depth", DEEPEST, |arg| {
-            arg.unit.is_none_or(|unit| unit == Noun::Level)
-        })?;
+        let depth = self.limited("depth", DEEPEST, |arg| arg.unit.is_none_or(|unit| unit == Noun::Level))?;
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == super::Verb::Summarise;
         self.bag.take(|arg| arg.key == Some(Key::Summary));
         Ok(Command::Tree { from, depth, summary })
@@ -137,7 +132,7 @@ impl Binder<'_, '_> {
         if let Some(name) = self.name_for(&[Key::Agent, Key::Label]) {
             return Some(name);
         }
-        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By | Prep::On));
+        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
         let arg = self
             .bag
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())

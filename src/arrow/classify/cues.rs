@@ -132,8 +132,12 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
                     cues |= Cues::ANNOTATED;
                 }
-                let made = matches!(noun, Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy);
-                let new = made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
+                let made = matches!(
+                    noun,
+                    Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy
+                );
+                let new =
+                    made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
                 if new {
                     cues |= Cues::NEW;
                 }
@@ -141,7 +145,8 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
             if let Some(prep) = term.entry.prep {
                 cues |= Cues::prep(prep);
             }
-            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content) {
+            if matches!(term.entry.verb, Some((Verb::Respond | Verb::Read, _))) || term.entry.lead == Some(Key::Content)
+            {
                 cues |= Cues::SAYS;
             }
             if matches!(term.text.of(line), "done" | "finished") {
@@ -190,6 +195,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             continue;
         };
         let before = at.checked_sub(1).map(|b| &terms[b]);
+        // `keep writing`
+        if verb.1 == Verb::Keep && form == Form::Ing && matches!(other, Verb::Write | Verb::Continue | Verb::Go) {
+            return (at, Verb::Continue);
+        }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Make);
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
@@ -200,7 +209,8 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
             || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
-            || phrases::embeds(verb.1) && other == Verb::Compare
+            || helped && form == Form::Base && other == Verb::Think
+            || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {
             return (at, other);

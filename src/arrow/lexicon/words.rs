@@ -6,7 +6,7 @@ use super::{Func, Noun, Prep, Verb};
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "quote recite present unfold browse explore scan peruse consult view see look show display inspect open peek examine render preview reveal study glance print eyeball review \
+        "quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand",
     ),
     (Verb::Get, "get fetch give grab pull retrieve want need like love wish have surface dump load receive"),
@@ -17,26 +17,44 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
          backtrack teleport hopover skipto",
     ),
     (Verb::Compare, "weigh juxtapose diff compare contrast differ diverge part deviate separate distinguish"),
-    (Verb::Continue, "prolongate spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen"),
+    (
+        Verb::Continue,
+        "prolongate spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen",
+    ),
     (Verb::Respond, "speak respond reply answer say post"),
     (Verb::Annotate, "scrawl pencil annotate comment jot remark scribble note"),
-    (Verb::Link, "couple wire reference link connect tie relate associate crosslink crossreference cross-reference hook ln"),
-    (Verb::Edit, "polish rework redraft recast retouch edit rewrite reword revise rephrase change amend alter modify correct update tweak fix"),
-    (Verb::Merge, "knit stitch braid meld merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate"),
+    (
+        Verb::Link,
+        "couple wire reference link connect tie relate associate crosslink crossreference cross-reference hook ln",
+    ),
+    (
+        Verb::Edit,
+        "polish rework redraft recast retouch edit rewrite reword revise rephrase change amend alter modify correct update tweak fix",
+    ),
+    (
+        Verb::Merge,
+        "knit stitch braid meld merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate",
+    ),
     (Verb::Bookmark, "dog-ear dogear earmark bookmark star mark flag favourite favorite"),
     (Verb::Unbookmark, "unbookmark unstar unmark unflag"),
     (Verb::Prune, "cull weed prune hide trim lop chop cut snip"),
     (Verb::Remove, "throw toss bin axe nix ditch remove delete rm clear erase strip discard kill scrap del lose"),
-    (Verb::Restore, "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove"),
-    (Verb::Undo, "reverse unwind undo revert rollback"),
+    (
+        Verb::Restore,
+        "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove",
+    ),
+    (Verb::Undo, "reverse unwind undo ctrl-z revert rollback"),
     (Verb::Redo, "redo reapply"),
     (Verb::Copy, "copy duplicate clone cp replicate"),
-    (Verb::Move, "hang rehome drag slide rebase shunt move mv relocate transplant graft transfer reparent shift rehang reattach"),
+    (
+        Verb::Move,
+        "hang rehome drag slide rebase shunt move mv relocate transplant graft transfer reparent shift rehang reattach",
+    ),
     (Verb::Split, "slice halve bisect partition split divide cleave"),
     (Verb::Exclude, "mute exclude omit"),
     (Verb::Include, "unmute include readmit reinclude"),
     (Verb::Unlink, "unlink disconnect detach untie sever unhook decouple"),
-    (Verb::Read, "read cat skim head less"),
+    (Verb::Read, "read cat skim less"),
     (Verb::Write, "pen type write append prepend insert echo"),
     (Verb::Pin, "pin"),
     (Verb::Unpin, "unpin unstash"),
@@ -242,7 +260,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "only most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
