@@ -14,11 +14,13 @@ mod probable;
 mod render;
 mod terms;
 mod understand;
+mod values;
 
-pub use command::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
-    SearchDepth, Span, Topic, WritePlace,
-};
+pub use command::Command;
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Bytes;
 pub use understand::{Refusal, RefusalCode, Understood, understand};
+pub use values::{
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
+    Topic, WritePlace,
+};

@@ -1,0 +1,193 @@
+//! What arguments are, once they are typed: nodes, ranges, choices.
+
+use serde::{Deserialize, Serialize, ser::SerializeMap};
+
+/// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct NodeRef(pub String);
+
+impl NodeRef {
+    /// The id as it was written, in lower case.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for NodeRef {
+    fn from(text: &str) -> Self {
+        Self(text.to_ascii_lowercase())
+    }
+}
+
+/// A range of whole numbers, both ends included, written `5-10` (`5` alone is `5-5`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    /// The first number.
+    pub first: u32,
+    /// The last number, not below the first.
+    pub last: u32,
+}
+
+impl Serialize for Range {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}-{}", self.first, self.last))
+    }
+}
+
+/// Part of a path, from one node to another, written `a7x2-b3k9`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    /// The first node.
+    pub first: NodeRef,
+    /// The last node.
+    pub last: NodeRef,
+}
+
+impl Serialize for Span {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{}-{}", self.first.0, self.last.0))
+    }
+}
+
+/// How `view` renders a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rendering {
+    /// Running text, without headers.
+    Prose,
+    /// Node by node, with headers.
+    Nodes,
+}
+
+/// What `list` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Listing {
+    /// The node's children that continue it.
+    Continuations,
+    /// The notes on it.
+    Annotations,
+    /// The links from and to it.
+    Links,
+    /// Its versions (buffer mode).
+    Versions,
+    /// The other children of its parent.
+    Siblings,
+    /// The bookmarks at and below it.
+    Bookmarks,
+}
+
+/// A place named by its relation to the current position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relative {
+    /// The node before.
+    Parent,
+    /// The tree's first node.
+    Root,
+    /// The next sibling.
+    Next,
+    /// The previous sibling.
+    Previous,
+    /// The newest end below.
+    Leaf,
+    /// Where the agent stood before.
+    Back,
+}
+
+/// What a `respond` adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResponseKind {
+    /// Words of the conversation.
+    Continuation,
+    /// Material that an agent is shown.
+    Context,
+    /// What an agent is told to do.
+    Instruction,
+}
+
+/// The other end of a link.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct LinkEnd {
+    /// A document by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
+    /// A tree by title or id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// A node, of that tree if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeRef>,
+}
+
+/// What a `decide` records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DecisionKind {
+    /// What was decided.
+    Decision,
+    /// What must hold from now on.
+    Constraint,
+}
+
+/// What `memory` shows instead of everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MemoryView {
+    /// The agent's last actions.
+    Trace,
+    /// What is set aside, by label.
+    Stashed,
+}
+
+/// How far a web search goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchDepth {
+    /// Titles and excerpts.
+    Basic,
+    /// The pages' texts too.
+    Deep,
+}
+
+/// What a web search looks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Topic {
+    /// Everything.
+    General,
+    /// News.
+    News,
+}
+
+/// Where `write` puts its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WritePlace {
+    /// At the document's end, said as `append`.
+    Append,
+    /// At the document's start (`at:start`).
+    Start,
+    /// At the document's end, said as a place (`at:end`).
+    End,
+    /// Before a line, counted from 1 (`at:12`).
+    Line(u32),
+    /// In place of a section (`replace:"S"`).
+    Section(String),
+}
+
+impl Serialize for WritePlace {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        match self {
+            Self::Append => map.serialize_entry("append", &true)?,
+            Self::Start => map.serialize_entry("at", "start")?,
+            Self::End => map.serialize_entry("at", "end")?,
+            Self::Line(line) => map.serialize_entry("at", line)?,
+            Self::Section(section) => map.serialize_entry("replace", section)?,
+        }
+        map.end()
+    }
+}
