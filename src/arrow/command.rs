@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use super::argument::{
+use super::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
     Topic, WritePlace,
 };

@@ -1,10 +1,11 @@
 //! What each word may be: verb, noun, number, or one of the small words.
 //!
-//! The lists in [`words`] are few, and one map is made of them with every inflection, once. A word is looked up by its
+//! The lists in [`verbs`] and [`words`] are few, and one map is made of them with every inflection, once. A word is looked up by its
 //! lowered bytes in one step. A word that is not in the map may be a slip of one that is: all words of the map with one
 //! letter taken out are in a second map, so a slip (a letter too many, too few, another, two exchanged) is found by
 //! looking up the word and each of its own shortened forms, however large the lexicon is.
 
+mod verbs;
 mod words;
 
 use std::{collections::HashMap, hash::BuildHasherDefault, hash::Hasher, sync::LazyLock};
@@ -137,7 +138,7 @@ pub(super) fn slip(word: &str) -> Option<&'static str> {
     let word = lower(word, &mut buffer)?;
     if word.len() < 3
         || !word.iter().all(u8::is_ascii_alphabetic)
-        || words::ORDINARY.iter().any(|w| w.as_bytes() == word)
+        || verbs::ORDINARY.iter().any(|w| w.as_bytes() == word)
     {
         return None;
     }
@@ -199,7 +200,7 @@ fn build() -> Lexicon {
     fn add<'a>(entries: &'a mut Map<Box<[u8]>, Entry>, word: &str) -> &'a mut Entry {
         entries.entry(word.as_bytes().into()).or_default()
     }
-    for (verb, bases) in words::VERBS {
+    for (verb, bases) in verbs::VERBS {
         for base in bases.split_whitespace() {
             for (word, form) in inflections(base) {
                 let entry = add(&mut entries, &word);
@@ -210,7 +211,7 @@ fn build() -> Lexicon {
             }
         }
     }
-    for (word, base) in words::IRREGULAR {
+    for (word, base) in verbs::IRREGULAR {
         let verb = add(&mut entries, base).verb;
         add(&mut entries, word).verb = verb.map(|(verb, _)| (verb, Form::Past));
     }
@@ -238,7 +239,7 @@ fn build() -> Lexicon {
         add(&mut entries, name).number = Some(*number);
     }
     let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
-    let verbs = words::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
+    let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
     let nouns = words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
     for word in verbs.chain(nouns).filter(|word| word.len() >= 3) {
         shortened.entry(word.as_bytes().into()).or_default().push(word);
@@ -266,7 +267,7 @@ fn inflections(base: &str) -> Vec<(String, Form)> {
         format!("{base}s")
     };
     forms.push((third, Form::Third));
-    let doubled = words::DOUBLING.contains(&base).then(|| format!("{base}{}", &base[base.len() - 1..]));
+    let doubled = verbs::DOUBLING.contains(&base).then(|| format!("{base}{}", &base[base.len() - 1..]));
     let (ing, past) = match &doubled {
         Some(stem) => (format!("{stem}ing"), format!("{stem}ed")),
         None if base.ends_with("ie") => (format!("{}ying", &base[..base.len() - 2]), format!("{base}d")),
@@ -280,7 +281,7 @@ fn inflections(base: &str) -> Vec<(String, Form)> {
         None => (format!("{base}ing"), format!("{base}ed")),
     };
     forms.push((ing, Form::Ing));
-    if !words::UNCHANGED.contains(&base) {
+    if !verbs::UNCHANGED.contains(&base) {
         forms.push((past, Form::Past));
     }
     if doubled.is_some() && matches!(base, "cancel" | "label" | "travel") {

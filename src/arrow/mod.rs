@@ -1,8 +1,7 @@
-//! The arrow language: from a line that starts with `→` to a command that can be run.
+//! The arrow language: from a line that starts with `→` to a command that can be run, and its answer.
 
 mod act;
 mod args;
-mod argument;
 mod bind;
 mod classify;
 mod command;
@@ -17,13 +16,14 @@ pub mod run;
 mod scan;
 mod terms;
 mod understand;
+mod values;
 
-pub use argument::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
-    Topic, WritePlace,
-};
 pub use command::Command;
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Bytes;
 pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};
 pub use understand::{Refusal, RefusalCode, Understood, understand};
+pub use values::{
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
+    Topic, WritePlace,
+};

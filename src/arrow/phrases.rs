@@ -38,6 +38,8 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["the", "next", "step", "is", "to"], PLAIN),
     (&["my", "next", "step", "is", "to"], PLAIN),
     (&["it", "is", "time", "to"], PLAIN),
+    (&["it", "is", "necessary", "to"], POLITE),
+    (&["it's", "necessary", "to"], POLITE),
     (&["i", "am", "going", "to"], PLAIN),
     (&["take", "a", "moment", "to"], PLAIN),
     (&["take", "a", "minute", "to"], PLAIN),
@@ -287,7 +289,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
         Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
-        Verb::Compare => embeds(first) && !own,
+        Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
@@ -387,7 +389,12 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     if !known || other {
         return None;
     }
+    let asks_how = terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative)));
+    if first == "what" && names_tool && asks_how && ids == 0 {
+        return Some(Verb::Help);
+    }
     match first.as_str() {
+        "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         // `where am I`
         "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
         "where" => None,

@@ -132,7 +132,7 @@ impl Binder<'_, '_> {
         if let Some(name) = self.name_for(&[Key::Agent, Key::Label]) {
             return Some(name);
         }
-        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By | Prep::On));
+        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
         let arg = self
             .bag
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())

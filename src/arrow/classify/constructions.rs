@@ -84,6 +84,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Get {
         Delegate if n(Noun::Agent), Cues::TEXT, p(Prep::To);
+        Respond if n(Noun::Instruction), Cues::TEXT;
+        Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
+        Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
+        Restore if p(Prep::Back), Cues::ID => but Cues::ME, p(Prep::To);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Cues::ID => but Cues::TEXT;
         Merge if p(Prep::Together), Cues::IDS;
@@ -133,6 +137,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View;
     }
     Go {
+        Read if Cues::FILE;
         Undo if n(Noun::Change), p(Prep::Back);
         Continue if p(Prep::On), Cues::ID => any p(Prep::From), p(Prep::After);
         Continue if p(Prep::On) => but Cues::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
@@ -222,6 +227,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Write {
         Todo if n(Noun::Todo) => but DOC;
         Write => any DOC;
+        Continue if p(Prep::On), Cues::ID => but Cues::TEXT;
         Annotate if n(Noun::Annotation);
         Decide => any DECISION;
         Respond if Cues::ID;
@@ -333,8 +339,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
         Edit if Cues::ID, Cues::TEXT, Cues::SAYS;
-        Merge if Cues::IDS;
         Diff if n(Noun::Difference);
+        Merge if Cues::IDS;
         Pin if n(Noun::Pin);
         Search if n(Noun::Web);
     }
@@ -419,5 +425,5 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Remind { Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

@@ -195,6 +195,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             continue;
         };
         let before = at.checked_sub(1).map(|b| &terms[b]);
+        // `keep writing`
+        if verb.1 == Verb::Keep && form == Form::Ing && matches!(other, Verb::Write | Verb::Continue | Verb::Go) {
+            return (at, Verb::Continue);
+        }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Make);
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
@@ -205,7 +209,8 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
                 && (matches!(other, Verb::Continue | Verb::Carry) || verb.1 == Verb::Ask && other == Verb::Try)
                 && !helps
             || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
-            || phrases::embeds(verb.1) && other == Verb::Compare
+            || helped && form == Form::Base && other == Verb::Think
+            || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
             || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
         {
             return (at, other);

@@ -1,4 +1,4 @@
-//! What commands are made of: nodes as lines name them, ranges, and the words that stand for one of a few things.
+//! What arguments are, once they are typed: nodes, ranges, choices.
 
 use serde::{Deserialize, Serialize, ser::SerializeMap};
 

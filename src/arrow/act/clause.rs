@@ -1,0 +1,188 @@
+//! What a part of a line does behind the verb: it holds more arguments, tells something, or asks for another thing.
+
+use super::{Head, Reader, Zone, is_finite};
+use crate::arrow::{
+    key::Key,
+    lexicon::{Func, Noun, Prep, Verb},
+    phrases,
+    terms::{Shape, Term},
+};
+
+/// What a part of a line does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// It holds more arguments, from this term on.
+    Arguments(usize),
+    /// It says what is wanted besides: `I want three of them`.
+    Wants(usize),
+    /// It says something of what stands before: `view(a7x2) is what it printed`.
+    Remarks,
+    /// It takes back what was asked: `no`.
+    Denies,
+    /// It tells something.
+    Tells,
+    /// It makes the request depend on something.
+    Supposes,
+    /// It asks for something, too.
+    Asks(usize, Verb),
+}
+
+impl Reader<'_> {
+    /// What the part of the line that begins at `at` does.
+    pub(super) fn segment(&mut self, at: usize, group: Verb, embedded: bool) -> Segment {
+        let mut from = at;
+        while matches!(self.func_at(from), Some(Func::Pad | Func::And | Func::Then | Func::Lets | Func::But))
+            && self.terms[from].entry.prep.is_none()
+        {
+            from += 1;
+        }
+        if let Some((length, _)) = self.terms.get(from..).and_then(|terms| phrases::padding(self.line, terms)) {
+            if phrases::wants(self.line, &self.terms[from..]) {
+                return Segment::Wants(from + length + 1);
+            }
+            if self.func_at(from) == Some(Func::Subject) {
+                return Segment::Tells;
+            }
+            from += length;
+        }
+        let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        if is_finite(&term)
+            && term.entry.func != Some(Func::Clause)
+            && !embedded
+            && from == at
+            && !self.terms[at - 1].is('?')
+            && !self.is_gloss(from)
+        {
+            return Segment::Remarks;
+        }
+        // `…, because "it drags"` gives a reason as an argument.
+        if term.entry.func == Some(Func::Sub) && self.terms[from + 1..].iter().take(2).any(Term::is_text) {
+            return Segment::Arguments(from);
+        }
+        match (term.shape, term.entry.func) {
+            (Shape::Word, Some(Func::Clause | Func::Subject | Func::Would)) => return Segment::Tells,
+            (Shape::Word, Some(Func::Sub)) if !embedded => return Segment::Tells,
+            (Shape::Word, Some(Func::If)) => {
+                let polite = phrases::is_polite_condition(self.line, &self.terms[from..]);
+                return if polite { Segment::Tells } else { Segment::Supposes };
+            }
+            _ => {}
+        }
+        if let Head::Request(verb, other) = self.imperative(from, false, false)
+            && !(term.entry.noun.is_some() && self.is_argument(verb, group))
+        {
+            return Segment::Asks(verb, other);
+        }
+        let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
+        if denial.clone().count() <= 3
+            && denial.clone().all(|term| term.shape != Shape::Id)
+            && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not))
+        {
+            return Segment::Denies;
+        }
+        for next in from..self.terms.len() {
+            if next > from && self.is_boundary(next) {
+                break;
+            }
+            let denies = next > from && self.func_at(next) == Some(Func::Not);
+            if (denies || is_finite(&self.terms[next])) && !embedded && !self.is_gloss(next) {
+                return Segment::Tells;
+            }
+        }
+        Segment::Arguments(from)
+    }
+
+    /// Whether a word that could be a verb is rather the noun that names an argument: `…, note "why"`.
+    pub(super) fn is_argument(&self, at: usize, group: Verb) -> bool {
+        let next = self.terms.get(at + 1);
+        match self.terms[at].entry.noun {
+            Some(Noun::Annotation) => matches!(group, Verb::Link) || phrases::embeds(group),
+            Some(Noun::Label) => true,
+            Some(Noun::Copy | Noun::Link | Noun::Pin | Noun::Stash | Noun::Bookmark) => {
+                next.is_none_or(|next| next.entry.prep.is_some()) && phrases::embeds(group)
+            }
+            _ => next.is_some_and(|next| next.is(':') || next.is('=')) && self.terms[at].entry.lead.is_some(),
+        }
+    }
+
+    /// Whether unquoted content begins at `at`.
+    pub(super) fn begins_raw(&self, at: usize, verb: usize) -> bool {
+        let todo = self.terms[verb].entry.verb.is_some_and(|(verb, _)| verb == Verb::Todo)
+            && matches!(self.verb_at(at), Some((Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish, _)) | None)
+            && (self.verb_at(at).is_some() || self.func_at(at) == Some(Func::Do));
+        if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
+            return false;
+        }
+        if let Some(Shape::Key(key)) =
+            at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape)
+        {
+            return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+        }
+        let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
+            let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
+            !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
+        });
+        self.terms.get(at).is_some_and(|next| {
+            let leads = next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
+            let leads = leads && self.terms[at + 1..].iter().take(3).any(Term::is_text);
+            next.gap && !next.is_text() && !matches!(next.shape, Shape::Key(_)) && !leads && !named
+        })
+    }
+
+    /// `the text is "…"`: a verb that only joins an argument to its name.
+    pub(super) fn is_gloss(&self, at: usize) -> bool {
+        let named = self.terms[..at].last().is_some_and(|term| term.entry.lead.is_some() || term.entry.noun.is_some());
+        let given = self.terms[at + 1..]
+            .iter()
+            .take(2)
+            .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
+        named && given
+    }
+
+    /// The zone that a subordinating word opens.
+    pub(super) fn subordinate(&self, at: usize) -> Zone {
+        let describes = matches!(self.text_at(at), "which" | "whose" | "whom" | "where");
+        if describes && !self.terms[at.saturating_sub(1)].is_id() && !self.terms[at - 1].is_text() {
+            Zone::Relative
+        } else {
+            Zone::Tail
+        }
+    }
+
+    /// `wait:no`, in words.
+    pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
+        matches!(group, Verb::Delegate | Verb::Hand)
+            && self.terms[at..].iter().take(4).any(|term| term.text.of(self.line).starts_with("wait"))
+            || matches!(group, Verb::Search | Verb::Find)
+                && self.terms.get(at + 1).is_some_and(|t| t.shape == Shape::File)
+    }
+
+    /// `no more than`: a limit, no denial.
+    pub(super) fn is_limit(&self, at: usize) -> bool {
+        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
+    }
+
+    /// Whether the verb at `at` has no argument of its own but `it`.
+    pub(super) fn only_points(&self, at: usize) -> bool {
+        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
+    pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
+        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+            && at > 0
+            && self.terms[at - 1].is_id()
+            && self.func_at(from) == Some(Func::Det)
+            && self.is_idle(from)
+            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
+    }
+
+    /// Whether the clause at `at` has words that the lexicon does not know.
+    pub(super) fn is_strange(&self, at: usize) -> bool {
+        let clause = self.terms[at..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
+    }
+}

@@ -1,0 +1,231 @@
+//! How a clause begins: whether it asks there, after all politeness.
+
+use super::{Head, Reader, Speech, Zone, is_finite};
+use crate::arrow::{
+    lexicon::{self, Form, Func, Noun, Prep, Verb},
+    phrases,
+    terms::{Shape, Term},
+};
+
+impl Reader<'_> {
+    /// The first term after politeness, and whether a clause that begins at `at` asks there.
+    pub(super) fn head(&mut self, at: usize, first: bool) -> Head {
+        let mut at = at;
+        let mut gerund = false;
+        loop {
+            let Some(term) = self.terms.get(at) else { return Head::Other };
+            let text = term.text.of(self.line);
+            if let Some((length, what)) = phrases::padding(self.line, &self.terms[at..]) {
+                at += length;
+                self.polite |= what.polite;
+                self.doubtful |= what.doubtful;
+                gerund |= what.gerund;
+                continue;
+            }
+            let entry = term.entry;
+            match (term.shape, entry.func) {
+                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{'), _) => at += 1,
+                (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
+                (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
+                (_, Some(Func::What)) if first => return self.question(at),
+                (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
+                    return self.question(at);
+                }
+                (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
+                (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
+                (_, Some(Func::Pad | Func::Then | Func::And))
+                    if entry.verb.is_none() || entry.func == Some(Func::Pad) =>
+                {
+                    self.polite |= matches!(text, "please" | "pls" | "plz" | "kindly" | "Please" | "Kindly");
+                    gerund |= self.polite;
+                    at += 1;
+                }
+                (_, Some(Func::Doubt)) => {
+                    self.doubtful = true;
+                    at += 1;
+                }
+                (_, Some(Func::Lets)) => at += 1,
+                (_, Some(Func::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
+                _ => break,
+            }
+        }
+        self.imperative(at, first, gerund)
+    }
+
+    /// Whether an imperative stands at `at`.
+    pub(super) fn imperative(&mut self, at: usize, first: bool, gerund: bool) -> Head {
+        let Some(term) = self.terms.get(at) else { return Head::Other };
+        if first
+            && (term.shape == Shape::Name || term.shape == Shape::Id && !term.bracketed)
+            && term.entry.verb.is_none()
+        {
+            let text = term.text.of(self.line);
+            if let Some(word) = lexicon::slip(text) {
+                let term = &mut self.terms[at];
+                (term.entry, term.slipped, term.shape) = (lexicon::look_up(word), true, Shape::Word);
+            }
+        }
+        // `[diff] a7x2 b3k9`
+        if first && self.terms[at].bracketed {
+            let entry = lexicon::look_up(self.text_at(at));
+            if entry.base().is_some() {
+                (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
+            }
+        }
+        let term = &self.terms[at];
+        if !matches!(term.shape, Shape::Word) {
+            return Head::Other;
+        }
+        // `git branch -D a7x2`
+        if term.entry.noun == Some(Noun::Branch)
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| next.shape == Shape::Flag && matches!(next.text.of(self.line), "D" | "d"))
+        {
+            return Head::Request(at, Verb::Prune);
+        }
+        let Some((verb, form)) = term.entry.verb else { return Head::Other };
+        if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
+            return Head::Other;
+        }
+        // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
+        // `get rid of`
+        if verb == Verb::Get && self.text_at(at + 1) == "rid" {
+            return Head::Request(at + 1, Verb::Remove);
+        }
+        if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
+            return Head::Other;
+        }
+        // `go look at`, `let go of`
+        if let Some((chained, Form::Base)) = self.verb_at(at + 1)
+            && self.terms[at + 1].entry.noun.is_none()
+            && !matches!(chained, Verb::Name | Verb::Limit)
+        {
+            match (verb, chained) {
+                (Verb::Ask, Verb::Go) => return Head::Request(at, Verb::Drop),
+                (Verb::Go, _) if matches!(self.text_at(at), "go" | "Go") => {
+                    return self.imperative(at + 1, first, gerund);
+                }
+                (Verb::Go, _) => return Head::Other,
+                (Verb::Stash, Verb::Put) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, Verb::Recall);
+                }
+                // `bookmark remove a7x2`: the noun comes first.
+                (
+                    Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
+                    Verb::Drop | Verb::Remove | Verb::See | Verb::List,
+                ) => {
+                    self.zones[at] = Zone::Main;
+                    return Head::Request(at + 1, chained);
+                }
+                _ => {}
+            }
+        }
+        if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
+        {
+            return Head::Speech(Speech::Negated);
+        }
+        Head::Request(at, verb)
+    }
+
+    /// A line that begins with a word for a question: what it asks for, if that can be shown.
+    pub(super) fn question(&mut self, at: usize) -> Head {
+        match phrases::question(self.line, &self.terms[at..]) {
+            Some(verb) => {
+                self.questioned = true;
+                Head::Request(at, verb)
+            }
+            None => Head::Speech(Speech::Question),
+        }
+    }
+
+    /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
+    pub(super) fn asking(&mut self, at: usize) -> Head {
+        let modal = self.func_at(at) == Some(Func::Modal);
+        let named = self.terms.get(at + 1).is_some_and(|term| term.shape == Shape::Name);
+        match self.verb_at(at + 2) {
+            Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named => {
+                self.zones[at + 1] = Zone::Main;
+                self.polite = true;
+                Head::Request(at + 2, verb)
+            }
+            // `could a7x2 be merged`
+            _ if modal
+                && !self.text_at(at).eq_ignore_ascii_case("should")
+                && (at..self.terms.len()).any(|at| self.text_at(at) == "be") =>
+            {
+                self.polite = true;
+                Head::Other
+            }
+            _ => Head::Speech(Speech::Question),
+        }
+    }
+
+    /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
+    pub(super) fn behind(&mut self) -> Option<(usize, Verb)> {
+        let subject = self
+            .terms
+            .iter()
+            .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
+        for at in subject + 1..self.terms.len() {
+            // `a7x2 should read "…"`
+            let shall = matches!(self.text_at(at - 1), "should" | "must" | "to" | "shall");
+            if shall
+                && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
+                && self.terms[at + 1..].iter().take(2).any(Term::is_text)
+            {
+                return Some((at, Verb::Edit));
+            }
+            match self.verb_at(at) {
+                Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
+                Some((verb, Form::Base))
+                    if at == subject + 1
+                        && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
+                {
+                    return Some((at, verb));
+                }
+                Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
+    pub(super) fn is_nominal(&self) -> bool {
+        self.terms.iter().enumerate().all(|(at, term)| {
+            let tells = matches!(
+                term.entry.func,
+                Some(
+                    Func::Not
+                        | Func::If
+                        | Func::Or
+                        | Func::Subject
+                        | Func::Clause
+                        | Func::Would
+                        | Func::Sub
+                        | Func::What
+                        | Func::Why
+                        | Func::Doubt
+                )
+            );
+            // `a search for "x"`: a verb behind an article is a noun.
+            let noun = at > 0
+                && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective))
+                    || self.terms[at - 1].entry.noun.is_some())
+                && term.entry.base().is_some();
+            let past = matches!(term.entry.verb, Some((_, Form::Past)))
+                && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+            let acts = past
+                || !noun
+                    && term.entry.verb.is_some()
+                    && term.entry.noun.is_none()
+                    && term.entry.func.is_none()
+                    && term.entry.lead.is_none();
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && term.shape != Shape::Name
+        })
+    }
+}
