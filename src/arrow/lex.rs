@@ -400,3 +400,6 @@ fn block(input: &str) -> Step<'_, Raw<'_>> {
     };
     value((Kind::Block, content), tag(&rest[..])).parse(rest)
 }
+
+#[cfg(test)]
+mod tests;
