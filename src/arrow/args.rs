@@ -230,7 +230,10 @@ impl<'a> Bag<'a> {
         let mut arg = lead.arg(what, text, at);
         // `node="a7x2"`, `from=verge`: an id, because it is said to be one.
         let said = matches!(lead.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf));
-        if said && matches!(what, What::Text { .. } | What::Name) && text.of(self.line).bytes().all(|b| b.is_ascii_alphanumeric()) {
+        if said
+            && matches!(what, What::Text { .. } | What::Name)
+            && text.of(self.line).bytes().all(|b| b.is_ascii_alphanumeric())
+        {
             arg.what = What::Id;
         }
         let mut next = at + 1;

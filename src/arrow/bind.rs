@@ -265,7 +265,8 @@ impl Binder<'_, '_> {
 /// Whether an argument is one id; a number of four digits and more that counts nothing may be one, too.
 fn is_node(arg: &Arg) -> bool {
     let counts = arg.key.is_some() || arg.unit.is_some();
-    let beside_a_node = matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark));
+    let beside_a_node =
+        matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark));
     let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
     arg.what == What::Id || number && !counts && beside_a_node
 }

@@ -192,7 +192,7 @@ impl Command {
                 // `decide decision "x"` would be no more than `decide "x"` to a reader.
                 let name = if *kind == Some(DecisionKind::Decision) { "kind:" } else { "" };
                 to.named(name, *kind)?.text("", Some(content))?
-            },
+            }
             Self::Memory { view } => to.plain(*view)?,
             Self::Todo { add, done, cancel, resume, outcome, status } => {
                 let to = if add.is_empty() { to } else { to.flag("add", true)? };

@@ -68,7 +68,12 @@ impl Cues {
 
     /// Whether nothing is named that `view` does not know: no more than what is shown of a node.
     pub(in crate::arrow) const fn is_view_alone(self) -> bool {
-        let known = Self::noun(Noun::Annotation).or(Self::noun(Noun::Prose)).or(Self::noun(Noun::Node)).or(Self::prep(Prep::As)).or(Self::prep(Prep::With)).or(Self::ANNOTATED);
+        let known = Self::noun(Noun::Annotation)
+            .or(Self::noun(Noun::Prose))
+            .or(Self::noun(Noun::Node))
+            .or(Self::prep(Prep::As))
+            .or(Self::prep(Prep::With))
+            .or(Self::ANNOTATED);
         self.0 & !known.0 == 0
     }
 

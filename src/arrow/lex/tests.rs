@@ -51,7 +51,10 @@ fn tokens_have_their_kinds() {
     assert_eq!(kinds("don't say 'don't'"), [(Kind::Word, "don't"), (Kind::Word, "say"), (quoted, "don't")]);
     assert_eq!(kinds(r#""a \" b""#), [(quoted, r#"a \" b"#)]);
     assert_eq!(kinds("annotate <<<\na \"b\n>>>"), [(Kind::Word, "annotate"), (Kind::Block, "a \"b")]);
-    assert_eq!(kinds("a..b 5–9 x'"), [(Kind::Word, "a..b"), (Kind::Word, "5–9"), (Kind::Word, "x"), (Kind::Mark('\''), "'")]);
+    assert_eq!(
+        kinds("a..b 5–9 x'"),
+        [(Kind::Word, "a..b"), (Kind::Word, "5–9"), (Kind::Word, "x"), (Kind::Mark('\''), "'")]
+    );
 }
 
 #[test]
@@ -74,7 +77,11 @@ fn token() -> impl Strategy<Value = (String, Kind, String)> {
         "[a-z][a-z ]{0,8}[a-z]".prop_map(move |text| (format!("'{text}'"), quoted, text)),
         "[0-9a-z]{2,10}".prop_map(|id| (format!("[{id}]"), Kind::Bracketed, id)),
         "--[a-z]{2,9}".prop_map(|flag| (flag.clone(), Kind::Flag, flag[2..].to_owned())),
-        prop::sample::select(vec![',', ';', '(', ')', '?', '+', '|', '=']).prop_map(|c| (c.to_string(), Kind::Mark(c), c.to_string())),
+        prop::sample::select(vec![',', ';', '(', ')', '?', '+', '|', '=']).prop_map(|c| (
+            c.to_string(),
+            Kind::Mark(c),
+            c.to_string()
+        )),
     ]
 }
 

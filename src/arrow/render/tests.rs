@@ -1,8 +1,8 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth,
-    Span, Topic, WritePlace, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
+    SearchDepth, Span, Topic, WritePlace, understand,
 };
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
@@ -43,25 +43,36 @@ fn about_nodes() -> impl Strategy<Value = Command> {
     let places = [Relative::Parent, Relative::Root, Relative::Next, Relative::Previous, Relative::Leaf, Relative::Back];
     let kinds = [ResponseKind::Continuation, ResponseKind::Context, ResponseKind::Instruction];
     prop_oneof![
-        (at(), any::<bool>(), any::<bool>())
-            .prop_map(|(node, full, annotations)| Command::View { node, branch: None, full, annotations, rendering: None }),
-        (node(), option::of(one_of(&[Rendering::Prose, Rendering::Nodes]))).prop_map(|(branch, rendering)| Command::View {
-            node: None,
-            branch: Some(branch),
-            full: false,
-            annotations: false,
-            rendering
+        (at(), any::<bool>(), any::<bool>()).prop_map(|(node, full, annotations)| Command::View {
+            node,
+            branch: None,
+            full,
+            annotations,
+            rendering: None
+        }),
+        (node(), option::of(one_of(&[Rendering::Prose, Rendering::Nodes]))).prop_map(|(branch, rendering)| {
+            Command::View { node: None, branch: Some(branch), full: false, annotations: false, rendering }
         }),
         (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),
-        (at(), option::of(1..50_u32), any::<bool>())
-            .prop_map(|(from, depth, summary)| Command::Tree { from, depth, summary }),
-        (node(), option::of(words())).prop_map(|(node, tree)| Command::Switch { node: Some(node), relative: None, tree }),
+        (at(), option::of(1..50_u32), any::<bool>()).prop_map(|(from, depth, summary)| Command::Tree {
+            from,
+            depth,
+            summary
+        }),
+        (node(), option::of(words())).prop_map(|(node, tree)| Command::Switch {
+            node: Some(node),
+            relative: None,
+            tree
+        }),
         one_of(&places).prop_map(|place| Command::Switch { node: None, relative: Some(place), tree: None }),
         prop::collection::vec(node(), 2).prop_map(|nodes| Command::Diff { nodes }),
         (at(), option::of(1..10_u32), option::of(1..9_000_u32), option::of(words()))
             .prop_map(|(from, n, tokens, agent)| Command::Continue { from, n, tokens, agent }),
-        (at(), words(), option::of(one_of(&kinds)))
-            .prop_map(|(node, content, kind)| Command::Respond { node, content, kind }),
+        (at(), words(), option::of(one_of(&kinds))).prop_map(|(node, content, kind)| Command::Respond {
+            node,
+            content,
+            kind
+        }),
         (at(), words()).prop_map(|(node, content)| Command::Annotate { node, content }),
         (at(), words()).prop_map(|(node, content)| Command::Edit { node, content }),
         (node(), end(), option::of(words())).prop_map(|(node, to, note)| Command::Link { node: Some(node), to, note }),
@@ -126,8 +137,11 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), Some(item), None, false, why)),
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), None, Some(item), false, why)),
         Just(todo(Vec::new(), None, None, true, None)),
-        (words(), option::of(words()), option::of(any::<bool>()))
-            .prop_map(|(goal, context, wait)| Command::Delegate { goal, context, wait }),
+        (words(), option::of(words()), option::of(any::<bool>())).prop_map(|(goal, context, wait)| Command::Delegate {
+            goal,
+            context,
+            wait
+        }),
         (
             words(),
             option::of(one_of(&[SearchDepth::Basic, SearchDepth::Deep])),
@@ -151,8 +165,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
 }
 
 fn recall() -> impl Strategy<Value = Command> {
-    let none =
-        || Command::Recall { label: None, search: None, turns: None, tool: None, summary: false, limit: None };
+    let none = || Command::Recall { label: None, search: None, turns: None, tool: None, summary: false, limit: None };
     fn with(mut command: Command, change: impl FnOnce(&mut Command)) -> Command {
         change(&mut command);
         command
