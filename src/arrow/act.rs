@@ -13,9 +13,8 @@ mod look;
 
 use self::clause::Segment;
 use super::{
-    key::Key,
     lex::Bytes,
-    lexicon::{self, Form, Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };

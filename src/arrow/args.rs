@@ -228,6 +228,14 @@ impl<'a> Bag<'a> {
             }
         };
         let mut arg = lead.arg(what, text, at);
+        // `node="a7x2"`, `from=verge`: an id, because it is said to be one.
+        let said = matches!(lead.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf));
+        if said
+            && matches!(what, What::Text { .. } | What::Name)
+            && text.of(self.line).bytes().all(|b| b.is_ascii_alphanumeric())
+        {
+            arg.what = What::Id;
+        }
         let mut next = at + 1;
         // `the "Tone" section`: the noun may stand behind.
         let behind = terms.get(next).filter(|term| term.shape == Shape::Word && term.gap);

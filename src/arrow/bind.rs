@@ -262,15 +262,11 @@ impl Binder<'_, '_> {
     }
 }
 
-/// Whether an argument is one id, by its form or because it is said to be one.
+/// Whether an argument is one id; a number of four digits and more that counts nothing may be one, too.
 fn is_node(arg: &Arg) -> bool {
-    arg.what == What::Id
-        || matches!(arg.what, What::Name | What::Number(_) | What::Text { .. })
-            && matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf | Key::Pin))
-            && arg.unit.is_none()
-        || matches!(arg.what, What::Number(_))
-            && arg.text.end - arg.text.start > 3
-            && arg.key.is_none()
-            && arg.unit.is_none()
-            && matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark))
+    let counts = arg.key.is_some() || arg.unit.is_some();
+    let beside_a_node =
+        matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark));
+    let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
+    arg.what == What::Id || number && !counts && beside_a_node
 }

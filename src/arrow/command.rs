@@ -214,7 +214,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The other end; a mere node is its id alone in JSON.
-        #[serde(serialize_with = "node_or_end")]
+        #[serde(serialize_with = "super::values::node_or_end")]
         from: LinkEnd,
     },
     /// Shows a document.
@@ -419,14 +419,6 @@ impl Command {
             Self::Think { .. } => Tool::Think,
             Self::Help { .. } => Tool::Help,
         }
-    }
-}
-
-/// `"b3k9"` for a node, an object for anything else.
-fn node_or_end<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
-    match end {
-        LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
-        end => end.serialize(serializer),
     }
 }
 

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use super::{
     act::Zone,
-    classify,
-    lexicon::{self, Form},
+    classify, lexicon,
     understand::{Trace, consider},
 };
 use crate::tools::TABLE;
@@ -94,9 +93,9 @@ pub fn explain(line: &str) -> Explanation {
 /// Whether `word` is a verb of an operation: one of the table's, or an inflection or synonym of one.
 #[must_use]
 pub fn is_verb(word: &str) -> bool {
-    TABLE
-        .iter()
-        .any(|row| row.name.eq_ignore_ascii_case(word) || row.synonyms.iter().any(|s| s.eq_ignore_ascii_case(word)))
-        || matches!(lexicon::look_up(word).verb, Some((_, Form::Base)))
-        || lexicon::slip(word).is_some_and(|word| lexicon::look_up(word).verb.is_some())
+    let named = |word: &str| {
+        let said = |name: &&str| name.eq_ignore_ascii_case(word);
+        TABLE.iter().any(|row| said(&row.name) || row.synonyms.iter().any(|synonym| said(synonym)))
+    };
+    named(word) || lexicon::look_up(word).base().is_some() || lexicon::slip(word).is_some_and(named)
 }

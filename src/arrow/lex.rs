@@ -398,5 +398,8 @@ fn block(input: &str) -> Step<'_, Raw<'_>> {
     let Some(content) = content else {
         return Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::TakeUntil)));
     };
-    value((Kind::Block, content), tag(&rest[..])).parse(rest)
+    value((Kind::Block, content), tag(rest)).parse(rest)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,6 @@
 //! What a refused line probably meant: forms of the table with what the line has to fill them.
 
-use super::{
-    lexicon::Form,
-    terms::{Shape, Term},
-};
+use super::terms::{Shape, Term};
 use crate::tools::{TABLE, Tool};
 
 /// One or two commands, ready to be copied; where the line has no argument for a place, the place's name stays.
@@ -33,8 +30,6 @@ fn named(line: &str, terms: &[Term]) -> Vec<Tool> {
 fn filled(line: &str, terms: &[Term], tool: Tool) -> Option<String> {
     let ids: Vec<&str> = terms.iter().filter(|term| term.shape == Shape::Id).map(|term| term.text.of(line)).collect();
     let texts: Vec<&str> = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line)).collect();
-    let past = terms.iter().any(|term| matches!(term.entry.verb, Some((_, Form::Past))));
-    let _ = past;
     let form = tool.spec().forms.first()?;
     let (mut ids, mut texts) = (ids.iter(), texts.iter());
     let words: Vec<String> = form

@@ -179,7 +179,7 @@ impl Command {
                 .text("", Some(label))?
                 .text("", content.as_ref())?
                 .named("content-of:", content_of.as_ref())?
-                .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first, span.last)))?,
+                .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first.0, span.last.0)))?,
             Self::Recall { label, search, turns, tool, summary, limit } => to
                 .text("", label.as_ref())?
                 .text("search ", search.as_ref())?
@@ -188,7 +188,11 @@ impl Command {
                 .flag("summary", *summary)?
                 .named("limit:", *limit)?,
             Self::Drop { pin, stash } => to.text("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
-            Self::Decide { content, kind } => to.plain(*kind)?.text("", Some(content))?,
+            Self::Decide { content, kind } => {
+                // `decide decision "x"` would be no more than `decide "x"` to a reader.
+                let name = if *kind == Some(DecisionKind::Decision) { "kind:" } else { "" };
+                to.named(name, *kind)?.text("", Some(content))?
+            }
             Self::Memory { view } => to.plain(*view)?,
             Self::Todo { add, done, cancel, resume, outcome, status } => {
                 let to = if add.is_empty() { to } else { to.flag("add", true)? };
@@ -217,3 +221,6 @@ impl Command {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,6 +100,13 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             }
             Kind::Mark(c) => term.shape = Shape::Mark(c),
             Kind::Block => term.shape = Shape::Block,
+            Kind::Bare if terms.last().is_some_and(|name| name.shape == Shape::Key(Key::SummaryOf)) => {
+                word(text, &mut term);
+                // A span is two ids, whatever they look like.
+                if let Some((ends, begins)) = halves(text) {
+                    term.shape = Shape::IdRange { ends, begins };
+                }
+            }
             Kind::Word | Kind::Bare => word(text, &mut term),
         }
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.

@@ -25,6 +25,10 @@ use crate::tools::{Tool, Weight};
 /// The longest line: content at its limit, escaped, and what stands around it.
 const LONGEST_LINE: usize = 4 * LONGEST_CONTENT;
 
+/// The most tokens that are read as words of a request. Clauses are looked through more than once, so this bounds the
+/// time; a content without quotes may be longer.
+const MOST_WORDS: usize = 256;
+
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understood {
@@ -134,8 +138,13 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
             Vec::new(),
         ));
     }
-    trace.act = Some(act::read(line, &mut trace.terms, lexed.end));
-    let Some(act) = &trace.act else { unreachable!() };
+    let words = trace.terms.len();
+    trace.terms.truncate(MOST_WORDS);
+    let act = &*trace.act.insert(act::read(line, &mut trace.terms, lexed.end));
+    if words > MOST_WORDS && act.raw.is_none() {
+        let message = format!("a command has at most {MOST_WORDS} words and marks outside quotes");
+        return Err(refuse(RefusalCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
+    }
     if act.speech != Speech::Request {
         return Err(unasked(line, &trace.terms, act));
     }
@@ -326,7 +335,7 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && term.shape == Shape::Word
             && idle
             && !asked
-            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(names_verbs && form == Form::Base) && !args::helps(verb) && verb != candidate.group)
+            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
         {
             count += 1;
         }

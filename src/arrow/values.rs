@@ -191,3 +191,11 @@ impl Serialize for WritePlace {
         map.end()
     }
 }
+
+/// `"b3k9"` for a node, an object for anything else.
+pub(super) fn node_or_end<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
+    match end {
+        LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
+        end => end.serialize(serializer),
+    }
+}

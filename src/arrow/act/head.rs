@@ -2,7 +2,7 @@
 
 use super::{Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
-    lexicon::{self, Form, Func, Noun, Prep, Verb},
+    lexicon::{self, Form, Func, Noun, Verb},
     phrases,
     terms::{Shape, Term},
 };

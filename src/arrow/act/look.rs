@@ -3,7 +3,7 @@
 use super::{Reader, is_finite};
 use crate::arrow::{
     lexicon::{Form, Func, Verb},
-    terms::{Shape, Term},
+    terms::Shape,
 };
 
 impl Reader<'_> {

@@ -154,6 +154,9 @@ impl Bag<'_> {
         arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
         if at > 0 && self.is_value(terms, at) {
             arg.unit = None;
+            if matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf)) {
+                arg.what = What::Id;
+            }
         }
         if let Some(Shape::Name) = behind.map(|term| term.shape)
             && behind.is_some_and(|term| matches!(term.text.of(self.line), "tok" | "toks" | "tkns"))

@@ -162,7 +162,14 @@ impl Binder<'_, '_> {
         if !self.names(Noun::Pin) && self.said != "unpin" {
             return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
         }
-        let pin = self.node().map(|node| node.0).or_else(|| self.doc()).or_else(|| self.text_where(|_| true));
+        let said = self.bag.take(|arg| arg.key == Some(Key::Pin)).map(|arg| match arg.what {
+            What::Id => self.node_ref(&arg).0,
+            _ => self.bag.value(&arg),
+        });
+        let pin = said
+            .or_else(|| self.node().map(|node| node.0))
+            .or_else(|| self.doc())
+            .or_else(|| self.text_where(|_| true));
         let pin = pin
             .or_else(|| self.name_where(|_| true))
             .ok_or(BindError::Missing("the pin: an id, or a document's name"))?;
@@ -190,8 +197,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn todo(&mut self) -> Bound {
-        let mut todo = Todo::default();
-        todo.status = self.name_for(&[Key::Status]);
+        let mut todo = Todo { status: self.name_for(&[Key::Status]), ..Todo::default() };
         let keyed = self.bag.args.iter().find_map(|arg| arg.key.filter(|key| matches!(key, Key::Cancel | Key::Done)));
         let number = self.number(|_| true).map(|(number, _)| number);
         // `add two items`: the items themselves follow.

@@ -19,7 +19,8 @@ impl Binder<'_, '_> {
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
-        if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() {
+        let alone = self.bag.args.is_empty() && self.cues.is_view_alone();
+        if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
             return Err(BindError::Missing("a node's id"));
         }
         Ok(Command::View { node, branch, full, annotations, rendering })
@@ -255,8 +256,10 @@ impl Binder<'_, '_> {
         let doc = self.doc();
         let tree = if doc.is_none() { self.name_for(&[Key::Tree]) } else { None };
         if doc.is_some() || tree.is_some() {
+            let there = self.bag.take(|arg| is_node(arg) && arg.key == Some(Key::Node)).filter(|_| tree.is_some());
+            let there = there.map(|arg| self.node_ref(&arg));
             let node = self.node();
-            return Ok(Command::Unlink { node, from: LinkEnd { doc, tree, node: None } });
+            return Ok(Command::Unlink { node, from: LinkEnd { doc, tree, node: there } });
         }
         let away = |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
         let both = self.bag.args.iter().filter(|arg| is_node(arg)).count() > 1;

@@ -66,6 +66,17 @@ impl Cues {
         self.any(Self::ID.or(Self::TEXT).or(Self::FILE))
     }
 
+    /// Whether nothing is named that `view` does not know: no more than what is shown of a node.
+    pub(in crate::arrow) const fn is_view_alone(self) -> bool {
+        let known = Self::noun(Noun::Annotation)
+            .or(Self::noun(Noun::Prose))
+            .or(Self::noun(Noun::Node))
+            .or(Self::prep(Prep::As))
+            .or(Self::prep(Prep::With))
+            .or(Self::ANNOTATED);
+        self.0 & !known.0 == 0
+    }
+
     /// Whether the noun is named.
     pub(in crate::arrow) const fn names(self, noun: Noun) -> bool {
         self.any(Self::noun(noun))
@@ -129,7 +140,8 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
         if matches!(term.shape, Shape::Word | Shape::Number(_) | Shape::Flag) {
             if let Some(noun) = term.entry.noun {
                 cues |= Cues::noun(noun);
-                if noun == Noun::Annotation && ids > 0 && !possessed(terms, at) {
+                let with = term.text.of(line).len() == "with-annotations".len();
+                if noun == Noun::Annotation && (with || ids > 0 && !possessed(terms, at)) {
                     cues |= Cues::ANNOTATED;
                 }
                 let made = matches!(

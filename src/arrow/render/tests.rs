@@ -1,0 +1,213 @@
+use proptest::{option, prelude::*};
+
+use crate::arrow::{
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
+    SearchDepth, Span, Topic, WritePlace, understand,
+};
+
+fn node() -> impl Strategy<Value = NodeRef> + Clone {
+    "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)
+}
+
+/// Any words but none, for an empty content is refused.
+fn words() -> impl Strategy<Value = String> + Clone {
+    prop_oneof!["[ -~\n\t“”«»→←äé]{0,30}x", any::<String>().prop_filter("not empty", |text| !text.is_empty())]
+}
+
+fn one_of<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> impl Strategy<Value = T> + use<T> {
+    prop::sample::select(values.to_vec())
+}
+
+fn range() -> impl Strategy<Value = Range> {
+    (1..500_u32, 0..500_u32).prop_map(|(first, more)| Range { first, last: first + more })
+}
+
+fn end() -> impl Strategy<Value = LinkEnd> {
+    prop_oneof![
+        node().prop_map(|node| LinkEnd { node: Some(node), ..LinkEnd::default() }),
+        words().prop_map(|doc| LinkEnd { doc: Some(doc), ..LinkEnd::default() }),
+        (words(), option::of(node())).prop_map(|(tree, node)| LinkEnd { tree: Some(tree), node, doc: None }),
+    ]
+}
+
+fn about_nodes() -> impl Strategy<Value = Command> {
+    let at = || option::of(node());
+    let listings = [
+        Listing::Continuations,
+        Listing::Annotations,
+        Listing::Links,
+        Listing::Versions,
+        Listing::Siblings,
+        Listing::Bookmarks,
+    ];
+    let places = [Relative::Parent, Relative::Root, Relative::Next, Relative::Previous, Relative::Leaf, Relative::Back];
+    let kinds = [ResponseKind::Continuation, ResponseKind::Context, ResponseKind::Instruction];
+    prop_oneof![
+        (at(), any::<bool>(), any::<bool>()).prop_map(|(node, full, annotations)| Command::View {
+            node,
+            branch: None,
+            full,
+            annotations,
+            rendering: None
+        }),
+        (node(), option::of(one_of(&[Rendering::Prose, Rendering::Nodes]))).prop_map(|(branch, rendering)| {
+            Command::View { node: None, branch: Some(branch), full: false, annotations: false, rendering }
+        }),
+        (at(), one_of(&listings)).prop_map(|(node, what)| Command::List { node, what }),
+        (at(), option::of(1..50_u32), any::<bool>()).prop_map(|(from, depth, summary)| Command::Tree {
+            from,
+            depth,
+            summary
+        }),
+        (node(), option::of(words())).prop_map(|(node, tree)| Command::Switch {
+            node: Some(node),
+            relative: None,
+            tree
+        }),
+        one_of(&places).prop_map(|place| Command::Switch { node: None, relative: Some(place), tree: None }),
+        prop::collection::vec(node(), 2).prop_map(|nodes| Command::Diff { nodes }),
+        (at(), option::of(1..10_u32), option::of(1..9_000_u32), option::of(words()))
+            .prop_map(|(from, n, tokens, agent)| Command::Continue { from, n, tokens, agent }),
+        (at(), words(), option::of(one_of(&kinds))).prop_map(|(node, content, kind)| Command::Respond {
+            node,
+            content,
+            kind
+        }),
+        (at(), words()).prop_map(|(node, content)| Command::Annotate { node, content }),
+        (at(), words()).prop_map(|(node, content)| Command::Edit { node, content }),
+        (node(), end(), option::of(words())).prop_map(|(node, to, note)| Command::Link { node: Some(node), to, note }),
+        (node(), end()).prop_map(|(node, from)| Command::Unlink { node: Some(node), from }),
+        (prop::collection::vec(node(), 2..5), words()).prop_map(|(nodes, content)| Command::Merge { nodes, content }),
+        (at(), option::of(words())).prop_map(|(node, label)| Command::Bookmark { node, label }),
+        at().prop_map(|node| Command::Unbookmark { node }),
+        node().prop_map(|node| Command::Prune { node }),
+        node().prop_map(|node| Command::Restore { node }),
+        option::of(1..99_u32).prop_map(|n| Command::Undo { n }),
+        option::of(1..99_u32).prop_map(|n| Command::Redo { n }),
+        (node(), node()).prop_map(|(node, to)| Command::Copy { node, to }),
+        (node(), node()).prop_map(|(node, to)| Command::Move { node, to }),
+        (at(), 1..9_000_u32).prop_map(|(node, at)| Command::Split { node, at: Some(at), after: None }),
+        (at(), words()).prop_map(|(node, after)| Command::Split { node, at: None, after: Some(after) }),
+        at().prop_map(|node| Command::Exclude { node }),
+        at().prop_map(|node| Command::Include { node }),
+    ]
+}
+
+fn about_the_rest() -> impl Strategy<Value = Command> {
+    let place = prop_oneof![
+        Just(WritePlace::Append),
+        Just(WritePlace::Start),
+        Just(WritePlace::End),
+        (1..900_u32).prop_map(WritePlace::Line),
+        words().prop_map(WritePlace::Section),
+    ];
+    let todo = |add, done, cancel, resume, outcome| Command::Todo { add, done, cancel, resume, outcome, status: None };
+    let site = "[a-z]{2,8}\\.(org|com|net)";
+    prop_oneof![
+        (words(), any::<bool>(), option::of(range()), option::of(words()))
+            .prop_map(|(doc, summary, lines, section)| Command::Read { doc, summary, lines, section }),
+        (words(), place, words()).prop_map(|(doc, place, content)| Command::Write { doc, place, content }),
+        option::of(node()).prop_map(|node| Command::Pin { node, doc: None, section: None }),
+        (words(), option::of(words())).prop_map(|(doc, section)| Command::Pin { node: None, doc: Some(doc), section }),
+        (words(), words()).prop_map(|(label, content)| Command::Stash {
+            label,
+            content: Some(content),
+            content_of: None,
+            summary_of: None
+        }),
+        (words(), node()).prop_map(|(label, node)| Command::Stash {
+            label,
+            content: None,
+            content_of: Some(node),
+            summary_of: None
+        }),
+        (words(), node(), node()).prop_map(|(label, first, last)| Command::Stash {
+            label,
+            content: None,
+            content_of: None,
+            summary_of: Some(Span { first, last })
+        }),
+        recall(),
+        words().prop_map(|pin| Command::Drop { pin: Some(pin), stash: None }),
+        words().prop_map(|stash| Command::Drop { pin: None, stash: Some(stash) }),
+        (words(), option::of(one_of(&[DecisionKind::Decision, DecisionKind::Constraint])))
+            .prop_map(|(content, kind)| Command::Decide { content, kind }),
+        option::of(one_of(&[MemoryView::Trace, MemoryView::Stashed])).prop_map(|view| Command::Memory { view }),
+        prop::collection::vec(words(), 0..3).prop_map(move |add| todo(add, None, None, false, None)),
+        (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), Some(item), None, false, why)),
+        (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), None, Some(item), false, why)),
+        Just(todo(Vec::new(), None, None, true, None)),
+        (words(), option::of(words()), option::of(any::<bool>())).prop_map(|(goal, context, wait)| Command::Delegate {
+            goal,
+            context,
+            wait
+        }),
+        (
+            words(),
+            option::of(one_of(&[SearchDepth::Basic, SearchDepth::Deep])),
+            option::of(one_of(&[Topic::General, Topic::News])),
+            option::of(1..10_u32),
+            prop::collection::vec(site, 0..3),
+            prop::collection::vec(site, 0..3),
+        )
+            .prop_map(|(query, depth, topic, max, include, exclude)| Command::Search {
+                query,
+                depth,
+                topic,
+                max,
+                include,
+                exclude
+            }),
+        option::of("[a-z ]{0,9}(\n[a-z ]{0,9})?").prop_map(|content| Command::Think { content }),
+        option::of(one_of(&["view", "merge", "undo", "help", "todo"]))
+            .prop_map(|tool| Command::Help { tool: tool.map(str::to_owned) }),
+    ]
+}
+
+fn recall() -> impl Strategy<Value = Command> {
+    let none = || Command::Recall { label: None, search: None, turns: None, tool: None, summary: false, limit: None };
+    fn with(mut command: Command, change: impl FnOnce(&mut Command)) -> Command {
+        change(&mut command);
+        command
+    }
+    prop_oneof![
+        words().prop_map(move |text| with(none(), |command| {
+            if let Command::Recall { label, .. } = command {
+                *label = Some(text);
+            }
+        })),
+        (words(), option::of(1..50_u32)).prop_map(move |(text, most)| with(none(), |command| {
+            if let Command::Recall { search, limit, .. } = command {
+                (*search, *limit) = (Some(text), most);
+            }
+        })),
+        range().prop_map(move |range| with(none(), |command| {
+            if let Command::Recall { turns, .. } = command {
+                *turns = Some(range);
+            }
+        })),
+        (words(), option::of(1..50_u32)).prop_map(move |(name, most)| with(none(), |command| {
+            if let Command::Recall { tool, limit, .. } = command {
+                (*tool, *limit) = (Some(name), most);
+            }
+        })),
+        Just(with(none(), |command| {
+            if let Command::Recall { summary, .. } = command {
+                *summary = true;
+            }
+        })),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn a_command_is_read_back_from_its_text(command in prop_oneof![about_nodes(), about_the_rest()]) {
+        let text = command.to_string();
+        match understand(&text) {
+            Ok(understood) => prop_assert_eq!(understood.command, command, "{}", text),
+            Err(refusal) => prop_assert!(false, "{text}: {refusal}"),
+        }
+    }
+}

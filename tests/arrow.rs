@@ -1,0 +1,153 @@
+//! The arrow language at the library's door: the corpora, refusals that help, lines that nobody should write.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use std::{fs, path::Path};
+
+use loomtree::arrow::{self, Command, RefusalCode, Understood};
+use proptest::prelude::*;
+
+/// The lines of a corpus, each with its file's name.
+fn corpus(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/arrow").join(folder);
+    let mut lines = Vec::new();
+    for file in fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        lines.extend(fs::read_to_string(path).unwrap().lines().map(|line| (name.clone(), line.to_owned())));
+    }
+    lines.sort();
+    assert!(lines.len() > 80, "the corpus was not found");
+    lines
+}
+
+#[test]
+fn what_the_corpus_accepts_is_understood() {
+    for (tool, line) in corpus("accept") {
+        let (line, meant) = line.rsplit_once(" ⇒ ").unwrap();
+        let command = arrow::understand(line).map(|understood| understood.command);
+        assert_eq!(command.as_ref().map(ToString::to_string).as_deref(), Ok(meant), "{line}");
+        assert_eq!(command.unwrap().tool().name(), tool);
+    }
+}
+
+#[test]
+fn what_the_corpus_rejects_is_refused() {
+    for (kind, line) in corpus("reject") {
+        assert!(arrow::understand(&line).is_err(), "{kind}: {line}: {:?}", arrow::understand(&line));
+    }
+}
+
+/// What is probably meant can be copied: what has no placeholder left is itself understood.
+#[test]
+fn what_is_probably_meant_is_understood() {
+    for (_, line) in corpus("reject") {
+        for probable in arrow::understand(&line).unwrap_err().probable {
+            let filled = !probable.split([' ', ':']).any(|word| matches!(word, "ID" | "N" | "NAME" | "ID-ID"));
+            assert!(probable.starts_with("→ "), "{line}: {probable}");
+            assert!(!filled || probable.contains('…') || arrow::understand(&probable).is_ok(), "{line}: {probable}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_says_what_was_understood() {
+    let refusal = arrow::understand("→ don't prune a7x2").unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::InvalidSyntax);
+    assert_eq!(refusal.probable, ["→ prune a7x2"]);
+    let refusal = arrow::understand("→ edit b3k9ze").unwrap_err();
+    assert_eq!(refusal.message, "`edit` needs the text, in quotes");
+    assert_eq!(refusal.probable, ["→ edit b3k9ze \"text\""]);
+    let refusal = arrow::understand("→ annotate a7x2 \"open").unwrap_err();
+    assert_eq!((refusal.span.start, refusal.span.end), (18, 23));
+}
+
+#[test]
+fn limits_are_named() {
+    for line in ["→ continue from a7x2 n:11", "→ tree depth:51", "→ search \"x\" max:11"] {
+        assert_eq!(arrow::understand(line).unwrap_err().code, RefusalCode::LimitExceeded, "{line}");
+    }
+    let long = "x".repeat((1 << 20) + 1);
+    assert_eq!(arrow::understand(&format!("→ annotate a7x2 \"{long}\"")).unwrap_err().code, RefusalCode::LimitExceeded);
+    assert!(arrow::understand(&format!("→ annotate a7x2 \"{}\"", &long[1..])).is_ok());
+    assert_eq!(arrow::understand(&"(".repeat(5 << 20)).unwrap_err().code, RefusalCode::LimitExceeded);
+}
+
+fn command(line: &str) -> Command {
+    arrow::understand(line).map(|Understood { command, .. }| command).unwrap()
+}
+
+#[test]
+fn a_block_is_content_as_it_stands() {
+    let Command::Annotate { content, .. } = command("→ annotate a7x2 <<<\nsays \"no\"\n\n→ prune a7x2\n>>>") else {
+        panic!("not an annotation")
+    };
+    assert_eq!(content, "says \"no\"\n\n→ prune a7x2");
+    let Command::Write { content, .. } = command("→ write doc:\"a\" append <<<\n>>> no end\n>>>\n") else {
+        panic!("no write")
+    };
+    assert_eq!(content, ">>> no end");
+}
+
+#[test]
+fn a_string_goes_on_over_lines() {
+    let Command::Annotate { content, .. } = command("→ annotate a7x2 \"one\ntwo # no comment\"") else {
+        panic!("no note")
+    };
+    assert_eq!(content, "one\ntwo # no comment");
+}
+
+#[test]
+fn verbs_are_known() {
+    for word in ["view", "prune", "checkout", "ls", "todo", "veiw"] {
+        assert!(arrow::is_verb(word), "{word}");
+    }
+    for word in ["the", "void", "self", "Result", "", "→", "i32"] {
+        assert!(!arrow::is_verb(word), "{word}");
+    }
+}
+
+#[test]
+fn an_explanation_tells_the_evidence() {
+    let told = arrow::explain("→ let's look at a7x2 in full");
+    assert!(told.tokens.iter().any(|token| token.text == "a7x2" && token.read_as.starts_with("Id")));
+    assert!(told.decision.starts_with("view a7x2 full"), "{}", told.decision);
+    assert!(told.candidates[0].starts_with("view"));
+    assert_eq!(arrow::explain("→ don't prune a7x2").speech, "Negated");
+}
+
+/// Long lines of what a parser may choke on: brackets, quotes that never close, apostrophes, one long word.
+#[test]
+fn hostile_lines_have_an_answer() {
+    let many = 10_000;
+    for part in [
+        "[", "(", "{", "“", "„", "'", " '", "`", "«", "「", "\\", "\"", "-", "--a ", "a=", "a:", "→ ", "a, ", "it ",
+        "if ", "and ", "prune ", "the ", "# ", "<<<", "7 ", "a7x2 ", "\0", "\u{202e}", "\u{200d}", "é", "🙂",
+    ] {
+        let _ = arrow::understand(&format!("→ view {}", part.repeat(many)));
+        let _ = arrow::understand(&part.repeat(many));
+    }
+    for part in ["a", "a ", " '", "x.", "é", "prune a7x2, "] {
+        let _ = arrow::understand(&part.repeat((1 << 20) / part.len()));
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_has_an_answer(text in any::<String>()) {
+        let _ = arrow::explain(&text);
+    }
+
+    #[test]
+    fn any_words_have_an_answer(words in prop::collection::vec(prop::sample::select(vec![
+        "→", "view", "prune", "a7x2", "b3k9", "don't", "and", "then", ",", ":", "\"x\"", "to", "from", "it", "the", "bookmark", "?",
+        "please", "I", "want", "should", "be", "pruned", "if", "3", "tokens", "label:", "n:4", "--full", "notes.md", "stash", "as",
+    ]), 0..14)) {
+        let line = words.join(" ");
+        if let Ok(understood) = arrow::understand(&line) {
+            // What was understood is a command of its own.
+            let again = arrow::understand(&understood.command.to_string()).map(|understood| understood.command);
+            prop_assert_eq!(again.ok(), Some(understood.command), "{}", line);
+        }
+    }
+}
