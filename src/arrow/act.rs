@@ -124,8 +124,9 @@ impl Reader<'_> {
                 for at in 0..self.terms.len() {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
-                        && (phrases::embeds(group) || matches!(group, Verb::Recall | Verb::Search | Verb::Grep))
-                        && self.points_at_something(verb)
+                        && (phrases::embeds(group)
+                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help))
+                        && (self.points_at_something(verb) || group == Verb::Help)
                     {
                         self.zones[..at].fill(Zone::Before);
                         return self.request(verb, group);
@@ -174,7 +175,18 @@ impl Reader<'_> {
             });
             let asked = match verb {
                 Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
-                None if self.terms[0].entry.prep == Some(Prep::Back) => Some((0, Verb::Go)),
+                None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
+                // `the previous sibling, please`
+                None if !self.terms.iter().any(Term::is_id)
+                    && self.terms.iter().any(|t| {
+                        matches!(
+                            t.entry.noun,
+                            Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf)
+                        )
+                    }) =>
+                {
+                    Some((self.terms.len(), Verb::Go))
+                }
                 None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
             };
             return (Speech::Request, asked, 0);
@@ -313,6 +325,8 @@ impl Reader<'_> {
                     zone = Zone::Tail;
                 }
                 (Shape::Word, Some(Func::Not)) if !self.is_no_wait(at, group) => return (Speech::Negated, asked, at),
+                (Shape::Word, Some(Func::Subject)) if matches!(self.text_at(at), "someone" | "somebody" | "anyone") => {
+                }
                 (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
                     zone = Zone::Tail;
                 }

@@ -81,6 +81,10 @@ pub(super) struct Signs {
     pub(super) here: bool,
     /// `..`.
     pub(super) up: bool,
+    /// `/`.
+    pub(super) slash: bool,
+    /// `-` at the end.
+    pub(super) dash: bool,
     /// `search`, `for`.
     pub(super) searches: bool,
     /// `add`.
@@ -120,6 +124,8 @@ pub(super) fn gather<'a>(
     while at < terms.len() {
         let term = &terms[at];
         if !within(act.zones[at]) || at == verb {
+            bag.signs.slash |= term.is('/');
+            bag.signs.dash |= term.is('-') && at + 1 == terms.len();
             bag.signs.up |= term.is('.') && at > 0 && terms[at - 1].is('.');
             if term.shape == Shape::Mark('→') || term.shape == Shape::Mark('>') || term.is('➜') || term.is('⇒') {
                 lead.arrow = true;
@@ -213,6 +219,8 @@ impl<'a> Bag<'a> {
                 return at + 1;
             }
             Shape::Mark(c) => {
+                self.signs.slash |= c == '/';
+                self.signs.dash |= c == '-' && at + 1 == terms.len();
                 self.signs.up |= c == '.' && at > 0 && terms[at - 1].is('.');
                 lead.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
                 return at + 1;

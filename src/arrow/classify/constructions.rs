@@ -83,7 +83,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View;
     }
     Get {
-        Delegate if n(Noun::Agent), Cues::TEXT, p(Prep::To);
+        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
+        Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
+        Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
+        _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
         Respond if n(Noun::Instruction), Cues::TEXT;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
@@ -314,6 +317,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Move if Cues::IDS => but Cues::TEXT;
         Respond if Cues::ID, Cues::TEXT;
         Switch if Cues::ID, p(Prep::Over) => but Cues::TEXT;
+        View if p(Prep::Up), Cues::ID => but Cues::TEXT;
     }
     Add {
         Todo => any TODO;
@@ -400,11 +404,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
     Try { Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
-        Todo if n(Noun::Plan);
+        Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
     }
     Keep {
+        Bookmark if n(Noun::Bookmark);
+        Diff if p(Prep::Against), Cues::IDS;
+        Pin if p(Prep::On), p(Prep::To), Cues::ID;
         Exclude if n(Noun::Context), p(Prep::Out);
         Pin if n(Noun::Context);
         Pin if n(Noun::Pin);
@@ -423,7 +430,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch if p(Prep::Back);
         Switch if p(Prep::To), Cues::ID => but Cues::TEXT;
     }
-    Remind { Todo if Cues::TEXT; }
+    Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

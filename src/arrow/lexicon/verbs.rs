@@ -6,7 +6,7 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
+        "know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand",
     ),
     (Verb::Get, "get fetch give grab pull retrieve want need like love wish have surface dump load receive"),
@@ -19,7 +19,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Compare, "weigh juxtapose diff compare contrast differ diverge part deviate separate distinguish"),
     (
         Verb::Continue,
-        "prolongate spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen",
+        "cont spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen",
     ),
     (Verb::Respond, "speak respond reply answer say post"),
     (Verb::Annotate, "scrawl pencil annotate comment jot remark scribble note"),
@@ -48,7 +48,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Copy, "copy duplicate clone cp replicate"),
     (
         Verb::Move,
-        "hang rehome drag slide rebase shunt move mv relocate transplant graft transfer reparent shift rehang reattach",
+        "rehome drag slide rebase shunt move mv relocate transplant graft transfer reparent shift rehang reattach",
     ),
     (Verb::Split, "slice halve bisect partition split divide cleave"),
     (Verb::Exclude, "mute exclude omit"),
@@ -75,7 +75,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Think, "deliberate think ponder reflect muse contemplate mull brainstorm ruminate meditate"),
     (Verb::Pause, "pause stop wait"),
     (Verb::Help, "help man usage explain"),
-    (Verb::Put, "tack send put place set lay hold pop stick plant "),
+    (Verb::Put, "tack send put place set lay pop stick plant "),
     (Verb::Add, "add attach create enter"),
     (Verb::Make, "make draft compose"),
     (Verb::Leave, "leave"),
@@ -91,7 +91,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Ask, "ask let tell"),
     (Verb::Try, "try run produce spin furnish"),
     (Verb::Carry, "carry push press pick"),
-    (Verb::Keep, "keep"),
+    (Verb::Keep, "keep hold hang"),
     (Verb::Remind, "remind"),
     (Verb::Use, "use"),
     (Verb::Limit, "limit cap"),
@@ -175,6 +175,16 @@ pub(super) const DOUBLING: &[&str] = &[
 /// Ordinary words that look like a slip of a verb, and are none.
 pub(super) const ORDINARY: &[&str] = &[
     "prone",
+    "sed",
+    "red",
+    "lit",
+    "lis",
+    "vie",
+    "dip",
+    "men",
+    "ted",
+    "tee",
+    "don",
     "prude",
     "pine",
     "pins",

@@ -14,7 +14,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Leaf, "leaf tip"),
     (Noun::Sibling, "sibling siblings brothers sisters"),
     (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes"),
-    (Noun::Alternative, "way ways alternative alternatives option options completions completion candidate candidates"),
+    (
+        Noun::Alternative,
+        "way ways direction directions alternative alternatives option options completions completion candidate candidates",
+    ),
     (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks"),
     (Noun::Link, "tie ties link links connection connections crossreferences cross-references"),
     (Noun::Version, "version versions revision revisions wordings rewordings edits drafts"),
@@ -42,13 +45,13 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Archive, "archive history transcript log logs"),
     (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
     (Noun::Instruction, "instruction directive"),
-    (Noun::Level, "level levels deep layers generations"),
+    (Noun::Level, "level levels deeply deep layers generations"),
     (Noun::Token, "token tokens tok toks tkns"),
     (Noun::Result, "result results hits hit matches call calls output outputs"),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
-    (Noun::Difference, "difference differences diff comparison delta"),
+    (Noun::Difference, "different difference differences diff comparison delta"),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
@@ -77,7 +80,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
