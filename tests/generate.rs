@@ -10,7 +10,7 @@ use loomtree::{
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
-    provider::{CutCause, Ending, Finish, FinishReason, Model, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
+    provider::{CutCause, Ending, Finish, FinishReason, Model, Prices, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
     session::{GenerateError, Plan, Progress, generate, recover},
 };
 use support::store::Scene;
@@ -35,6 +35,7 @@ fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> P
         sampling: Sampling::default(),
         cancel: CancellationToken::new(),
         drafts: None,
+        prices: Prices::default(),
     }
 }
 
@@ -43,8 +44,7 @@ fn position(actor: &Actor) -> Option<NodeId> {
 }
 
 fn so_far() -> Box<Finish> {
-    let reason = FinishReason::Interrupted;
-    Box::new(Finish { reason, model: None, request_id: None, usage: None, first_token: None, total: Duration::ZERO })
+    Box::new(Finish::new(FinishReason::Interrupted))
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn one_continuation_streams_and_is_where_one_stands_then() {
     let kept = actor.loom().snapshot().unwrap().provenance(nodes[0].id).unwrap().unwrap();
     assert!(kept.as_str().contains("\"finish\":\"stop\""), "{}", kept.as_str());
     let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is chat") };
-    let said: Vec<_> = messages.iter().map(|m| (m.role, m.content.as_str())).collect();
+    let said: Vec<_> = messages.iter().map(|m| (m.role, m.text())).collect();
     assert_eq!(said, [(Role::System, "be brief"), (Role::User, "Once upon a time")]);
 
     let undone = actor.undo(Some(root.tree)).unwrap();

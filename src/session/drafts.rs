@@ -13,6 +13,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::envelope::Envelope;
 use crate::{
     id::{AgentId, NodeId},
     model::{AuthorType, Op, Parent},
@@ -114,11 +115,11 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
         return Ok(None);
     }
     drop(snapshot);
-    let provenance = serde_json::json!({"reference": meant.reference, "finish": "interrupted"});
+    let provenance = Envelope::interrupted(&meant.reference).json().ok();
     let draft = Draft {
         author_type: Some(AuthorType::Model),
         interrupted: true,
-        provenance: Some(provenance.into()),
+        provenance,
         stay: true,
         ..Draft::text(text)
     };

@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         },
         cancel: cancel.clone(),
         drafts: Some(desk.drafts.clone()),
+        prices: desk.config.prices.clone(),
         models,
     };
     let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());

@@ -17,7 +17,7 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session, Timestamp, Tree},
     store::{
-        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
+        ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
         TreeFilter, UndoTarget,
     },
 };
@@ -295,6 +295,13 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn provenance(&self, node: NodeId) -> Result<Option<Json>> {
         row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
+    }
+
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()> {
+        let tree = self.tree_row(filter.tree)?;
+        let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
+        let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
+        provenance::each(&self.conn, [tree, session, agent], each)
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {

@@ -1,13 +1,16 @@
 //! Provider envelopes, deflated.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::Json,
-    store::{Result, StoreError},
+    model::{AuthorType, Json},
+    store::{
+        Generated, Result, StoreError,
+        sqlite::{rows::Names, tables::nodes::ONLY_CHILD},
+    },
 };
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
@@ -29,8 +32,56 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, node: i64) -> Result<Opti
         return Ok(None);
     };
     let mut text = String::new();
-    DeflateDecoder::new(packed.as_slice())
-        .read_to_string(&mut text)
-        .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))?;
+    unpack(&mut DeflateDecoder::new(packed.as_slice()), node, &mut text)?;
     Json::parse(text).map(Some).map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+}
+
+fn unpack(decoder: &mut impl Read, node: i64, text: &mut String) -> Result<()> {
+    text.clear();
+    decoder
+        .read_to_string(text)
+        .map(|_| ())
+        .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+}
+
+/// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
+///
+/// A session's nodes are found by index. Otherwise the nodes are scanned in the order of their rows, and the envelopes
+/// beside them: by the index of a tree they would be read in the order of their depth, each from another page.
+pub(in crate::store::sqlite) fn each(
+    conn: &Connection,
+    [tree, session, agent]: [Option<i64>; 3],
+    each: &mut dyn FnMut(Generated<'_>),
+) -> Result<()> {
+    let names = Names::new(conn);
+    let sql = format!(
+        "SELECT n.seq, n.author, n.tokens, ifnull(s.continuations, {ONLY_CHILD}) > 0, p.envelope
+         FROM nodes n LEFT JOIN provenance p ON p.node = n.seq LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.author_type = {model} AND (?1 IS NULL OR +n.tree = ?1) AND (?3 IS NULL OR +n.author = ?3)
+           AND {by_session}",
+        model = AuthorType::Model.code(),
+        by_session = if session.is_some() { "n.session = ?2" } else { "?2 IS NULL" },
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![tree, session, agent])?;
+    // The decoder's tables are as large as many envelopes; one is used for all.
+    let mut decoder = DeflateDecoder::new(io::Cursor::new(Vec::new()));
+    let (mut spare, mut text) = (Vec::new(), String::new());
+    while let Some(row) = rows.next()? {
+        let packed = row.get_ref(4)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        if let Some(packed) = packed {
+            let mut bytes = std::mem::take(&mut spare);
+            bytes.clear();
+            bytes.extend_from_slice(packed);
+            spare = decoder.reset(io::Cursor::new(bytes)).into_inner();
+            unpack(&mut decoder, row.get(0)?, &mut text)?;
+        }
+        each(Generated {
+            author: names.agent(row.get(1)?)?,
+            tokens: row.get(2)?,
+            continued: row.get(3)?,
+            envelope: packed.map(|_| text.as_str()),
+        });
+    }
+    Ok(())
 }
