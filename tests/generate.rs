@@ -68,7 +68,7 @@ async fn one_continuation_streams_and_is_where_one_stands_then() {
     assert!(kept.as_str().contains("\"finish\":\"stop\""), "{}", kept.as_str());
     let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is chat") };
     let said: Vec<_> = messages.iter().map(|m| (m.role, m.text())).collect();
-    assert_eq!(said, [(Role::System, "be brief"), (Role::User, "Once upon a time")]);
+    assert_eq!(said, [(Role::System, "be brief".to_owned()), (Role::User, "Once upon a time".to_owned())]);
 
     let undone = actor.undo(Some(root.tree)).unwrap();
     assert_eq!(undone.target.node, Some(nodes[0].id));

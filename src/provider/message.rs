@@ -225,8 +225,8 @@ mod tests {
     fn a_window_cut_between_a_call_and_its_result_is_mended() {
         let mended = settled(&[user(vec![result("gone")]), Message::assistant("").with(call("a")), Message::user("so")]);
         assert_eq!(mended[0].text(), "[result of an earlier call]\nseen");
-        let Part::Result { call, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
-        assert_eq!((call.as_str(), mended[2].text().as_str(), mended.len()), ("a", "so", 3));
+        let Part::Result { call: of, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
+        assert_eq!((of.as_str(), mended[2].text().as_str(), mended.len()), ("a", "so", 3));
         let mended = settled(&[Message::assistant("").with(call("a")), Message::assistant("on")]);
         assert_eq!((mended.len(), mended[1].role), (3, Role::User));
     }
