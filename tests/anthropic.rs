@@ -126,8 +126,7 @@ async fn tool_use_is_joined_and_left_as_it_is() {
         [begun].into_iter().chain(more).chain([stop(index)]).collect::<String>()
     };
     let tools = [tool(1, "a", &["", "{\"id\":", " \"ä\"}"]), tool(2, "b", &["{oops"]), tool(3, "c", &[])].concat();
-    let (said, last, _) =
-        ask(vec![head(), send([start(), text(0, &["See:"]), tools, end("tool_use")].concat())]).await;
+    let (said, last, _) = ask(vec![head(), send([start(), text(0, &["See:"]), tools, end("tool_use")].concat())]).await;
     let last = last.unwrap();
     let calls: Vec<_> = last.calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
     assert_eq!((said.as_str(), last.reason), ("See:", FinishReason::Calls));
@@ -168,7 +167,10 @@ async fn a_cut_gives_what_came_and_then_the_cut() {
     assert_eq!(cut(vec![]).await, CutCause::Ended);
     assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, CutCause::Ended);
     assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, CutCause::Unfinished);
-    assert_eq!(cut(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await, CutCause::Server("Overloaded".into()));
+    assert_eq!(
+        cut(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await,
+        CutCause::Server("Overloaded".into())
+    );
     // Without the name of the event.
     let unnamed = "data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops\"}}\n\n";
     assert_eq!(cut(vec![send(unnamed)]).await, CutCause::Server("oops".into()));
@@ -294,7 +296,10 @@ async fn references_keys_addresses_and_versions_are_found() {
     let moved = |name: &str| if name == "ANTHROPIC_BASE_URL" { Some(bare.clone()) } else { env(name) };
     let Ok(Target::Endpoint(found)) = resolve("anthropic", &Names::new(), &moved) else { panic!("not found") };
     assert_eq!(list_models(&found).await.unwrap()[0].id, "claude-1");
-    assert_eq!((&server.requests()[0].line[..], server.requests()[0].header("x-api-key")), ("GET /v1/models", Some(KEY)));
+    assert_eq!(
+        (&server.requests()[0].line[..], server.requests()[0].header("x-api-key")),
+        ("GET /v1/models", Some(KEY))
+    );
 
     let configured = |text: Value| -> Result<Endpoint, ProviderError> {
         let names = Names::from([("mine".to_owned(), serde_json::from_value(text).unwrap())]);
@@ -303,7 +308,8 @@ async fn references_keys_addresses_and_versions_are_found() {
             Target::Scripted(name) => panic!("{name}"),
         }
     };
-    let found = configured(json!({"provider": "anthropic", "base_url": "http://h/v1", "version": "2030-01-01"})).unwrap();
+    let found =
+        configured(json!({"provider": "anthropic", "base_url": "http://h/v1", "version": "2030-01-01"})).unwrap();
     assert_eq!((found.base_url.as_str(), found.reference.as_str()), ("http://h/v1", "mine"));
     assert_eq!(found.protocol, Protocol::Anthropic { version: "2030-01-01".into() });
     assert!(configured(json!({"base_url": "http://h/v1", "version": "1"})).is_err());

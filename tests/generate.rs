@@ -10,7 +10,9 @@ use loomtree::{
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
-    provider::{CutCause, Ending, Finish, FinishReason, Model, Prices, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
+    provider::{
+        CutCause, Ending, Finish, FinishReason, Model, Prices, Prompt, ProviderError, Reply, Role, Sampling, Scripted,
+    },
     session::{GenerateError, Plan, Progress, generate, recover},
 };
 use support::store::Scene;

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use loomtree::provider::discover::discover;
 use loomtree::provider::{
     Class, Client, CutCause, Endpoint, Event, Finish, FinishReason, Message, Model, Names, Phase, Prompt,
-    ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage, list_models, open, resolve,
+    ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage, list_models, open,
+    resolve,
 };
 use sse::{
-    DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text, usage,
-    wait,
+    DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
+    usage, wait,
 };
 
 /// Time-outs long enough for a busy machine, where none is to run out.
@@ -534,7 +535,10 @@ fn ended(index: usize) -> String {
 async fn tool_calls_are_joined_and_their_arguments_left_as_they_are() {
     let call = |index: u32, id: &str, name: &str, arguments: &str| {
         let function = serde_json::json!({"name": name, "arguments": arguments});
-        delta(0, serde_json::json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}))
+        delta(
+            0,
+            serde_json::json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}),
+        )
     };
     let more = |index: u32, arguments: &str| {
         delta(0, serde_json::json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}))
@@ -558,7 +562,10 @@ async fn tool_calls_are_joined_and_their_arguments_left_as_they_are() {
         let pieces = stream.as_bytes().chunks(size).map(send);
         let (said, last, _) = ask([head()].into_iter().chain(pieces).collect()).await;
         let last = last.unwrap();
-        assert_eq!((said.as_str(), &last.calls[..], last.reason), ("Let me look. ", &expected[..], FinishReason::Calls));
+        assert_eq!(
+            (said.as_str(), &last.calls[..], last.reason),
+            ("Let me look. ", &expected[..], FinishReason::Calls)
+        );
     }
     // Without text, and with the wrong word for it.
     let (said, last, _) = ask(vec![head(), send(call(0, "a", "view", "{}")), send(finish("stop")), send(DONE)]).await;
@@ -567,7 +574,8 @@ async fn tool_calls_are_joined_and_their_arguments_left_as_they_are() {
 
 #[tokio::test]
 async fn half_a_call_is_no_call_and_is_asked_for_again() {
-    let half = serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{"}}]});
+    let half =
+        serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{"}}]});
     let server = Server::start([vec![head(), send(delta(0, half.clone()))], good("ok")]).await;
     let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
     assert_eq!((said.as_str(), last.unwrap().calls.len(), server.requests().len()), ("ok", 0, 2));
@@ -621,9 +629,17 @@ async fn several_replies_come_by_one_request_and_share_its_tokens() {
         said.push(text);
         let usage = last.unwrap().usage.unwrap();
         assert!(usage.share);
-        used = Usage { prompt: used.prompt + usage.prompt, cached: used.cached + usage.cached, output: used.output + usage.output, ..used };
+        used = Usage {
+            prompt: used.prompt + usage.prompt,
+            cached: used.cached + usage.cached,
+            output: used.output + usage.output,
+            ..used
+        };
     }
-    assert_eq!((said.join(" "), used), ("aaa b cccc".into(), Usage { prompt: 10, cached: 4, output: 80, ..Usage::default() }));
+    assert_eq!(
+        (said.join(" "), used),
+        ("aaa b cccc".into(), Usage { prompt: 10, cached: 4, output: 80, ..Usage::default() })
+    );
     let requests = server.requests();
     assert_eq!((requests.len(), &requests[0].body["n"]), (1, &3.into()));
 }
@@ -701,7 +717,8 @@ async fn a_stream_that_never_ends_has_an_end() {
 
 #[tokio::test]
 async fn a_server_that_is_always_busy_is_left_alone() {
-    let server = Server::start((0..9).map(|_| status(429, "retry-after: 0", r#"{"error":{"message":"slower"}}"#))).await;
+    let server =
+        Server::start((0..9).map(|_| status(429, "retry-after: 0", r#"{"error":{"message":"slower"}}"#))).await;
     let error = all(client(endpoint(&server)).stream(chat("hi"))).await.1.unwrap_err();
     assert_eq!((error.class(), server.requests().len()), (Class::Retryable, 4));
 }

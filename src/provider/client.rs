@@ -13,7 +13,9 @@ use super::discover::{self, first_model};
 use super::http::Http;
 use super::reply::Reply;
 use super::wire::{self, Dialect};
-use super::{DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink};
+use super::{
+    DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
+};
 
 /// How long a server may take to list its models.
 const LIST_TIME: Duration = Duration::from_secs(10);

@@ -166,10 +166,7 @@ impl Generation {
             return events.iter().map(|_| Generation::outside()).collect();
         };
         let task = Arc::new(Task(runtime.spawn(run).abort_handle()));
-        events
-            .into_iter()
-            .map(|events| Generation { events, task: Some(Arc::clone(&task)), ended: false })
-            .collect()
+        events.into_iter().map(|events| Generation { events, task: Some(Arc::clone(&task)), ended: false }).collect()
     }
 
     fn outside() -> Generation {

@@ -214,7 +214,8 @@ mod tests {
         ] {
             let mut expected = whole.clone();
             if expected.len() == 5 {
-                let missing = |id: &str| Part::Result { call: id.into(), text: "(no result is known)".into(), failed: true };
+                let missing =
+                    |id: &str| Part::Result { call: id.into(), text: "(no result is known)".into(), failed: true };
                 expected.push(user(vec![missing("a"), missing("b")]));
             }
             assert_eq!(settled(&whole), expected);
@@ -223,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_window_cut_between_a_call_and_its_result_is_mended() {
-        let mended = settled(&[user(vec![result("gone")]), Message::assistant("").with(call("a")), Message::user("so")]);
+        let mended =
+            settled(&[user(vec![result("gone")]), Message::assistant("").with(call("a")), Message::user("so")]);
         assert_eq!(mended[0].text(), "[result of an earlier call]\nseen");
         let Part::Result { call: of, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
         assert_eq!((of.as_str(), mended[2].text().as_str(), mended.len()), ("a", "so", 3));

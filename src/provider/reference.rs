@@ -230,8 +230,11 @@ pub(crate) fn of_provider(provider: &Provider, model: Option<&str>, env: &Env<'_
         None => None,
     };
     let reference = format!("{}:{}", provider.name, model.unwrap_or_default());
-    let protocol =
-        if provider.anthropic { Protocol::Anthropic { version: ANTHROPIC_VERSION.to_owned() } } else { Protocol::OpenAi };
+    let protocol = if provider.anthropic {
+        Protocol::Anthropic { version: ANTHROPIC_VERSION.to_owned() }
+    } else {
+        Protocol::OpenAi
+    };
     Ok(Endpoint { reference, key, protocol, ..Endpoint::at(base.as_str(), model) })
 }
 

@@ -112,11 +112,7 @@ impl<'a> Reply<'a> {
     }
 
     /// Reads an answer whose head is there; its first byte must come until `first_byte`. Returns how each reply ended.
-    pub(crate) async fn read(
-        mut self,
-        response: Response,
-        first_byte: Instant,
-    ) -> Vec<Result<Finish, ProviderError>> {
+    pub(crate) async fn read(mut self, response: Response, first_byte: Instant) -> Vec<Result<Finish, ProviderError>> {
         let header = |name: &str| response.headers().get(name).and_then(|id| id.to_str().ok());
         let id = header("x-request-id").or_else(|| header("request-id"));
         self.request_id = id.map(|id| self.http.clean(id));
@@ -346,9 +342,7 @@ impl Choice<'_> {
             self.gone = self.sink.text(piece.text).await.is_err();
         }
         match piece.finish {
-            Some(word) if word == "error" => {
-                Err(CutCause::Server("an error, with no word about it".to_owned()).into())
-            }
+            Some(word) if word == "error" => Err(CutCause::Server("an error, with no word about it".to_owned()).into()),
             Some(word) => {
                 self.word = Some(word);
                 Ok(())

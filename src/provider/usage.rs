@@ -229,7 +229,10 @@ mod tests {
         for lengths in [vec![1, 2, 3], vec![0, 0, 0, 0], vec![7, 0], vec![u64::MAX, u64::MAX, 1]] {
             let shares = usage.shares(&lengths);
             let sum = |of: fn(&Usage) -> u64| shares.iter().map(of).sum::<u64>();
-            assert_eq!([sum(|u| u.prompt), sum(|u| u.cached), sum(|u| u.cache_write), sum(|u| u.output)], [10, 7, 1, 100]);
+            assert_eq!(
+                [sum(|u| u.prompt), sum(|u| u.cached), sum(|u| u.cache_write), sum(|u| u.output)],
+                [10, 7, 1, 100]
+            );
             assert!(shares.iter().all(|share| share.share));
         }
         assert_eq!(usage.shares(&[1, 3])[1].output, 75);

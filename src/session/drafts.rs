@@ -116,13 +116,8 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     }
     drop(snapshot);
     let provenance = Envelope::interrupted(&meant.reference).json().ok();
-    let draft = Draft {
-        author_type: Some(AuthorType::Model),
-        interrupted: true,
-        provenance,
-        stay: true,
-        ..Draft::text(text)
-    };
+    let draft =
+        Draft { author_type: Some(AuthorType::Model), interrupted: true, provenance, stay: true, ..Draft::text(text) };
     let mut node = actor.draft(Parent::Node(meant.parent), draft);
     (node.id, node.author) = (meant.node, meant.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;

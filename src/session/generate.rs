@@ -333,7 +333,12 @@ fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
 fn own_sampling(author: &Agent) -> Sampling {
     #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
     let temperature = author.profile.temperature.map(|t| t as f32);
-    Sampling { temperature, max_tokens: author.profile.max_tokens, stop: author.profile.stop.clone(), ..Sampling::default() }
+    Sampling {
+        temperature,
+        max_tokens: author.profile.max_tokens,
+        stop: author.profile.stop.clone(),
+        ..Sampling::default()
+    }
 }
 
 /// What one stream said.

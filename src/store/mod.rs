@@ -20,7 +20,8 @@ use tokio::sync::oneshot;
 pub use error::{Result, StoreError};
 pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
 pub use query::{
-    ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter, TreeFilter, UndoTarget,
+    ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
+    TreeFilter, UndoTarget,
 };
 pub use sqlite::{OpenOptions, SqliteStore};
 

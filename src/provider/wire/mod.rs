@@ -114,7 +114,8 @@ impl Calls {
         let at = match at.filter(|at| !other(&self.0[*at].1)) {
             Some(at) => at,
             None => {
-                self.0.push((piece.index, ToolCall { id: String::new(), name: String::new(), arguments: String::new() }));
+                self.0
+                    .push((piece.index, ToolCall { id: String::new(), name: String::new(), arguments: String::new() }));
                 self.0.len() - 1
             }
         };
@@ -267,7 +268,8 @@ mod tests {
         assert_eq!(joined(&streamed), [call("a", "look", "{\"id\":oops"), call("b", "find", "{\"q\":1}")]);
         let whole_with_one_index = [(Some(0), "a", "look", "{}"), (Some(0), "b", "look", "{}")];
         assert_eq!(joined(&whole_with_one_index), [call("a", "look", "{}"), call("b", "look", "{}")]);
-        let without_index = [(None, "a", "look", "{"), (None, "", "", "}"), (None, "b", "find", ""), (None, "", "", "")];
+        let without_index =
+            [(None, "a", "look", "{"), (None, "", "", "}"), (None, "b", "find", ""), (None, "", "", "")];
         assert_eq!(joined(&without_index), [call("a", "look", "{}"), call("b", "find", "{}")]);
         let nameless = [(Some(3), "", "look", "1"), (Some(4), "", "look", "2"), (Some(5), "", "", "")];
         assert_eq!(joined(&nameless), [call("call_1", "look", "1"), call("call_2", "look", "2")]);

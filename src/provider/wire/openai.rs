@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Answer, CallPiece, Dialect, Piece, Tally, said};
-use crate::provider::{
-    Logprob, Message, Part, Prompt, Request, Role, Sampling, Tool, ToolCall, message::settled,
-};
+use crate::provider::{Logprob, Message, Part, Prompt, Request, Role, Sampling, Tool, ToolCall, message::settled};
 
 /// The body of a request.
 #[derive(Serialize)]
@@ -428,7 +426,8 @@ mod tests {
             let read = answer(format!(r#"{{"choices":[],{usage}}}"#).as_bytes()).unwrap().usage.usage().unwrap();
             assert_eq!((read.prompt, read.cached, read.cache_write, read.output), (9, 4, 0, 2), "{usage}");
         }
-        let written = br#"{"choices":[{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cache_write_tokens":3}}}]}"#;
+        let written =
+            br#"{"choices":[{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cache_write_tokens":3}}}]}"#;
         assert_eq!(answer(written).unwrap().usage.usage().unwrap().cache_write, 3);
         assert_eq!(answer(br#"{"choices":[],"usage":null}"#).unwrap().usage.usage(), None);
     }

@@ -17,8 +17,8 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Node, Op, Session, Timestamp, Tree},
     store::{
-        ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
-        TreeFilter, UndoTarget,
+        ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
+        Snapshot, StoreError, TreeFilter, UndoTarget,
     },
 };
 
