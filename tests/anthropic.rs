@@ -158,7 +158,8 @@ async fn cut(rest: Vec<Step>) -> CutCause {
     let error = last.unwrap_err();
     assert_eq!(error.class(), Class::Retryable);
     let ProviderError::Cut { cause, so_far } = error else { panic!("{error:?}") };
-    assert_eq!((so_far.reason, so_far.usage.map(|usage| usage.prompt)), (FinishReason::Interrupted, Some(10)));
+    let used = so_far.usage.map(|usage| (usage.prompt, usage.output));
+    assert_eq!((so_far.reason, used), (FinishReason::Interrupted, Some((10, 0))));
     cause
 }
 

@@ -4,14 +4,18 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use loomtree::{
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
     provider::{
-        CutCause, Ending, Finish, FinishReason, Model, Prices, Prompt, ProviderError, Reply, Role, Sampling, Scripted,
+        CutCause, Ending, Finish, FinishReason, Generation, Model, Prices, Prompt, ProviderError, Reply, Request, Role,
+        Sampling, Scripted,
     },
     session::{GenerateError, Plan, Progress, generate, recover},
 };
@@ -206,4 +210,50 @@ async fn what_ended_well_leaves_no_draft() {
     std::fs::write(drafts.join("y.txt"), "keep me").unwrap();
     assert_eq!(recover(&actor, &drafts).unwrap(), []);
     assert!(drafts.join("y.txt").exists());
+}
+
+/// A model whose server gives two replies a request.
+struct Pairs(Scripted, Mutex<Vec<(usize, Option<u64>)>>);
+
+impl Model for Pairs {
+    fn reference(&self) -> &str {
+        self.0.reference()
+    }
+
+    fn stream(&self, request: Request) -> Generation {
+        self.0.stream(request)
+    }
+
+    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+        self.1.lock().unwrap().push((n, request.sampling.seed));
+        (0..n).map(|_| self.stream(request.clone())).collect()
+    }
+
+    fn together(&self) -> usize {
+        2
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+}
+
+#[tokio::test]
+async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let pairs = Arc::new(Pairs(Scripted::new([Reply::words("a"), Reply::words("b")]), Mutex::default()));
+    let mut plan = plan(&actor, root.id, vec![pairs.clone(), Arc::new(Scripted::new([Reply::words("c")]))], 5);
+    plan.sampling.seed = Some(7);
+    let mut heard = Vec::new();
+    let nodes = generate(&actor, plan, |progress| {
+        if let Progress::Saved { index, .. } = progress {
+            heard.push(index);
+        }
+    })
+    .await
+    .unwrap();
+    heard.sort_unstable();
+    let asked = pairs.1.lock().unwrap().clone();
+    assert_eq!((nodes.len(), heard), (10, (0..10).collect()));
+    assert_eq!(asked, [(2, Some(7)), (2, Some(9)), (1, Some(11))]);
 }

@@ -475,7 +475,9 @@ async fn a_model_is_found_in_order() {
     assert_eq!(found(&[o.clone(), l.clone()]).await, "ollama:o Some(8)");
     assert_eq!(found(&[o.clone(), router.clone()]).await, "openrouter:openrouter/auto None");
     let openai = ("OPENAI_API_KEY", KEY.to_owned());
-    assert_eq!(found(&[router.clone(), openai.clone()]).await, "openai:gpt-4o-mini None");
+    let anthropic = ("ANTHROPIC_API_KEY", KEY.to_owned());
+    assert_eq!(found(&[router.clone(), anthropic.clone()]).await, "anthropic:claude-haiku-4-5 None");
+    assert_eq!(found(&[router.clone(), anthropic, openai.clone()]).await, "openai:gpt-4o-mini None");
     assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "words");
     let wrong = found(&[openai, o, ("LOOM_MODEL", "opnai:x".into())]).await;
     assert!(wrong.contains("LOOM_MODEL") && wrong.contains("opnai:x"), "{wrong}");
@@ -691,6 +693,9 @@ async fn without_n_several_replies_are_several_requests() {
     let server = Server::start([good("a"), good("b")]).await;
     let model = client(endpoint(&server));
     assert_eq!(model.together(), 1);
+    let openai = |together| Endpoint { together, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
+    let together = [None, Some(false)].map(|said| Client::new(openai(said)).unwrap().together());
+    assert_eq!(together, [8, 1]);
     for reply in model.stream_several(chat("hi"), 2) {
         assert!(all(reply).await.1.is_ok());
     }

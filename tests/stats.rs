@@ -82,6 +82,8 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     assert_eq!(sums(&actor, GenerationFilter { agent, ..session }).all.generations, 1);
     let other = actor.create_tree(None, Mode::Dialogue, None, Draft::text("other")).unwrap().0.id;
     assert_eq!(sums(&actor, GenerationFilter { tree: Some(other), ..tree }), Stats::default());
+    let both = GenerationFilter { tree: Some(other), ..session };
+    assert_eq!(sums(&actor, both), Stats::default());
     assert_eq!(sums(&actor, GenerationFilter::default()), found);
 
     // Pruning does not give the money back; a purge removes the envelope, and the number of tokens stays.
@@ -92,6 +94,19 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     let purged = sums(&actor, tree);
     assert_eq!((purged.all.generations, purged.all.prompt, purged.all.output), (4, 9, 9));
     assert_eq!(purged.shares[0].model, None);
+}
+
+#[tokio::test]
+async fn a_small_tree_in_a_large_file_is_summed_alone() {
+    let (_scene, actor, root) = scene();
+    for at in 0..20 {
+        actor.append(Parent::Node(root.id), Draft::text(at.to_string())).unwrap();
+    }
+    let (tree, other) = actor.create_tree(None, Mode::Dialogue, None, Draft::text("other")).unwrap();
+    grow(&actor, root.id, "subject", "scripted:a", &["alpha"]).await;
+    grow(&actor, other.id, "subject", "scripted:b", &["beta"]).await;
+    let found = sums(&actor, GenerationFilter { tree: Some(tree.id), ..GenerationFilter::default() });
+    assert_eq!((found.shares.len(), found.shares[0].model.as_deref()), (1, Some("scripted:b")));
 }
 
 #[tokio::test]

@@ -176,13 +176,10 @@ impl Inner {
         }
     }
 
-    /// Learns from a refusal of a request in `dialect`; true if another way of asking is left.
+    /// Learns from a refusal of a request in `dialect`, for later requests too; true if another way of asking is left.
     fn learn(&self, mut dialect: Dialect, error: &ProviderError) -> bool {
-        let learnt = dialect.learn(error);
-        if learnt {
-            *self.dialect.lock().unwrap_or_else(PoisonError::into_inner) = dialect;
-        }
-        learnt
+        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn(error);
+        dialect.learn(error)
     }
 
     async fn attempt(

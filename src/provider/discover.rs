@@ -123,8 +123,8 @@ pub async fn open(reference: Option<&str>, names: &Names, env: &Env<'_>) -> Resu
     };
     let Some(target) = target else {
         return Err(ProviderError::configuration(format!(
-            "no model found: set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY, start Ollama, llama.cpp or LM Studio on its \
-             usual port, or name one in {MODEL_VARIABLE}"
+            "no model found: set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY, start Ollama, llama.cpp or \
+             LM Studio on its usual port, or name one in {MODEL_VARIABLE}"
         )));
     };
     target.connect().await

@@ -155,6 +155,7 @@ impl Endpoint {
 
 /// What a reference means.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // made once a model
 pub enum Target {
     /// A server.
     Endpoint(Endpoint),

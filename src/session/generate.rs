@@ -357,7 +357,8 @@ async fn save(actor: &Actor, meant: &Meant, said: Said<'_>, prices: &Prices) -> 
     let draft = Draft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
-        tokens: usage.and_then(|u| u32::try_from(u.output).ok()),
+        // A cut reply's are often not counted.
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|tokens| *tokens > 0),
         interrupted,
         provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
         stay: said.stay,

@@ -279,7 +279,13 @@ pub(super) fn answer(json: &[u8]) -> Result<Answer, String> {
     let raw: Raw = serde_json::from_slice(json).map_err(|error| error.to_string())?;
     let one = |piece: Piece| Answer { pieces: vec![piece], ..Answer::default() };
     Ok(match raw {
-        Raw::MessageStart { message } | Raw::Message(message) => whole(message),
+        Raw::MessageStart { message } => {
+            let mut begun = whole(message);
+            // So far: that number is no count of what comes.
+            begun.usage.output = None;
+            begun
+        }
+        Raw::Message(message) => whole(message),
         Raw::ContentBlockStart { index, content_block } => one(started(index, content_block)),
         Raw::ContentBlockDelta { delta: RawDelta::TextDelta { text }, .. } => one(Piece { text, ..Piece::default() }),
         Raw::ContentBlockDelta { index, delta: RawDelta::InputJsonDelta { partial_json } } => {

@@ -301,7 +301,12 @@ impl Snapshot for SqliteSnapshot<'_> {
         let tree = self.tree_row(filter.tree)?;
         let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
         let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
-        provenance::each(&self.conn, [tree, session, agent], each)
+        // A tree that is little of the file is found by index; see there.
+        let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
+        let all: u64 =
+            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
+        let small = nodes.is_some_and(|nodes| u64::from(nodes) * 10 < all);
+        provenance::each(&self.conn, [tree, session, agent], small, each)
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {

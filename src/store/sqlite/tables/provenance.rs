@@ -46,21 +46,26 @@ fn unpack(decoder: &mut impl Read, node: i64, text: &mut String) -> Result<()> {
 
 /// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
 ///
-/// A session's nodes are found by index. Otherwise the nodes are scanned in the order of their rows, and the envelopes
-/// beside them: by the index of a tree they would be read in the order of their depth, each from another page.
+/// A session's nodes are found by index, and those of a `small` tree. Otherwise all nodes are scanned in the order of
+/// their rows, and the envelopes beside them: by index, a tree's are read in the order of their depth, each from another
+/// page.
 pub(in crate::store::sqlite) fn each(
     conn: &Connection,
     [tree, session, agent]: [Option<i64>; 3],
+    small: bool,
     each: &mut dyn FnMut(Generated<'_>),
 ) -> Result<()> {
     let names = Names::new(conn);
+    let within = match session {
+        Some(_) => "n.session = ?2 AND (?1 IS NULL OR +n.tree = ?1)",
+        None if small => "n.tree = ?1 AND ?2 IS NULL",
+        None => "(?1 IS NULL OR +n.tree = ?1) AND ?2 IS NULL",
+    };
     let sql = format!(
         "SELECT n.seq, n.author, n.tokens, ifnull(s.continuations, {ONLY_CHILD}) > 0, p.envelope
          FROM nodes n LEFT JOIN provenance p ON p.node = n.seq LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.author_type = {model} AND (?1 IS NULL OR +n.tree = ?1) AND (?3 IS NULL OR +n.author = ?3)
-           AND {by_session}",
+         WHERE {within} AND n.author_type = {model} AND (?3 IS NULL OR +n.author = ?3)",
         model = AuthorType::Model.code(),
-        by_session = if session.is_some() { "n.session = ?2" } else { "?2 IS NULL" },
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(params![tree, session, agent])?;
