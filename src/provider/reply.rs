@@ -334,7 +334,7 @@ impl Choice<'_> {
         self.refused |= piece.refused;
         self.logprobs.extend(piece.logprobs);
         for call in piece.calls {
-            self.calls.take(call);
+            self.calls.take(call).map_err(CutCause::Garbage)?;
         }
         if !piece.text.is_empty() && !self.gone {
             self.first_token.get_or_insert_with(|| started.elapsed());

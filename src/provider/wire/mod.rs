@@ -94,6 +94,9 @@ pub(crate) struct CallPiece {
     pub(crate) arguments: String,
 }
 
+/// The most calls of one reply; more are no reply, and looking through them would take its time.
+const MOST_CALLS: usize = 1_024;
+
 /// Tool calls while they come in pieces.
 ///
 /// Pieces are joined by index. Servers that send each call whole leave the index out, or give the same one to all; then
@@ -102,7 +105,8 @@ pub(crate) struct CallPiece {
 pub(crate) struct Calls(Vec<(Option<u64>, ToolCall)>);
 
 impl Calls {
-    pub(crate) fn take(&mut self, piece: CallPiece) {
+    /// Takes a piece; `Err` says why there are no more to be taken.
+    pub(crate) fn take(&mut self, piece: CallPiece) -> Result<(), String> {
         let said = |text: Option<String>| text.filter(|text| !text.is_empty());
         let (id, name) = (said(piece.id), said(piece.name));
         let at = match piece.index {
@@ -113,6 +117,7 @@ impl Calls {
         let other = |call: &ToolCall| !call.id.is_empty() && id.as_ref().is_some_and(|id| *id != call.id);
         let at = match at.filter(|at| !other(&self.0[*at].1)) {
             Some(at) => at,
+            None if self.0.len() == MOST_CALLS => return Err(format!("more than {MOST_CALLS} tool calls")),
             None => {
                 self.0
                     .push((piece.index, ToolCall { id: String::new(), name: String::new(), arguments: String::new() }));
@@ -127,6 +132,7 @@ impl Calls {
             call.name = name;
         }
         call.arguments.push_str(&piece.arguments);
+        Ok(())
     }
 
     /// The calls; one without an id gets one, and one without arguments an empty object.
@@ -247,7 +253,9 @@ mod tests {
         let mut calls = Calls::default();
         for (index, id, name, arguments) in pieces {
             let said = |text: &str| Some(text.to_owned());
-            calls.take(CallPiece { index: *index, id: said(id), name: said(name), arguments: (*arguments).to_owned() });
+            calls
+                .take(CallPiece { index: *index, id: said(id), name: said(name), arguments: (*arguments).to_owned() })
+                .unwrap();
         }
         calls.finish().into_iter().map(|call| (call.id, call.name, call.arguments)).collect()
     }
@@ -275,6 +283,14 @@ mod tests {
         assert_eq!(joined(&nameless), [call("call_1", "look", "1"), call("call_2", "look", "2")]);
         let repeated = [(Some(0), "a", "look", "{"), (Some(0), "a", "look", "}")];
         assert_eq!(joined(&repeated), [call("a", "look", "{}")]);
+    }
+
+    #[test]
+    fn there_is_an_end_of_calls() {
+        let mut calls = Calls::default();
+        let mut take = |index| calls.take(CallPiece { index: Some(index), ..CallPiece::default() });
+        assert!((0..1_024).chain(0..1_024).all(|index| take(index).is_ok()));
+        assert!(take(1_024).is_err());
     }
 
     #[test]
