@@ -108,8 +108,8 @@ pub trait Snapshot {
     fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>>;
     /// The provider's envelope of a generated node.
     fn provenance(&self, node: NodeId) -> Result<Option<Json>>;
-    /// Goes through what models wrote, in no order that means anything; pruned nodes too. Every envelope is unpacked:
-    /// this takes some microseconds a node.
+    /// Goes through what models wrote, in no order that means anything; pruned nodes too. Every envelope is read: some
+    /// microseconds each, and ten more for one that is so long that it is compressed.
     fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()>;
     /// The node that was imported from this source.
     fn source(&self, source: &str) -> Result<Option<NodeId>>;

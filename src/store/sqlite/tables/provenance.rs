@@ -1,4 +1,4 @@
-//! Provider envelopes, deflated.
+//! Provider envelopes, as deflate streams.
 
 use std::io::{self, Read, Write};
 
@@ -13,12 +13,15 @@ use crate::{
     },
 };
 
+/// Envelopes up to this many bytes are stored: compressed they would be a third shorter, and building the tables of a
+/// stream takes longer than all else that is done to read or write it.
+const SHORT: usize = 1_024;
+
+/// The head of a deflate stream that is one stored block: what follows are length, its complement, and the text.
+const STORED: u8 = 1;
+
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    let packed = encoder
-        .write_all(envelope.as_str().as_bytes())
-        .and_then(|()| encoder.finish())
-        .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+    let packed = pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
     conn.prepare_cached("INSERT INTO provenance (node, envelope) VALUES (?1, ?2)")?.execute(params![node, packed])?;
     Ok(())
 }
@@ -32,16 +35,35 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, node: i64) -> Result<Opti
         return Ok(None);
     };
     let mut text = String::new();
-    unpack(&mut DeflateDecoder::new(packed.as_slice()), node, &mut text)?;
-    Json::parse(text).map(Some).map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+    unpack(&packed, &mut text).map_err(|e| undecodable(node, e))?;
+    Json::parse(text).map(Some).map_err(|e| undecodable(node, e))
 }
 
-fn unpack(decoder: &mut impl Read, node: i64, text: &mut String) -> Result<()> {
+fn undecodable(node: i64, error: impl std::fmt::Display) -> StoreError {
+    StoreError::Undecodable(format!("envelope of node {node}: {error}"))
+}
+
+/// A deflate stream of the text.
+fn pack(text: &str) -> io::Result<Vec<u8>> {
+    if let Some(length) = u16::try_from(text.len()).ok().filter(|_| text.len() <= SHORT) {
+        let head = [&[STORED][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
+        return Ok([&head.concat(), text.as_bytes()].concat());
+    }
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes())?;
+    encoder.finish()
+}
+
+/// Reads a deflate stream into `text`; one that is a stored block without a decoder.
+fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
     text.clear();
-    decoder
-        .read_to_string(text)
-        .map(|_| ())
-        .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+    if let Some(([STORED, low, high, ..], stored)) = packed.split_at_checked(5)
+        && usize::from(u16::from_le_bytes([*low, *high])) == stored.len()
+    {
+        text.push_str(std::str::from_utf8(stored).map_err(io::Error::other)?);
+        return Ok(());
+    }
+    DeflateDecoder::new(packed).read_to_string(text).map(|_| ())
 }
 
 /// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
@@ -69,17 +91,12 @@ pub(in crate::store::sqlite) fn each(
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(params![tree, session, agent])?;
-    // The decoder's tables are as large as many envelopes; one is used for all.
-    let mut decoder = DeflateDecoder::new(io::Cursor::new(Vec::new()));
-    let (mut spare, mut text) = (Vec::new(), String::new());
+    let mut text = String::new();
     while let Some(row) = rows.next()? {
         let packed = row.get_ref(4)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
         if let Some(packed) = packed {
-            let mut bytes = std::mem::take(&mut spare);
-            bytes.clear();
-            bytes.extend_from_slice(packed);
-            spare = decoder.reset(io::Cursor::new(bytes)).into_inner();
-            unpack(&mut decoder, row.get(0)?, &mut text)?;
+            let node = row.get(0)?;
+            unpack(packed, &mut text).map_err(|e| undecodable(node, e))?;
         }
         each(Generated {
             author: names.agent(row.get(1)?)?,
@@ -89,4 +106,25 @@ pub(in crate::store::sqlite) fn each(
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes_of_all_lengths_come_back_and_every_decoder_reads_them() {
+        for length in [0, 1, 5, SHORT - 1, SHORT, SHORT + 1, 70_000] {
+            let text = "ä{".repeat(length / 3) + &"x".repeat(length % 3);
+            let packed = pack(&text).unwrap();
+            let (mut read, mut inflated) = (String::from("before"), String::new());
+            unpack(&packed, &mut read).unwrap();
+            DeflateDecoder::new(&packed[..]).read_to_string(&mut inflated).unwrap();
+            assert!(read == text && inflated == text, "{length}");
+            assert_eq!(packed.len() == text.len() + 5, length <= SHORT, "{length}");
+        }
+        for wrong in [&[][..], &[1, 1, 0, 254, 255], &[1, 2, 0, 253, 255, b'x', 0xff], &[7, 7, 7]] {
+            assert!(unpack(wrong, &mut String::new()).is_err(), "{wrong:?}");
+        }
+    }
 }
