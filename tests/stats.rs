@@ -130,7 +130,7 @@ async fn envelopes_of_another_make_are_counted_as_far_as_they_are_understood() {
     assert!(found.shares.iter().any(|share| share.model.as_deref() == Some("ä\"b")));
 }
 
-/// What a sum costs: `LOOM_MEASURE=1000000 cargo test --release --test stats measured -- --nocapture`.
+/// What a sum costs: `LOOM_MEASURE=1000000 cargo test --test stats measured -- --nocapture`.
 #[test]
 fn a_sum_of_many_is_measured() {
     let Some(many) = std::env::var("LOOM_MEASURE").ok().and_then(|many| many.parse::<u32>().ok()) else {

@@ -106,3 +106,25 @@ impl<'a> Billed<'a> {
         serde_json::from_str(envelope).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_what_came_and_what_it_costs() {
+        let usage = Usage { prompt: 1_000, output: 10, ..Usage::default() };
+        let logprobs = vec![Logprob { token: "a".into(), logprob: -0.5, top: vec![("b".into(), -1.5)] }];
+        let finish = Finish { usage: Some(usage), logprobs, ..Finish::new(FinishReason::Stop) };
+        let prices: Prices = serde_json::from_str(r#"{"m": {"input": 1, "output": 100}}"#).unwrap();
+        let kept = Envelope::of("x:m", &finish, &prices).json().unwrap();
+        assert_eq!(
+            kept.as_str(),
+            r#"{"reference":"x:m","finish":"stop","usage":{"prompt":1000,"cached":0,"output":10},"cost":{"amount":0.002,"currency":"USD"},"total_ms":0,"logprobs":[{"token":"a","logprob":-0.5,"top":[["b",-1.5]]}]}"#
+        );
+        let billed = Billed::read(kept.as_str());
+        assert_eq!((billed.usage, billed.cost.map(|cost| cost.amount)), (Some(usage), Some(0.002)));
+        let cut = Envelope::interrupted("x:m").json().unwrap();
+        assert_eq!(cut.as_str(), r#"{"reference":"x:m","finish":"interrupted"}"#);
+    }
+}

@@ -305,7 +305,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
         let all: u64 =
             self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
-        let small = nodes.is_some_and(|nodes| u64::from(nodes) * 10 < all);
+        let small = nodes.is_some_and(|nodes| nodes * 10 < all);
         provenance::each(&self.conn, [tree, session, agent], small, each)
     }
 
