@@ -92,6 +92,7 @@ fn a_model_continues() {
     assert!(home.fails(1, &["continue", "-m", "scripted:nothing-like-it"]).contains("nothing-like-it"));
     assert!(home.fails(1, &["continue", "-m", "http://127.0.0.1:9/v1#m"]).contains("127.0.0.1:9"));
     home.fails(2, &["continue", "-n", "0"]);
+    home.fails(2, &["continue", "--logprobs", "21"]);
     let nothing = home.fails(1, &["continue"]);
     for way in ["OPENAI_API_KEY", "Ollama", "--model http://"] {
         assert!(nothing.contains(way), "{nothing}");

@@ -4,13 +4,19 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use loomtree::{
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
-    provider::{CutCause, Ending, Finish, FinishReason, Model, Prompt, ProviderError, Reply, Role, Sampling, Scripted},
+    provider::{
+        CutCause, Ending, Finish, FinishReason, Generation, Model, Prices, Prompt, ProviderError, Reply, Request, Role,
+        Sampling, Scripted,
+    },
     session::{GenerateError, Plan, Progress, generate, recover},
 };
 use support::store::Scene;
@@ -35,6 +41,7 @@ fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> P
         sampling: Sampling::default(),
         cancel: CancellationToken::new(),
         drafts: None,
+        prices: Prices::default(),
     }
 }
 
@@ -43,8 +50,7 @@ fn position(actor: &Actor) -> Option<NodeId> {
 }
 
 fn so_far() -> Box<Finish> {
-    let reason = FinishReason::Interrupted;
-    Box::new(Finish { reason, model: None, request_id: None, usage: None, first_token: None, total: Duration::ZERO })
+    Box::new(Finish::new(FinishReason::Interrupted))
 }
 
 #[tokio::test]
@@ -67,8 +73,8 @@ async fn one_continuation_streams_and_is_where_one_stands_then() {
     let kept = actor.loom().snapshot().unwrap().provenance(nodes[0].id).unwrap().unwrap();
     assert!(kept.as_str().contains("\"finish\":\"stop\""), "{}", kept.as_str());
     let Prompt::Chat(messages) = &model.requests()[0].prompt else { panic!("a dialogue is chat") };
-    let said: Vec<_> = messages.iter().map(|m| (m.role, m.content.as_str())).collect();
-    assert_eq!(said, [(Role::System, "be brief"), (Role::User, "Once upon a time")]);
+    let said: Vec<_> = messages.iter().map(|m| (m.role, m.text())).collect();
+    assert_eq!(said, [(Role::System, "be brief".to_owned()), (Role::User, "Once upon a time".to_owned())]);
 
     let undone = actor.undo(Some(root.tree)).unwrap();
     assert_eq!(undone.target.node, Some(nodes[0].id));
@@ -204,4 +210,50 @@ async fn what_ended_well_leaves_no_draft() {
     std::fs::write(drafts.join("y.txt"), "keep me").unwrap();
     assert_eq!(recover(&actor, &drafts).unwrap(), []);
     assert!(drafts.join("y.txt").exists());
+}
+
+/// A model whose server gives two replies a request.
+struct Pairs(Scripted, Mutex<Vec<(usize, Option<u64>)>>);
+
+impl Model for Pairs {
+    fn reference(&self) -> &str {
+        self.0.reference()
+    }
+
+    fn stream(&self, request: Request) -> Generation {
+        self.0.stream(request)
+    }
+
+    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+        self.1.lock().unwrap().push((n, request.sampling.seed));
+        (0..n).map(|_| self.stream(request.clone())).collect()
+    }
+
+    fn together(&self) -> usize {
+        2
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+}
+
+#[tokio::test]
+async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
+    let (_scene, actor, root) = scene(Mode::Dialogue);
+    let pairs = Arc::new(Pairs(Scripted::new([Reply::words("a"), Reply::words("b")]), Mutex::default()));
+    let mut plan = plan(&actor, root.id, vec![pairs.clone(), Arc::new(Scripted::new([Reply::words("c")]))], 5);
+    plan.sampling.seed = Some(7);
+    let mut heard = Vec::new();
+    let nodes = generate(&actor, plan, |progress| {
+        if let Progress::Saved { index, .. } = progress {
+            heard.push(index);
+        }
+    })
+    .await
+    .unwrap();
+    heard.sort_unstable();
+    let asked = pairs.1.lock().unwrap().clone();
+    assert_eq!((nodes.len(), heard), (10, (0..10).collect()));
+    assert_eq!(asked, [(2, Some(7)), (2, Some(9)), (1, Some(11))]);
 }

@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use loomtree::provider::discover::discover;
 use loomtree::provider::{
-    Class, CutCause, Endpoint, Event, Finish, FinishReason, Generation, Message, Model, Names, OpenAi, Phase, Prompt,
-    ProviderError, Request, Retry, Role, Sampling, Secret, Target, Timeouts, Usage, list_models, open, resolve,
+    Class, Client, CutCause, Endpoint, Event, Finish, FinishReason, Message, Model, Names, Phase, Prompt,
+    ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage, list_models, open,
+    resolve,
 };
 use sse::{
-    DONE, Server, Step, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text, usage, wait,
+    DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
+    usage, wait,
 };
-
-const KEY: &str = "sk-very-secret";
 
 /// Time-outs long enough for a busy machine, where none is to run out.
 fn endpoint(server: &Server) -> Endpoint {
@@ -29,32 +29,13 @@ fn endpoint(server: &Server) -> Endpoint {
     Endpoint { key: Secret::new(KEY), timeouts, ..Endpoint::at(&server.url(), Some("m")) }
 }
 
-fn client(endpoint: Endpoint) -> OpenAi {
+fn client(endpoint: Endpoint) -> Client {
     let quick = Retry { first_wait: Duration::from_millis(1), ..Retry::default() };
-    OpenAi::new(endpoint).unwrap().with_retry(quick)
+    Client::new(endpoint).unwrap().with_retry(quick)
 }
 
 fn chat(content: &str) -> Request {
-    let messages = vec![Message { role: Role::User, content: content.to_owned() }];
-    Request { prompt: Prompt::Chat(messages), sampling: Sampling::default() }
-}
-
-/// Reads to the end: the text, and the one terminal item.
-async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
-    let mut text = String::new();
-    loop {
-        let last = match reply.next().await.expect("a terminal item") {
-            Ok(Event::Text(piece)) => {
-                assert!(!piece.is_empty());
-                text.push_str(&piece);
-                continue;
-            }
-            Ok(Event::Done(finish)) => Ok(finish),
-            Err(error) => Err(error),
-        };
-        assert_eq!(reply.next().await, None, "nothing follows the terminal item");
-        return (text, last);
-    }
+    Request::new(Prompt::Chat(vec![Message::user(content)]))
 }
 
 /// Asks a server with this one script.
@@ -92,7 +73,7 @@ async fn a_chat_streams_whatever_the_pieces() {
         assert_eq!(finish.reason, FinishReason::Stop);
         assert_eq!(finish.model.as_deref(), Some("m-1"));
         assert_eq!(finish.request_id.as_deref(), Some("req-1"));
-        assert_eq!(finish.usage, Some(Usage { prompt: 9, cached: 4, output: 2 }));
+        assert_eq!(finish.usage, Some(Usage { prompt: 9, cached: 4, output: 2, ..Usage::default() }));
         assert!(finish.first_token.is_some_and(|first| first <= finish.total));
         assert_eq!(server.requests().len(), 1);
     }
@@ -107,7 +88,7 @@ async fn the_request_is_what_was_asked_for() {
     let sampling = Sampling { max_tokens: Some(3), stop: vec!["\n".into()], seed: Some(7), ..Sampling::default() };
     all(model.stream(Request { sampling, ..chat("hi") })).await.1.unwrap();
     let prompt = Prompt::Raw("Once".into());
-    let (said, last) = all(model.stream(Request { prompt, sampling: Sampling::default() })).await;
+    let (said, last) = all(model.stream(Request::new(prompt))).await;
     assert_eq!((said.as_str(), last.unwrap().reason), (" upon", FinishReason::Length));
 
     let requests = server.requests();
@@ -131,7 +112,8 @@ async fn finish_reasons_are_told_apart() {
         ("length", FinishReason::Length),
         ("content_filter", FinishReason::Refused),
         ("abort", FinishReason::Interrupted),
-        ("tool_calls", FinishReason::Other("tool_calls".into())),
+        ("tool_calls", FinishReason::Calls),
+        ("new_word", FinishReason::Other("new_word".into())),
     ] {
         let (_, last, _) = ask(vec![head(), send(text("a")), send(finish(word)), send(DONE)]).await;
         assert_eq!(last.unwrap().reason, reason);
@@ -330,7 +312,7 @@ async fn an_answer_in_one_piece_is_understood() {
     let (said, last, _) = ask(status(200, "content-type: application/json", body)).await;
     let finish = last.unwrap();
     assert_eq!((said.as_str(), &finish.reason), ("all of it", &FinishReason::Stop));
-    assert_eq!(finish.usage, Some(Usage { prompt: 3, cached: 0, output: 2 }));
+    assert_eq!(finish.usage, Some(Usage { prompt: 3, output: 2, ..Usage::default() }));
 }
 
 #[tokio::test]
@@ -446,7 +428,7 @@ async fn what_is_not_known_of_an_endpoint_is_asked() {
     assert_eq!(server.requests()[0].line, "GET /v1/models");
     assert_eq!(server.requests()[0].header("authorization"), Some("Bearer sk-very-secret"));
 
-    let named = OpenAi::connect(endpoint(&server)).await.unwrap();
+    let named = Client::connect(endpoint(&server)).await.unwrap();
     assert_eq!((named.parallel(), named.reference()), (1, format!("{}#m", server.url()).as_str()));
     let no_env = |_: &str| None;
     let model = open(Some(&server.url()), &Names::new(), &no_env).await.unwrap();
@@ -456,14 +438,14 @@ async fn what_is_not_known_of_an_endpoint_is_asked() {
     assert_eq!((&requests[3].body["model"], requests[3].header("authorization")), (&"first".into(), None));
 
     let server = Server::start([models(&[("a", "system")]), models(&[]), status(404, "", "")]).await;
-    assert_eq!(OpenAi::connect(endpoint(&server)).await.unwrap().parallel(), 8);
+    assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
     let nameless = Endpoint { model: None, ..endpoint(&server) };
-    let error = OpenAi::connect(nameless).await.unwrap_err();
+    let error = Client::connect(nameless).await.unwrap_err();
     assert_eq!(error.class(), Class::Configuration);
     // A server that cannot list is still a server, where the model is named.
-    assert_eq!(OpenAi::connect(endpoint(&server)).await.unwrap().parallel(), 8);
+    assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
     let nobody = Endpoint::at("http://127.0.0.1:9", Some("m"));
-    assert!(OpenAi::connect(nobody).await.is_ok());
+    assert!(Client::connect(nobody).await.is_ok());
 }
 
 #[tokio::test]
@@ -493,7 +475,9 @@ async fn a_model_is_found_in_order() {
     assert_eq!(found(&[o.clone(), l.clone()]).await, "ollama:o Some(8)");
     assert_eq!(found(&[o.clone(), router.clone()]).await, "openrouter:openrouter/auto None");
     let openai = ("OPENAI_API_KEY", KEY.to_owned());
-    assert_eq!(found(&[router.clone(), openai.clone()]).await, "openai:gpt-4o-mini None");
+    let anthropic = ("ANTHROPIC_API_KEY", KEY.to_owned());
+    assert_eq!(found(&[router.clone(), anthropic.clone()]).await, "anthropic:claude-haiku-4-5 None");
+    assert_eq!(found(&[router.clone(), anthropic, openai.clone()]).await, "openai:gpt-4o-mini None");
     assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "words");
     let wrong = found(&[openai, o, ("LOOM_MODEL", "opnai:x".into())]).await;
     assert!(wrong.contains("LOOM_MODEL") && wrong.contains("opnai:x"), "{wrong}");
@@ -521,7 +505,7 @@ async fn a_real_server_chats_continues_and_is_cancelled() {
     let model = open(Some(&server), &Names::new(), &no_env).await.unwrap();
     println!("{}, {} at once", model.reference(), model.parallel());
     let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(12), seed: Some(1), ..Sampling::default() };
-    let raw = Request { prompt: Prompt::Raw("Once upon a time".into()), sampling: sampling.clone() };
+    let raw = Request { sampling: sampling.clone(), ..Request::new(Prompt::Raw("Once upon a time".into())) };
     for request in [Request { sampling, ..chat("Say hello.") }, raw.clone()] {
         let (said, last) = all(model.stream(request)).await;
         let finish = last.unwrap();
@@ -535,4 +519,230 @@ async fn a_real_server_chats_continues_and_is_cancelled() {
     let started = Instant::now();
     assert!(all(model.stream(raw)).await.1.is_ok(), "the server is free again");
     println!("free again after {:?}", started.elapsed());
+}
+
+/// An event of a chat with this delta.
+fn delta(index: usize, delta: serde_json::Value) -> String {
+    let chunk = serde_json::json!({"model": "m-1", "choices": [{"index": index, "delta": delta}]});
+    format!("data: {chunk}\n\n")
+}
+
+/// The event that ends one of several replies.
+fn ended(index: usize) -> String {
+    let chunk = serde_json::json!({"choices": [{"index": index, "delta": {}, "finish_reason": "stop"}]});
+    format!("data: {chunk}\n\n")
+}
+
+#[tokio::test]
+async fn tool_calls_are_joined_and_their_arguments_left_as_they_are() {
+    let call = |index: u32, id: &str, name: &str, arguments: &str| {
+        let function = serde_json::json!({"name": name, "arguments": arguments});
+        delta(
+            0,
+            serde_json::json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}),
+        )
+    };
+    let more = |index: u32, arguments: &str| {
+        delta(0, serde_json::json!({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]}))
+    };
+    let stream = [
+        text("Let me look. "),
+        call(0, "a", "view", ""),
+        more(0, "{\"id\": \"ä"),
+        call(1, "b", "find", "not JSON"),
+        more(0, "\"}  "),
+        finish("tool_calls"),
+        usage(9, 0, 5),
+        DONE.to_owned(),
+    ]
+    .concat();
+    let expected = [
+        ToolCall { id: "a".into(), name: "view".into(), arguments: "{\"id\": \"ä\"}  ".into() },
+        ToolCall { id: "b".into(), name: "find".into(), arguments: "not JSON".into() },
+    ];
+    for size in [1, 5, stream.len()] {
+        let pieces = stream.as_bytes().chunks(size).map(send);
+        let (said, last, _) = ask([head()].into_iter().chain(pieces).collect()).await;
+        let last = last.unwrap();
+        assert_eq!(
+            (said.as_str(), &last.calls[..], last.reason),
+            ("Let me look. ", &expected[..], FinishReason::Calls)
+        );
+    }
+    // Without text, and with the wrong word for it.
+    let (said, last, _) = ask(vec![head(), send(call(0, "a", "view", "{}")), send(finish("stop")), send(DONE)]).await;
+    assert_eq!((said.as_str(), last.unwrap().reason), ("", FinishReason::Calls));
+}
+
+#[tokio::test]
+async fn half_a_call_is_no_call_and_is_asked_for_again() {
+    let half =
+        serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{"}}]});
+    let server = Server::start([vec![head(), send(delta(0, half.clone()))], good("ok")]).await;
+    let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
+    assert_eq!((said.as_str(), last.unwrap().calls.len(), server.requests().len()), ("ok", 0, 2));
+    let script = vec![head(), send(text("so ")), send(delta(0, half))];
+    let (_, last, _) = ask(script).await;
+    let ProviderError::Cut { so_far, .. } = last.unwrap_err() else { panic!("a cut") };
+    assert_eq!(so_far.calls, []);
+}
+
+#[tokio::test]
+async fn tools_and_probabilities_are_asked_for_and_given() {
+    let logprobs = serde_json::json!({"content": [{"token": "a", "logprob": -0.25, "top_logprobs": []}]});
+    let chunk = serde_json::json!({"choices": [{"delta": {"content": "a"}, "logprobs": logprobs}]});
+    let server = Server::start([vec![head(), send(format!("data: {chunk}\n\n")), send(finish("stop"))]]).await;
+    let parameters = serde_json::json!({"type": "object", "properties": {}});
+    let tool = Tool { name: "view".into(), description: "Shows.".into(), parameters: parameters.clone() };
+    let sampling = Sampling { logprobs: Some(2), ..Sampling::default() };
+    let request = Request { tools: vec![tool], sampling, ..chat("hi") };
+    let last = all(client(endpoint(&server)).stream(request)).await.1.unwrap();
+    assert_eq!((last.logprobs[0].token.as_str(), last.logprobs[0].logprob), ("a", -0.25));
+    let body = &server.requests()[0].body;
+    assert_eq!(body["tools"][0]["function"]["parameters"], parameters);
+    assert_eq!((&body["logprobs"], &body["top_logprobs"]), (&true.into(), &2.into()));
+}
+
+fn together(server: &Server) -> Client {
+    client(Endpoint { together: Some(true), ..endpoint(server) })
+}
+
+#[tokio::test]
+async fn several_replies_come_by_one_request_and_share_its_tokens() {
+    let said = |index: usize, text: &str| delta(index, serde_json::json!({"content": text}));
+    let stream = [
+        said(1, "b"),
+        said(0, "aaa"),
+        said(7, "not asked for"),
+        said(2, "cccc"),
+        said(1, ""),
+        ended(1),
+        ended(0),
+        ended(2),
+        usage(10, 4, 80),
+        DONE.to_owned(),
+    ];
+    let server = Server::start([vec![head(), send(stream.concat())]]).await;
+    let model = together(&server);
+    let mut said = Vec::new();
+    let mut used = Usage::default();
+    for reply in model.stream_several(chat("hi"), 3) {
+        let (text, last) = all(reply).await;
+        said.push(text);
+        let usage = last.unwrap().usage.unwrap();
+        assert!(usage.share);
+        used = Usage {
+            prompt: used.prompt + usage.prompt,
+            cached: used.cached + usage.cached,
+            output: used.output + usage.output,
+            ..used
+        };
+    }
+    assert_eq!(
+        (said.join(" "), used),
+        ("aaa b cccc".into(), Usage { prompt: 10, cached: 4, output: 80, ..Usage::default() })
+    );
+    let requests = server.requests();
+    assert_eq!((requests.len(), &requests[0].body["n"]), (1, &3.into()));
+}
+
+#[tokio::test]
+async fn a_server_that_knows_no_n_is_asked_for_the_rest() {
+    let server = Server::start([good("a"), good("b"), good("c")]).await;
+    let replies = together(&server).stream_several(chat("hi"), 3);
+    let mut said = Vec::new();
+    for reply in replies {
+        let (text, last) = all(reply).await;
+        assert_eq!(last.unwrap().reason, FinishReason::Stop);
+        said.push(text);
+    }
+    assert_eq!(said, ["a", "b", "c"]);
+    let asked: Vec<_> = server.requests().iter().map(|request| request.body.get("n").cloned()).collect();
+    assert_eq!(asked, [Some(3.into()), Some(2.into()), None]);
+}
+
+#[tokio::test]
+async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_complete() {
+    let said = |index: usize, text: &str| delta(index, serde_json::json!({"content": text}));
+    let script = vec![
+        head(),
+        send([said(0, "a"), said(1, "b"), said(2, "c")].concat()),
+        wait(100),
+        send([said(0, "a"), said(1, "b"), ended(1)].concat()),
+    ];
+    let server = Server::start([script]).await;
+    let mut replies = together(&server).stream_several(chat("hi"), 3);
+    drop(replies.pop());
+    let (said, last) = all(replies.remove(0)).await;
+    assert!(matches!(last, Err(ProviderError::Cut { cause: CutCause::Ended, .. })), "{last:?}");
+    let (other, last) = all(replies.remove(0)).await;
+    assert_eq!((said.as_str(), other.as_str(), last.unwrap().reason), ("aa", "bb", FinishReason::Stop));
+    assert_eq!(server.requests().len(), 1);
+
+    let server = Server::start([vec![head(), send(text("a")), Step::Stall]]).await;
+    let replies = together(&server).stream_several(chat("hi"), 2);
+    while server.requests().is_empty() {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    drop(replies);
+    server.client_closed(1).await;
+}
+
+#[tokio::test]
+async fn without_n_several_replies_are_several_requests() {
+    let server = Server::start([good("a"), good("b")]).await;
+    let model = client(endpoint(&server));
+    assert_eq!(model.together(), 1);
+    let openai = |together| Endpoint { together, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
+    let together = [None, Some(false)].map(|said| Client::new(openai(said)).unwrap().together());
+    assert_eq!(together, [8, 1]);
+    for reply in model.stream_several(chat("hi"), 2) {
+        assert!(all(reply).await.1.is_ok());
+    }
+    assert!(server.requests().iter().all(|request| request.body.get("n").is_none()));
+}
+
+#[tokio::test]
+async fn a_stream_that_never_ends_has_an_end() {
+    // Signs of life only: the pings outlast what is allowed by far.
+    let pings = (0..80).flat_map(|_| [wait(50), send(": still here\n\n")]);
+    let server = Server::start([[head(), send(text("one"))].into_iter().chain(pings).collect()]).await;
+    let mut slow = endpoint(&server);
+    slow.timeouts.between_chunks = Duration::from_millis(200);
+    let error = all(client(slow).stream(chat("hi"))).await.1.unwrap_err();
+    assert!(matches!(&error, ProviderError::Cut { cause: CutCause::Stalled(_), .. }), "{error:?}");
+
+    // More than anybody wants to read.
+    let comment = format!(": {}\n", "x".repeat(1 << 20));
+    let much = (0..70).map(|_| send(&comment[..1 << 20]));
+    let ends = (0..70).map(|_| send("\n"));
+    let script = [head(), send(text("one"))].into_iter().chain(much.zip(ends).flat_map(|(a, b)| [a, b])).collect();
+    assert_eq!(cut(script).await, ("one".into(), CutCause::TooLong(64 << 20)));
+}
+
+#[tokio::test]
+async fn a_server_that_is_always_busy_is_left_alone() {
+    let server =
+        Server::start((0..9).map(|_| status(429, "retry-after: 0", r#"{"error":{"message":"slower"}}"#))).await;
+    let error = all(client(endpoint(&server)).stream(chat("hi"))).await.1.unwrap_err();
+    assert_eq!((error.class(), server.requests().len()), (Class::Retryable, 4));
+}
+
+#[tokio::test]
+async fn a_reply_without_usage_has_none() {
+    let (_, last, _) = ask(good("a")).await;
+    assert_eq!(last.unwrap().usage, None);
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_is_not_sent_again_by_this_client() {
+    let refusal = r#"{"error":{"message":"Use 'max_completion_tokens' instead of 'max_tokens'."}}"#;
+    let server = Server::start([status(400, "", refusal), good("a"), good("b")]).await;
+    let model = client(endpoint(&server));
+    let sampling = Sampling { max_tokens: Some(5), ..Sampling::default() };
+    for _ in 0..2 {
+        assert!(all(model.stream(Request { sampling: sampling.clone(), ..chat("hi") })).await.1.is_ok());
+    }
+    let asked: Vec<_> = server.requests().iter().map(|r| r.body.get("max_completion_tokens").is_some()).collect();
+    assert_eq!(asked, [false, true, true]);
 }

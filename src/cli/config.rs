@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use loomtree::provider::{ModelConfig, Names};
+use loomtree::provider::{Names, Prices};
 use serde::{Deserialize, Deserializer};
 
 use super::{
@@ -22,6 +22,9 @@ pub(crate) struct Config {
     /// Models by name.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) models: Names,
+    /// What models cost, for a million tokens.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) prices: Prices,
     /// How many continuations `loom continue` asks for.
     pub(crate) continuations: Option<usize>,
     /// Sampling temperature.
@@ -33,8 +36,8 @@ pub(crate) struct Config {
 }
 
 /// A `models:` with nothing but comments under it is an empty list.
-fn none_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Names, D::Error> {
-    Ok(Option::<std::collections::BTreeMap<String, ModelConfig>>::deserialize(deserializer)?.unwrap_or_default())
+fn none_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// What `loom config init` writes.
@@ -54,6 +57,10 @@ pub(crate) const STARTER: &str = "\
 #   home:
 #     base_url: http://192.168.1.4:8080/v1
 #     key_env: HOME_KEY
+
+# What models cost for a million tokens, so that `loom stats` can sum it; a * stands for the rest of a name.
+# prices:
+#   gpt-4o-mini*: { input: 0.15, cached: 0.075, output: 0.6, currency: USD }
 
 # How many continuations `loom continue` asks for.
 # continuations: 3

@@ -113,7 +113,7 @@ impl CliError {
                 .hint("`loom new \"First words\"` makes it"),
             Self::NoModel => Speech {
                 details: vec![
-                    "a key in the environment: OPENAI_API_KEY or OPENROUTER_API_KEY".to_owned(),
+                    "a key in the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY".to_owned(),
                     "a server on this machine: Ollama, llama.cpp or LM Studio on its usual port".to_owned(),
                     "any other compatible server: --model http://host:port/v1".to_owned(),
                 ],

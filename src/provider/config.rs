@@ -23,7 +23,7 @@ use super::Timeouts;
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The address before `/chat/completions`; overrides that of the provider.
+    /// The address before `/chat/completions` or `/messages`; overrides that of the provider.
     pub base_url: Option<String>,
     /// The model as the server calls it; without it the first the server lists.
     pub model: Option<String>,
@@ -35,6 +35,10 @@ pub struct ModelConfig {
     pub key_file: Option<PathBuf>,
     /// How many requests at once.
     pub parallel: Option<usize>,
+    /// Whether one request may ask for several replies; OpenAI itself is asked so unless this says no.
+    pub n: Option<bool>,
+    /// The version of its API that Anthropic is asked for.
+    pub version: Option<String>,
     /// Temperature for requests that set none.
     pub temperature: Option<f32>,
     /// Limit of the output for requests that set none.

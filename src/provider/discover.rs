@@ -47,7 +47,7 @@ struct List {
 /// # Errors
 /// What stands between: the address, the connection, the key, or an answer that is no list.
 pub async fn list_models(endpoint: &Endpoint) -> Result<Vec<Listed>, ProviderError> {
-    list(&Http::new(&endpoint.base_url, endpoint.key.clone(), endpoint.timeouts)?, LIST_TIME).await
+    list(&Http::new(endpoint)?, LIST_TIME).await
 }
 
 pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<Listed>, ProviderError> {
@@ -104,7 +104,7 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
 /// Looks whether a server is there and has a model.
 async fn probe(mut endpoint: Endpoint) -> Option<Endpoint> {
     let timeouts = Timeouts { connect: PROBE_TIME, first_byte: PROBE_TIME, between_chunks: PROBE_TIME };
-    let http = Http::new(&endpoint.base_url, None, timeouts).ok()?;
+    let http = Http::new(&Endpoint { key: None, timeouts, ..endpoint.clone() }).ok()?;
     let listed = list(&http, PROBE_TIME).await.ok()?;
     let first = first_model(&listed)?;
     endpoint.fill(Some(first), &listed);
@@ -123,8 +123,8 @@ pub async fn open(reference: Option<&str>, names: &Names, env: &Env<'_>) -> Resu
     };
     let Some(target) = target else {
         return Err(ProviderError::configuration(format!(
-            "no model found: set OPENAI_API_KEY or OPENROUTER_API_KEY, start Ollama, llama.cpp or LM Studio on its \
-             usual port, or name one in {MODEL_VARIABLE}"
+            "no model found: set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY, start Ollama, llama.cpp or \
+             LM Studio on its usual port, or name one in {MODEL_VARIABLE}"
         )));
     };
     target.connect().await

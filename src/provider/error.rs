@@ -131,7 +131,7 @@ impl ProviderError {
         ProviderError::Configuration { message: message.into() }
     }
 
-    /// Returns who can do something about it.
+    /// Returns who can do something about it; what a face tells its person to do follows from this alone.
     #[must_use]
     pub fn class(&self) -> Class {
         match self {
@@ -162,6 +162,14 @@ impl ProviderError {
                 matches!(cause, CutCause::Connection(_) | CutCause::Ended | CutCause::Unfinished)
             }
             _ => false,
+        }
+    }
+
+    /// What the server said, without what is said around it here.
+    pub(crate) fn said(&self) -> String {
+        match self {
+            ProviderError::Http { message, .. } | ProviderError::Refused { message, .. } => message.clone(),
+            other => other.to_string(),
         }
     }
 

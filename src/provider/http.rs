@@ -8,13 +8,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reqwest::header::{self, HeaderMap, HeaderValue};
+use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::clean;
-use super::{CutCause, Phase, ProviderError, Secret, wire};
+use super::wire::{self, Answer};
+use super::{CutCause, Endpoint, Phase, Protocol, ProviderError, Secret};
 
 /// The most bytes read of an error's body.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
@@ -61,12 +62,14 @@ pub(crate) struct Http {
     client: Client,
     base: Url,
     key: Option<Secret>,
+    pub(crate) protocol: Protocol,
     pub(crate) timeouts: Timeouts,
 }
 
 impl Http {
-    pub(crate) fn new(base_url: &str, key: Option<Secret>, timeouts: Timeouts) -> Result<Http, ProviderError> {
-        let base = parse_base(base_url)?;
+    pub(crate) fn new(endpoint: &Endpoint) -> Result<Http, ProviderError> {
+        let Endpoint { key, timeouts, protocol, .. } = endpoint.clone();
+        let base = parse_base(&endpoint.base_url)?;
         let mut builder = Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
@@ -81,7 +84,7 @@ impl Http {
         let client = builder.build().map_err(|error| {
             ProviderError::configuration(format!("cannot set up HTTP: {}", clean(&causes(&error), key.as_ref())))
         })?;
-        Ok(Http { client, base, key, timeouts })
+        Ok(Http { client, base, key, protocol, timeouts })
     }
 
     pub(crate) fn get(&self, path: &str) -> Result<RequestBuilder, ProviderError> {
@@ -98,14 +101,27 @@ impl Http {
     }
 
     fn authorize(&self, request: RequestBuilder) -> Result<RequestBuilder, ProviderError> {
+        let (name, before, request) = match &self.protocol {
+            Protocol::OpenAi => (header::AUTHORIZATION, "Bearer ", request),
+            Protocol::Anthropic { version } => {
+                let version = HeaderValue::from_str(version)
+                    .map_err(|_| ProviderError::configuration("the version has characters that no header has"))?;
+                (HeaderName::from_static("x-api-key"), "", request.header("anthropic-version", version))
+            }
+        };
         let Some(key) = &self.key else {
             return Ok(request);
         };
-        let mut value = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_| {
+        let mut value = HeaderValue::from_str(&format!("{before}{}", key.expose())).map_err(|_| {
             ProviderError::configuration("the key has characters that no key has; was it copied whole?")
         })?;
         value.set_sensitive(true);
-        Ok(request.header(header::AUTHORIZATION, value))
+        Ok(request.header(name, value))
+    }
+
+    /// Reads an event's data, or a whole answer, in the server's protocol.
+    pub(crate) fn answer(&self, json: &[u8]) -> Result<Answer, String> {
+        wire::answer(&self.protocol, json)
     }
 
     /// Sends a request and waits for the head of a good answer.

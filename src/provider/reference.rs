@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::clean;
-use super::{Listed, Model, ModelConfig, OpenAi, ProviderError, Sampling, Scripted, Secret, Timeouts};
+use super::{Client, Listed, Model, ModelConfig, ProviderError, Sampling, Scripted, Secret, Timeouts};
 
 /// How the environment is looked up; a face passes `&|name| std::env::var(name).ok()`.
 pub type Env<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
@@ -37,39 +37,42 @@ pub(crate) struct Provider {
     pub(crate) key_env: Option<&'static str>,
     /// The model where none is named; servers of few models are asked.
     pub(crate) model: Option<&'static str>,
+    /// Whether it speaks Anthropic's protocol rather than OpenAI's.
+    anthropic: bool,
+}
+
+impl Provider {
+    const fn keyed(name: &'static str, base: &'static str, variables: [&'static str; 2], model: &'static str) -> Self {
+        let [base_env, key] = variables;
+        Provider { name, base, base_env, key_env: Some(key), model: Some(model), anthropic: false }
+    }
+
+    const fn local(name: &'static str, base: &'static str, base_env: &'static str) -> Self {
+        Provider { name, base, base_env, key_env: None, model: None, anthropic: false }
+    }
 }
 
 /// The known providers, in the order in which they are looked for.
 pub(crate) const PROVIDERS: &[Provider] = &[
+    Provider::keyed("openai", "https://api.openai.com/v1", ["OPENAI_BASE_URL", "OPENAI_API_KEY"], "gpt-4o-mini"),
     Provider {
-        name: "openai",
-        base: "https://api.openai.com/v1",
-        base_env: "OPENAI_BASE_URL",
-        key_env: Some("OPENAI_API_KEY"),
-        model: Some("gpt-4o-mini"),
+        anthropic: true,
+        ..Provider::keyed(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"],
+            "claude-haiku-4-5",
+        )
     },
-    Provider {
-        name: "openrouter",
-        base: "https://openrouter.ai/api/v1",
-        base_env: "OPENROUTER_BASE_URL",
-        key_env: Some("OPENROUTER_API_KEY"),
-        model: Some("openrouter/auto"),
-    },
-    Provider { name: "ollama", base: "http://127.0.0.1:11434/v1", base_env: "OLLAMA_HOST", key_env: None, model: None },
-    Provider {
-        name: "llamacpp",
-        base: "http://127.0.0.1:8080/v1",
-        base_env: "LLAMACPP_BASE_URL",
-        key_env: None,
-        model: None,
-    },
-    Provider {
-        name: "lmstudio",
-        base: "http://127.0.0.1:1234/v1",
-        base_env: "LMSTUDIO_BASE_URL",
-        key_env: None,
-        model: None,
-    },
+    Provider::keyed(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        ["OPENROUTER_BASE_URL", "OPENROUTER_API_KEY"],
+        "openrouter/auto",
+    ),
+    Provider::local("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_HOST"),
+    Provider::local("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL"),
+    Provider::local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL"),
 ];
 
 /// Returns the names of the known providers.
@@ -77,19 +80,38 @@ pub fn known_providers() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|provider| provider.name)
 }
 
+/// The version of its API that Anthropic is asked for where the configuration names none.
+pub const ANTHROPIC_VERSION: &str = "2023-06-01";
+
+/// What a server speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Protocol {
+    /// OpenAI's `/chat/completions` and `/completions`, as nearly every server does.
+    OpenAi,
+    /// Anthropic's `/messages`.
+    Anthropic {
+        /// The version of the API, sent with each request.
+        version: String,
+    },
+}
+
 /// Where a model is and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
     /// What the model is called in this program; resolving it again gives the same endpoint.
     pub reference: String,
-    /// The address before `/chat/completions`.
+    /// The address before `/chat/completions` or `/messages`.
     pub base_url: String,
+    /// What is spoken there.
+    pub protocol: Protocol,
     /// The model as the server calls it, if one is named.
     pub model: Option<String>,
     /// The key, if the server wants one.
     pub key: Option<Secret>,
     /// How many requests at once, if that was said.
     pub parallel: Option<usize>,
+    /// Whether one request may ask for several replies (`n`), if that was said; else only OpenAI itself is asked so.
+    pub together: Option<bool>,
     /// What requests use that do not say otherwise.
     pub sampling: Sampling,
     /// How long to wait.
@@ -104,9 +126,11 @@ impl Endpoint {
         Endpoint {
             reference: model.map_or_else(|| base_url.to_owned(), |model| format!("{base_url}#{model}")),
             base_url: base_url.to_owned(),
+            protocol: Protocol::OpenAi,
             model: model.map(str::to_owned),
             key: None,
             parallel: None,
+            together: None,
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
         }
@@ -131,6 +155,7 @@ impl Endpoint {
 
 /// What a reference means.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // made once a model
 pub enum Target {
     /// A server.
     Endpoint(Endpoint),
@@ -139,13 +164,13 @@ pub enum Target {
 }
 
 impl Target {
-    /// Makes the client, after asking the server what is not known; see [`OpenAi::connect`].
+    /// Makes the client, after asking the server what is not known; see [`Client::connect`].
     ///
     /// # Errors
-    /// What [`OpenAi::connect`] gives, or a configuration error for an unknown script.
+    /// What [`Client::connect`] gives, or a configuration error for an unknown script.
     pub async fn connect(self) -> Result<Arc<dyn Model>, ProviderError> {
         match self {
-            Target::Endpoint(endpoint) => Ok(Arc::new(OpenAi::connect(endpoint).await?)),
+            Target::Endpoint(endpoint) => Ok(Arc::new(Client::connect(endpoint).await?)),
             Target::Scripted(name) => Ok(Arc::new(Scripted::named(&name)?)),
         }
     }
@@ -194,6 +219,7 @@ pub(crate) fn of_provider(provider: &Provider, model: Option<&str>, env: &Env<'_
     let moved = env(provider.base_env).filter(|base| !base.trim().is_empty());
     let base_url = match (&moved, provider.name) {
         (Some(host), "ollama") => ollama_base(host),
+        (Some(base_url), "anthropic") => anthropic_base(base_url),
         (Some(base_url), _) => base_url.clone(),
         (None, _) => provider.base.to_owned(),
     };
@@ -205,7 +231,12 @@ pub(crate) fn of_provider(provider: &Provider, model: Option<&str>, env: &Env<'_
         None => None,
     };
     let reference = format!("{}:{}", provider.name, model.unwrap_or_default());
-    Ok(Endpoint { reference, key, ..Endpoint::at(base.as_str(), model) })
+    let protocol = if provider.anthropic {
+        Protocol::Anthropic { version: ANTHROPIC_VERSION.to_owned() }
+    } else {
+        Protocol::OpenAi
+    };
+    Ok(Endpoint { reference, key, protocol, ..Endpoint::at(base.as_str(), model) })
 }
 
 fn no_key(who: &str, variable: &str) -> ProviderError {
@@ -224,6 +255,12 @@ fn ollama_base(host: &str) -> String {
     let bracketed = host.rfind(']').unwrap_or(0);
     let port = if host[bracketed..].contains([':', '/']) { "" } else { ":11434" };
     format!("http://{host}{port}")
+}
+
+/// Anthropic's variable is made for its own libraries, which add the `/v1`.
+fn anthropic_base(base_url: &str) -> String {
+    let base_url = base_url.trim().trim_end_matches('/');
+    if base_url.ends_with("/v1") { base_url.to_owned() } else { format!("{base_url}/v1") }
 }
 
 fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Endpoint, ProviderError> {
@@ -261,10 +298,17 @@ fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Endpoin
             of_provider(provider, model, &said)?
         }
     };
+    let protocol = match (&config.version, found.protocol) {
+        (Some(version), Protocol::Anthropic { .. }) => Protocol::Anthropic { version: version.clone() },
+        (Some(_), Protocol::OpenAi) => return Err(fail("version is for the provider anthropic only")),
+        (None, protocol) => protocol,
+    };
     Ok(Endpoint {
         reference: name.to_owned(),
+        protocol,
         key: key.or(found.key),
         parallel: config.parallel,
+        together: config.n,
         sampling: Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() },
         timeouts: config.timeouts.unwrap_or_default(),
         ..found

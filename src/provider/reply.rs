@@ -1,11 +1,12 @@
-//! One streamed reply, from the first byte of the body to its end or its cut.
+//! One streamed answer, from the first byte of the body to its end or its cut, and the replies that are in it.
 //!
 //! A reply counts as complete only when a finish reason came: an end of the stream, even a `[DONE]`, without
 //! one is a cut. Once the finish reason is there, nothing that goes wrong after it makes the reply
 //! incomplete. A server that answers with one JSON object instead of a stream is understood too, told
 //! by the first byte of the body, since servers are careless about content types.
 //!
-//! Left out: reasoning text and tool calls within the stream; they keep it alive and are passed over.
+//! Whatever a server sends, an answer ends: events, the whole stream and the time of mere signs of life have bounds.
+//! Left out: reasoning text; it keeps the stream alive and is passed over.
 
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::http::Http;
 use super::sse::{Parser, SseError, SseEvent};
-use super::wire::{self, Answer, Said};
-use super::{CutCause, Finish, FinishReason, ProviderError, Sink};
+use super::wire::{self, Answer, Calls, Piece, Said, Tally};
+use super::{CutCause, Finish, FinishReason, Logprob, ProviderError, Sink};
 
 /// The longest line, and event, of a stream.
 const EVENT_LIMIT: usize = 1024 * 1024;
@@ -23,11 +24,17 @@ const EVENT_LIMIT: usize = 1024 * 1024;
 /// The longest answer in one piece.
 const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
 
+/// The longest stream; some hundred thousand tokens, each an event.
+const STREAM_LIMIT: usize = 64 * 1024 * 1024;
+
 /// How long to wait for the usage once the finish reason is there.
 const AFTER_FINISH: Duration = Duration::from_secs(5);
 
 /// How long to wait for the end of the body after `[DONE]`, so that the connection can be used again.
 const AFTER_DONE: Duration = Duration::from_millis(50);
+
+/// For how many times the time between chunks a server may only say that it is still there.
+const SIGNS_OF_LIFE: u32 = 10;
 
 /// What a body turned out to be.
 enum Body {
@@ -37,12 +44,16 @@ enum Body {
     Whole(Vec<u8>),
 }
 
-/// Why reading ended before the reply was complete.
+/// Why reading ended before every reply was complete.
 enum Stop {
     /// The stream broke off.
     Cut(CutCause),
-    /// The server, or the caller, said so.
-    Error(ProviderError),
+    /// The server said so.
+    Reported(ProviderError),
+    /// Nothing came.
+    Late(ProviderError),
+    /// Nobody reads any more.
+    Unwanted,
 }
 
 impl From<CutCause> for Stop {
@@ -60,58 +71,108 @@ impl From<SseError> for Stop {
     }
 }
 
-/// A reply while it is read.
-pub(crate) struct Reply<'a> {
-    http: &'a Http,
+/// One of the replies of an answer.
+struct Choice<'a> {
     sink: &'a mut Sink,
-    started: Instant,
-    finish: Finish,
     /// The finish reason in the server's word; once it is there the reply is complete.
     word: Option<String>,
     refused: bool,
+    calls: Calls,
+    logprobs: Vec<Logprob>,
+    first_token: Option<Duration>,
+    /// Bytes of text.
+    length: usize,
+    /// Its reader went away.
+    gone: bool,
+}
+
+/// An answer while it is read.
+pub(crate) struct Reply<'a> {
+    http: &'a Http,
+    started: Instant,
+    model: Option<String>,
+    request_id: Option<String>,
+    usage: Tally,
+    choices: Vec<Choice<'a>>,
 }
 
 impl<'a> Reply<'a> {
-    pub(crate) fn new(http: &'a Http, sink: &'a mut Sink, started: Instant) -> Reply<'a> {
-        let finish = Finish {
-            reason: FinishReason::Interrupted,
-            model: None,
-            request_id: None,
-            usage: None,
+    pub(crate) fn new(http: &'a Http, sinks: &'a mut [Sink], started: Instant) -> Reply<'a> {
+        let choices = sinks.iter_mut().map(|sink| Choice {
+            sink,
+            word: None,
+            refused: false,
+            calls: Calls::default(),
+            logprobs: Vec::new(),
             first_token: None,
-            total: Duration::ZERO,
-        };
-        Reply { http, sink, started, finish, word: None, refused: false }
+            length: 0,
+            gone: false,
+        });
+        Reply { http, started, model: None, request_id: None, usage: Tally::default(), choices: choices.collect() }
     }
 
-    /// Reads an answer whose head is there; its first byte must come until `first_byte`.
-    pub(crate) async fn read(mut self, response: Response, first_byte: Instant) -> Result<Finish, ProviderError> {
-        let id = response.headers().get("x-request-id").and_then(|id| id.to_str().ok());
-        self.finish.request_id = id.map(|id| self.http.clean(id));
-        let stop = self.pump(response, first_byte).await.err();
-        self.finish.total = self.started.elapsed();
-        match (self.word.take(), stop) {
-            (_, Some(Stop::Error(ProviderError::Cancelled))) => Err(ProviderError::Cancelled),
-            (Some(word), _) => {
-                self.finish.reason = wire::finish_reason(&word, |word| self.http.clean(word));
-                if self.refused {
-                    self.finish.reason = FinishReason::Refused;
+    /// Reads an answer whose head is there; its first byte must come until `first_byte`. Returns how each reply ended.
+    pub(crate) async fn read(mut self, response: Response, first_byte: Instant) -> Vec<Result<Finish, ProviderError>> {
+        let header = |name: &str| response.headers().get(name).and_then(|id| id.to_str().ok());
+        let id = header("x-request-id").or_else(|| header("request-id"));
+        self.request_id = id.map(|id| self.http.clean(id));
+        let stop = self.pump(response, first_byte).await.err().unwrap_or(Stop::Cut(CutCause::Ended));
+        self.results(&stop)
+    }
+
+    fn results(self, stop: &Stop) -> Vec<Result<Finish, ProviderError>> {
+        let total = self.started.elapsed();
+        // What was counted is for those replies that there were.
+        let begun = |choice: &Choice<'_>| choice.word.is_some() || choice.sink.shown();
+        let length = |choice: &Choice<'_>| (choice.length + choice.calls.length()) as u64;
+        let lengths: Vec<u64> = self.choices.iter().filter(|choice| begun(choice)).map(length).collect();
+        let mut shares = self.usage.usage().map(|usage| usage.shares(&lengths)).unwrap_or_default().into_iter();
+        let mut results = Vec::with_capacity(self.choices.len());
+        for choice in self.choices {
+            let usage = if begun(&choice) { shares.next() } else { None };
+            let Choice { sink, word, refused, calls, logprobs, first_token, gone, .. } = choice;
+            let finish = |reason| Finish {
+                model: self.model.clone(),
+                request_id: self.request_id.clone(),
+                usage,
+                first_token,
+                total,
+                ..Finish::new(reason)
+            };
+            results.push(match (word, stop) {
+                _ if gone => Err(ProviderError::Cancelled),
+                (Some(word), _) => {
+                    let calls = calls.finish();
+                    let reason = match wire::finish_reason(&word, |word| self.http.clean(word)) {
+                        _ if refused => FinishReason::Refused,
+                        // Not every server has a word for it.
+                        FinishReason::Stop if !calls.is_empty() => FinishReason::Calls,
+                        reason => reason,
+                    };
+                    Ok(Finish { calls, logprobs, ..finish(reason) })
                 }
-                Ok(self.finish)
-            }
-            (None, Some(Stop::Error(error))) => Err(error),
-            (None, stop) => {
-                let cause = match stop {
-                    Some(Stop::Cut(cause)) => cause,
-                    _ => CutCause::Ended,
-                };
-                Err(if self.sink.shown() {
-                    ProviderError::Cut { cause, so_far: Box::new(self.finish) }
-                } else {
-                    ProviderError::Broken { cause }
-                })
-            }
+                (None, Stop::Unwanted) => Err(ProviderError::Cancelled),
+                (None, Stop::Late(error) | Stop::Reported(error)) if !sink.shown() => Err(error.clone()),
+                (None, stop) => {
+                    let cause = match stop {
+                        Stop::Cut(cause) => cause.clone(),
+                        Stop::Reported(error) => CutCause::Server(error.said()),
+                        Stop::Late(_) | Stop::Unwanted => CutCause::Ended,
+                    };
+                    if sink.shown() {
+                        let so_far = Box::new(Finish { logprobs, ..finish(FinishReason::Interrupted) });
+                        Err(ProviderError::Cut { cause, so_far })
+                    } else {
+                        Err(ProviderError::Broken { cause })
+                    }
+                }
+            });
         }
+        results
+    }
+
+    fn complete(&self) -> bool {
+        self.choices.iter().all(|choice| choice.word.is_some() || choice.gone)
     }
 
     /// Reads the body to its end.
@@ -119,6 +180,10 @@ impl<'a> Reply<'a> {
         let mut body = Body::Unknown;
         let mut deadline = first_byte;
         let mut patience = None;
+        let mut read = 0;
+        let between = self.http.timeouts.between_chunks;
+        let most_idle = between.saturating_mul(SIGNS_OF_LIFE);
+        let mut progress = Instant::now();
         loop {
             let chunk = match (timeout_at(deadline, response.chunk()).await, patience) {
                 (Ok(Ok(Some(chunk))), _) => chunk,
@@ -126,22 +191,32 @@ impl<'a> Reply<'a> {
                 (Ok(Err(error)), _) => {
                     return Err(CutCause::Connection(self.http.detail(&error)).into());
                 }
-                (Err(_), None) => return Err(Stop::Error(self.http.too_late())),
+                (Err(_), None) => return Err(Stop::Late(self.http.too_late())),
                 (Err(_), Some(patience)) => return Err(CutCause::Stalled(patience).into()),
             };
-            if self.take(&mut body, &chunk).await? {
+            read += chunk.len();
+            if read > STREAM_LIMIT {
+                return Err(CutCause::TooLong(STREAM_LIMIT).into());
+            }
+            let mut moved = false;
+            if self.take(&mut body, &chunk, &mut moved).await? {
                 let _ = timeout_at(Instant::now() + AFTER_DONE, response.chunk()).await;
                 return Ok(());
             }
-            let between = self.http.timeouts.between_chunks;
-            let next = if self.word.is_some() { between.min(AFTER_FINISH) } else { between };
+            let now = Instant::now();
+            if moved {
+                progress = now;
+            } else if now - progress > most_idle {
+                return Err(CutCause::Stalled(most_idle).into());
+            }
+            let next = if self.complete() { between.min(AFTER_FINISH) } else { between };
             patience = Some(next);
-            deadline = Instant::now() + next;
+            deadline = now + next;
         }
     }
 
-    /// Takes the next bytes; true after `[DONE]`.
-    async fn take(&mut self, body: &mut Body, mut chunk: &[u8]) -> Result<bool, Stop> {
+    /// Takes the next bytes; true when nothing follows. Sets `moved` if there was more in them than a sign of life.
+    async fn take(&mut self, body: &mut Body, mut chunk: &[u8], moved: &mut bool) -> Result<bool, Stop> {
         if matches!(body, Body::Unknown) {
             chunk = chunk.trim_ascii_start();
             match chunk.first() {
@@ -158,13 +233,16 @@ impl<'a> Reply<'a> {
             }
             Body::Whole(whole) => {
                 whole.extend_from_slice(chunk);
+                *moved = true;
                 Ok(false)
             }
             Body::Events(parser) => {
                 let mut events = Vec::new();
                 let parsed = parser.push(chunk, &mut events);
                 for event in events {
-                    if self.event(&event).await? {
+                    let (done, idle) = self.event(&event).await?;
+                    *moved |= !idle;
+                    if done {
                         return Ok(true);
                     }
                 }
@@ -178,14 +256,14 @@ impl<'a> Reply<'a> {
         match body {
             Body::Unknown => Err(CutCause::Ended.into()),
             Body::Whole(whole) => {
-                let answer = wire::answer(&whole).map_err(|why| self.garbage(&why, &whole))?;
+                let answer = self.http.answer(&whole).map_err(|why| self.garbage(&why, &whole))?;
                 self.answer(answer).await?;
                 Err(CutCause::Unfinished.into())
             }
             Body::Events(parser) => match parser.finish() {
                 // Half an event is what a cut leaves, not garbage.
-                Ok(Some(event)) if event.data.trim() == "[DONE]" || wire::answer(event.data.as_bytes()).is_ok() => {
-                    let done = self.event(&event).await?;
+                Ok(Some(event)) if event.data.trim() == "[DONE]" || self.http.answer(event.data.as_bytes()).is_ok() => {
+                    let (done, _) = self.event(&event).await?;
                     if done { Ok(()) } else { Err(CutCause::Ended.into()) }
                 }
                 _ => Err(CutCause::Ended.into()),
@@ -193,54 +271,49 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Takes one event; true if it is `[DONE]`.
-    async fn event(&mut self, event: &SseEvent) -> Result<bool, Stop> {
+    /// Takes one event; says whether it is the last, and whether it is only a sign of life.
+    async fn event(&mut self, event: &SseEvent) -> Result<(bool, bool), Stop> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return if self.word.is_some() { Ok(true) } else { Err(CutCause::Unfinished.into()) };
+            return self.done();
         }
         if event.kind == "error" {
             let said = wire::error_of(data.as_bytes())
                 .unwrap_or_else(|| Said { message: Some(data.to_owned()), ..Said::default() });
             return Err(self.reported(said));
         }
-        let answer = wire::answer(data.as_bytes()).map_err(|why| self.garbage(&why, data.as_bytes()))?;
-        self.answer(answer).await.map(|()| false)
+        let answer = self.http.answer(data.as_bytes()).map_err(|why| self.garbage(&why, data.as_bytes()))?;
+        let (done, idle) = (answer.done, answer.idle);
+        self.answer(answer).await?;
+        if done { self.done() } else { Ok((false, idle)) }
+    }
+
+    fn done(&self) -> Result<(bool, bool), Stop> {
+        if self.complete() { Ok((true, false)) } else { Err(CutCause::Unfinished.into()) }
     }
 
     async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
         let clean = |text: String| self.http.clean(&text);
-        self.finish.model = answer.model.map(clean).or(self.finish.model.take());
-        self.finish.request_id = self.finish.request_id.take().or(answer.id.map(clean));
-        self.finish.usage = answer.usage.or(self.finish.usage);
-        self.refused |= answer.refused;
+        self.model = answer.model.map(clean).or(self.model.take());
+        self.request_id = self.request_id.take().or(answer.id.map(clean));
+        self.usage.take(answer.usage);
         if let Some(said) = answer.error {
             return Err(self.reported(said));
         }
-        if !answer.text.is_empty() {
-            let started = self.started;
-            self.finish.first_token.get_or_insert_with(|| started.elapsed());
-            self.sink.text(answer.text).await.map_err(Stop::Error)?;
-        }
-        match answer.finish {
-            Some(word) if word == "error" => Err(CutCause::Server("an error, with no word about it".to_owned()).into()),
-            Some(word) => {
-                self.word = Some(word);
-                Ok(())
+        for piece in answer.pieces {
+            // What was not asked for is not ours.
+            if let Some(choice) = self.choices.get_mut(piece.index) {
+                choice.take(piece, self.started).await?;
             }
-            None => Ok(()),
         }
+        if self.choices.iter().all(|choice| choice.gone) { Err(Stop::Unwanted) } else { Ok(()) }
     }
 
     /// Makes an end of an error that came within an answer that began well.
     fn reported(&self, said: Said) -> Stop {
         let message = self.http.clean(said.message.as_deref().unwrap_or("an error, with no word about it"));
-        if self.sink.shown() {
-            return CutCause::Server(message).into();
-        }
         let code = said.code.map(|code| self.http.clean(&code));
-        let status = said.status.unwrap_or(200);
-        Stop::Error(self.http.error(status, code, message, None))
+        Stop::Reported(self.http.error(said.status.unwrap_or(200), code, message, None))
     }
 
     fn garbage(&self, why: &str, bytes: &[u8]) -> Stop {
@@ -253,5 +326,28 @@ impl<'a> Reply<'a> {
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(8 * 1024)]);
         let text = self.http.clean(&text);
         if text.chars().count() > 80 { text.chars().take(80).chain(['…']).collect() } else { text }
+    }
+}
+
+impl Choice<'_> {
+    async fn take(&mut self, piece: Piece, started: Instant) -> Result<(), Stop> {
+        self.refused |= piece.refused;
+        self.logprobs.extend(piece.logprobs);
+        for call in piece.calls {
+            self.calls.take(call).map_err(CutCause::Garbage)?;
+        }
+        if !piece.text.is_empty() && !self.gone {
+            self.first_token.get_or_insert_with(|| started.elapsed());
+            self.length += piece.text.len();
+            self.gone = self.sink.text(piece.text).await.is_err();
+        }
+        match piece.finish {
+            Some(word) if word == "error" => Err(CutCause::Server("an error, with no word about it".to_owned()).into()),
+            Some(word) => {
+                self.word = Some(word);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }

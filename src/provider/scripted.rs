@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::{Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Sink, Usage};
+use super::{Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Sink, ToolCall, Usage};
 
 /// The sentences of `scripted:words`.
 const WORDS: [&str; 4] = [
@@ -40,6 +40,8 @@ pub enum Ending {
 pub struct Reply {
     /// The pieces, in order; empty ones do not show.
     pub chunks: Vec<String>,
+    /// The tools that are called at its end.
+    pub calls: Vec<ToolCall>,
     /// The wait before each piece.
     pub delay: Duration,
     /// How it ends.
@@ -56,7 +58,13 @@ impl Reply {
     /// Makes a reply of the given pieces, without delay, that ends well.
     pub fn chunks<S: Into<String>>(chunks: impl IntoIterator<Item = S>) -> Reply {
         let chunks = chunks.into_iter().map(Into::into).collect();
-        Reply { chunks, delay: Duration::ZERO, ending: Ending::Finish(FinishReason::Stop) }
+        Reply { chunks, calls: Vec::new(), delay: Duration::ZERO, ending: Ending::Finish(FinishReason::Stop) }
+    }
+
+    /// Calls tools at its end, and ends for that reason.
+    #[must_use]
+    pub fn calling(self, calls: impl IntoIterator<Item = ToolCall>) -> Reply {
+        Reply { calls: calls.into_iter().collect(), ending: Ending::Finish(FinishReason::Calls), ..self }
     }
 
     /// Waits this long before each piece.
@@ -75,11 +83,10 @@ impl Reply {
 /// A model with a script, which starts again when it is through.
 ///
 /// ```
-/// use loomtree::provider::{Event, Message, Model, Prompt, Reply, Request, Role, Sampling, Scripted};
+/// use loomtree::provider::{Event, Message, Model, Prompt, Reply, Request, Scripted};
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 /// let model = Scripted::new([Reply::words("Hello there.")]);
-/// let prompt = Prompt::Chat(vec![Message { role: Role::User, content: "Hi".into() }]);
-/// let mut reply = model.stream(Request { prompt, sampling: Sampling::default() });
+/// let mut reply = model.stream(Request::new(Prompt::Chat(vec![Message::user("Hi")])));
 /// let mut text = String::new();
 /// while let Some(Ok(Event::Text(piece))) = reply.next().await {
 ///     text.push_str(&piece);
@@ -200,14 +207,16 @@ async fn play(
         Ending::Finish(_) if said < reply.chunks.len() => FinishReason::Length,
         Ending::Finish(reason) => reason.clone(),
     };
-    let usage = Usage { prompt: words(&request.prompt), cached: 0, output: said as u64 };
+    let usage = Usage { prompt: words(&request.prompt), output: said as u64, ..Usage::default() };
+    let calls = if reason == FinishReason::Length { Vec::new() } else { reply.calls.clone() };
     Ok(Finish {
-        reason,
+        calls,
         model: Some(reference),
         request_id: Some(format!("scripted-{turn}")),
         usage: Some(usage),
         first_token,
         total: started.elapsed(),
+        ..Finish::new(reason)
     })
 }
 
@@ -215,7 +224,7 @@ async fn play(
 fn words(prompt: &Prompt) -> u64 {
     let count = |text: &str| text.split_whitespace().count() as u64;
     match prompt {
-        Prompt::Chat(messages) => messages.iter().map(|message| count(&message.content)).sum(),
+        Prompt::Chat(messages) => messages.iter().map(|message| count(&message.text())).sum(),
         Prompt::Raw(text) => count(text),
     }
 }

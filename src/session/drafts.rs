@@ -13,6 +13,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::envelope::Envelope;
 use crate::{
     id::{AgentId, NodeId},
     model::{AuthorType, Op, Parent},
@@ -114,14 +115,9 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
         return Ok(None);
     }
     drop(snapshot);
-    let provenance = serde_json::json!({"reference": meant.reference, "finish": "interrupted"});
-    let draft = Draft {
-        author_type: Some(AuthorType::Model),
-        interrupted: true,
-        provenance: Some(provenance.into()),
-        stay: true,
-        ..Draft::text(text)
-    };
+    let provenance = Envelope::interrupted(&meant.reference).json().ok();
+    let draft =
+        Draft { author_type: Some(AuthorType::Model), interrupted: true, provenance, stay: true, ..Draft::text(text) };
     let mut node = actor.draft(Parent::Node(meant.parent), draft);
     (node.id, node.author) = (meant.node, meant.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;

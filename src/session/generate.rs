@@ -5,13 +5,16 @@
 //! some servers break one stream off when the next request comes.
 
 use std::{
-    collections::HashMap,
+    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::drafts::{DraftFile, Meant};
+use super::{
+    drafts::{DraftFile, Meant},
+    envelope::Envelope,
+};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +23,9 @@ use crate::{
     id::NodeId,
     model::{Agent, AuthorType, EdgeKind, Mode, Node, Op, Parent},
     ops::{Actor, Draft, OpsError},
-    provider::{Event, Finish, FinishReason, Message, Model, Prompt, ProviderError, Request, Role, Sampling},
+    provider::{
+        Event, Finish, FinishReason, Generation, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling,
+    },
     store::Mutation,
 };
 
@@ -42,6 +47,8 @@ pub struct Plan {
     pub cancel: CancellationToken,
     /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
     pub drafts: Option<PathBuf>,
+    /// What tokens cost, to be kept with each generation.
+    pub prices: Prices,
 }
 
 impl Plan {
@@ -49,7 +56,8 @@ impl Plan {
     #[must_use]
     pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
         let (sampling, cancel) = (Sampling::default(), CancellationToken::new());
-        Self { from, versions: Vec::new(), author, models: vec![model], n, sampling, cancel, drafts: None }
+        let (versions, models, prices) = (Vec::new(), vec![model], Prices::default());
+        Self { from, versions, author, models, n, sampling, cancel, drafts: None, prices }
     }
 }
 
@@ -139,7 +147,7 @@ impl Stream {
 pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -> Result<Vec<Node>, GenerateError> {
     let prompt = prompt(actor, &plan)?;
     let sampling = plan.sampling.clone().or(&own_sampling(&plan.author));
-    let request = Request { prompt, sampling };
+    let request = Request { sampling, ..Request::new(prompt) };
     let all = plan.models.len() * plan.n;
     if all == 0 {
         return Err(GenerateError::Nothing);
@@ -148,18 +156,26 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
     let mut streams = Vec::with_capacity(all);
     for model in &plan.models {
         let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
-        for _ in 0..plan.n {
-            let index = streams.len();
-            let meant = Meant {
-                node: actor.loom().node_id(),
-                parent: plan.from,
-                author: plan.author.id(),
-                reference: model.reference().to_owned(),
-            };
-            streams.push(Stream { meant, text: String::new(), file: None });
-            let (model, lanes, request) = (Arc::clone(model), Arc::clone(&lanes), request.clone());
+        let end = streams.len() + plan.n;
+        while streams.len() < end {
+            let first = streams.len();
+            let together = model.together().clamp(1, end - first);
+            for _ in 0..together {
+                let meant = Meant {
+                    node: actor.loom().node_id(),
+                    parent: plan.from,
+                    author: plan.author.id(),
+                    reference: model.reference().to_owned(),
+                };
+                streams.push(Stream { meant, text: String::new(), file: None });
+            }
+            let mut request = request.clone();
+            // Requests of one seed would all draw the same.
+            request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add((first + plan.n - end) as u64));
+            let (model, lanes) = (Arc::clone(model), Arc::clone(&lanes));
             let (reports, cancel) = (reports.clone(), plan.cancel.clone());
-            tokio::spawn(async move { run(index, model, lanes, request, cancel, reports).await });
+            let wanted = first..first + together;
+            tokio::spawn(async move { ask(wanted, model, lanes, request, cancel, reports).await });
         }
     }
     drop(reports);
@@ -189,7 +205,7 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
             None
         } else {
             let said = Said { text, finish: finish.as_ref(), interrupted: error.is_some(), stay: all > 1 };
-            match save(actor, &stream.meant, said).await {
+            match save(actor, &stream.meant, said, &plan.prices).await {
                 Ok(node) => Some(node),
                 Err(failed) => {
                     on(Progress::Failed { index, error: failed, saved: None });
@@ -222,9 +238,9 @@ pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -
     }
 }
 
-/// One stream, from its place in the queue to its end.
-async fn run(
-    index: usize,
+/// One request, from its place in the queue to its streams.
+async fn ask(
+    wanted: Range<usize>,
     model: Arc<dyn Model>,
     lanes: Arc<Semaphore>,
     request: Request,
@@ -232,14 +248,33 @@ async fn run(
     reports: mpsc::Sender<(usize, Report)>,
 ) {
     let lane = tokio::select! {
-        lane = lanes.acquire_owned() => lane,
+        // Nobody closes the semaphore.
+        lane = lanes.acquire_owned() => Arc::new(lane),
         () = cancel.cancelled() => {
-            let _ = reports.send((index, Report::Ended(Err(ProviderError::Cancelled)))).await;
+            for index in wanted {
+                let _ = reports.send((index, Report::Ended(Err(ProviderError::Cancelled)))).await;
+            }
             return;
         }
     };
+    let replies = model.stream_several(request, wanted.len());
+    for (index, generation) in wanted.zip(replies) {
+        let (reports, cancel, lane) = (reports.clone(), cancel.clone(), Arc::clone(&lane));
+        tokio::spawn(async move {
+            run(index, generation, cancel, reports).await;
+            drop(lane);
+        });
+    }
+}
+
+/// One stream to its end.
+async fn run(
+    index: usize,
+    mut generation: Generation,
+    cancel: CancellationToken,
+    reports: mpsc::Sender<(usize, Report)>,
+) {
     let started = Instant::now();
-    let mut generation = model.stream(request);
     let mut cancelled = false;
     let ended = loop {
         let next = tokio::select! {
@@ -262,13 +297,12 @@ async fn run(
             None => break Ok(unfinished(started.elapsed())),
         }
     };
-    drop(lane);
     // Nobody listens any more only when the caller dropped the whole generation.
     let _ = reports.send((index, Report::Ended(ended))).await;
 }
 
 fn unfinished(total: Duration) -> Finish {
-    Finish { reason: FinishReason::Interrupted, model: None, request_id: None, usage: None, first_token: None, total }
+    Finish { total, ..Finish::new(FinishReason::Interrupted) }
 }
 
 /// What a model is asked: a conversation, or in a buffer tree the text so far.
@@ -290,7 +324,7 @@ fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
                 Voice::User => Role::User,
                 Voice::Assistant => Role::Assistant,
             };
-            Message { role, content }
+            Message::new(role, content)
         })
         .collect();
     Ok(Prompt::Chat(messages))
@@ -299,7 +333,12 @@ fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
 fn own_sampling(author: &Agent) -> Sampling {
     #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
     let temperature = author.profile.temperature.map(|t| t as f32);
-    Sampling { temperature, max_tokens: author.profile.max_tokens, stop: author.profile.stop.clone(), seed: None }
+    Sampling {
+        temperature,
+        max_tokens: author.profile.max_tokens,
+        stop: author.profile.stop.clone(),
+        ..Sampling::default()
+    }
 }
 
 /// What one stream said.
@@ -310,15 +349,18 @@ struct Said<'a> {
     stay: bool,
 }
 
-async fn save(actor: &Actor, meant: &Meant, said: Said<'_>) -> Result<Node, GenerateError> {
+async fn save(actor: &Actor, meant: &Meant, said: Said<'_>, prices: &Prices) -> Result<Node, GenerateError> {
     let interrupted = said.interrupted || said.finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
     let usage = said.finish.and_then(|f| f.usage);
+    let reference = &meant.reference;
+    let envelope = said.finish.map_or_else(|| Envelope::interrupted(reference), |f| Envelope::of(reference, f, prices));
     let draft = Draft {
         kind: Some(EdgeKind::Continuation),
         author_type: Some(AuthorType::Model),
-        tokens: usage.and_then(|u| u32::try_from(u.output).ok()),
+        // A cut reply's are often not counted.
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|tokens| *tokens > 0),
         interrupted,
-        provenance: Some(envelope(&meant.reference, said.finish).into()),
+        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
         stay: said.stay,
         ..Draft::text(said.text)
     };
@@ -327,31 +369,4 @@ async fn save(actor: &Actor, meant: &Meant, said: Said<'_>) -> Result<Node, Gene
     let receipt = actor.submit(Op::Generate, vec![Mutation::Append(Box::new(new))]).await.map_err(OpsError::from)?;
     let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
     Ok(actor.loom().node(id)?)
-}
-
-/// The provider's response envelope, as it is kept beside the node.
-fn envelope(reference: &str, finish: Option<&Finish>) -> serde_json::Value {
-    let millis = |d: Duration| u64::try_from(d.as_millis()).unwrap_or(u64::MAX);
-    let mut kept: HashMap<&str, serde_json::Value> = HashMap::new();
-    kept.insert("reference", reference.into());
-    if let Some(finish) = finish {
-        let reason = match &finish.reason {
-            FinishReason::Stop => "stop",
-            FinishReason::Length => "length",
-            FinishReason::Refused => "refused",
-            FinishReason::Interrupted => "interrupted",
-            FinishReason::Other(word) => word.as_str(),
-        };
-        kept.insert("finish", reason.into());
-        kept.insert("total_ms", millis(finish.total).into());
-        kept.extend(finish.model.as_ref().map(|m| ("model", m.clone().into())));
-        kept.extend(finish.request_id.as_ref().map(|r| ("request_id", r.clone().into())));
-        kept.extend(finish.first_token.map(|t| ("first_token_ms", millis(t).into())));
-        kept.extend(
-            finish
-                .usage
-                .map(|u| ("usage", serde_json::json!({"prompt": u.prompt, "cached": u.cached, "output": u.output}))),
-        );
-    }
-    serde_json::json!(kept)
 }

@@ -20,7 +20,8 @@ use tokio::sync::oneshot;
 pub use error::{Result, StoreError};
 pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
 pub use query::{
-    ChildFilter, Direction, JournalFilter, Lookup, Rebuilt, Report, SessionFilter, TreeFilter, UndoTarget,
+    ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
+    TreeFilter, UndoTarget,
 };
 pub use sqlite::{OpenOptions, SqliteStore};
 
@@ -107,6 +108,9 @@ pub trait Snapshot {
     fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>>;
     /// The provider's envelope of a generated node.
     fn provenance(&self, node: NodeId) -> Result<Option<Json>>;
+    /// Goes through what models wrote, in no order that means anything; pruned nodes too. Every envelope is read: some
+    /// microseconds each, and ten more for one that is so long that it is compressed.
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()>;
     /// The node that was imported from this source.
     fn source(&self, source: &str) -> Result<Option<NodeId>>;
     /// The sources that a node was imported from.

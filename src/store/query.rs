@@ -1,7 +1,7 @@
 //! What the store can be asked.
 
 use crate::{
-    id::{AgentId, LocalId, NodeId, TreeId},
+    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     model::{EdgeKind, Node, Op},
 };
 
@@ -49,6 +49,30 @@ pub struct JournalFilter {
     pub before: u64,
     /// At most this many; 0: all.
     pub limit: u32,
+}
+
+/// Which generations to go through: those that fit all that is said. With nothing said, all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GenerationFilter {
+    /// Only of this tree.
+    pub tree: Option<TreeId>,
+    /// Only made in this session.
+    pub session: Option<SessionId>,
+    /// Only written by this agent.
+    pub agent: Option<AgentId>,
+}
+
+/// What a model wrote, without the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generated<'a> {
+    /// Who wrote it.
+    pub author: AgentId,
+    /// Its number of tokens, where that is kept with the node.
+    pub tokens: Option<u32>,
+    /// Whether something that is not pruned continues it.
+    pub continued: bool,
+    /// The provider's envelope, if it has one.
+    pub envelope: Option<&'a str>,
 }
 
 /// What a written id means in a tree.

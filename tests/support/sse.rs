@@ -3,11 +3,14 @@
 //! It speaks just enough HTTP/1.1: requests with `Content-Length`, answers written as the bytes the test
 //! gives. Requests are answered by the scripts in the order they come in, and recorded.
 
+#![allow(dead_code)] // each test program uses what it needs
+
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use loomtree::provider::{Event, Finish, Generation, ProviderError};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -222,4 +225,25 @@ pub(crate) fn status(status: u16, header: &str, body: &str) -> Vec<Step> {
 pub(crate) fn models(models: &[(&str, &str)]) -> Vec<Step> {
     let data: Vec<_> = models.iter().map(|(id, owner)| serde_json::json!({"id": id, "owned_by": owner})).collect();
     status(200, "content-type: application/json", &serde_json::json!({"object": "list", "data": data}).to_string())
+}
+
+/// A key that must not show up anywhere.
+pub(crate) const KEY: &str = "sk-very-secret";
+
+/// Reads to the end: the text, and the one terminal item.
+pub(crate) async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
+    let mut text = String::new();
+    loop {
+        let last = match reply.next().await.expect("a terminal item") {
+            Ok(Event::Text(piece)) => {
+                assert!(!piece.is_empty());
+                text.push_str(&piece);
+                continue;
+            }
+            Ok(Event::Done(finish)) => Ok(finish),
+            Err(error) => Err(error),
+        };
+        assert_eq!(reply.next().await, None, "nothing follows the terminal item");
+        return (text, last);
+    }
 }

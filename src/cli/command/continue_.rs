@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Makes draws repeatable where the server can
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
+    /// Keeps how probable each token was, with so many others in its place, where the server can say
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(..=20))]
+    logprobs: Option<u8>,
     /// Which agent the continuations are by
     #[arg(long, value_name = "AGENT", default_value = "subject")]
     by: String,
@@ -66,10 +69,12 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             temperature: args.temperature,
             max_tokens: args.max_tokens,
             seed: args.seed,
+            logprobs: args.logprobs,
             ..Sampling::default()
         },
         cancel: cancel.clone(),
         drafts: Some(desk.drafts.clone()),
+        prices: desk.config.prices.clone(),
         models,
     };
     let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());

@@ -33,7 +33,7 @@ const LINE: &str = "And what does she write in the log book now?";
 
 /// How a model is attached, for those who have none.
 const ATTACH: [(&str, &str); 3] = [
-    ("a key in the environment:", "OPENAI_API_KEY or OPENROUTER_API_KEY"),
+    ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
     ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
     ("any compatible server:", "--model http://host:port/v1"),
 ];

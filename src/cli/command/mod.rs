@@ -30,6 +30,7 @@ mod rebuild;
 mod rename;
 mod say;
 mod split;
+mod stats;
 mod switch;
 mod tree;
 mod trees;
@@ -93,6 +94,8 @@ pub(crate) enum Command {
     Redo(undo::RedoArgs),
     /// Show who did what and when
     Log(log::Args),
+    /// Sum tokens and money, and say whose branches were taken up
+    Stats(stats::Args),
     /// Change the title, description or system prompt of the tree
     Rename(rename::Args),
     /// Put the tree away, or take it out again
@@ -206,6 +209,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Undo(args) => undo::run(&args, desk),
         Command::Redo(args) => undo::redo(&args, desk),
         Command::Log(args) => log::run(&args, desk),
+        Command::Stats(args) => stats::run(&args, desk),
         Command::Rename(args) => rename::run(args, desk),
         Command::Archive(args) => archive::run(&args, desk),
         Command::Demo(args) => demo::run(&args, desk),

@@ -3,7 +3,7 @@ use crate::provider::{Event, Sampling};
 
 fn request(max_tokens: Option<u32>) -> Request {
     let sampling = Sampling { max_tokens, ..Sampling::default() };
-    Request { prompt: Prompt::Raw("once upon a time".into()), sampling }
+    Request { sampling, ..Request::new(Prompt::Raw("once upon a time".into())) }
 }
 
 async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
@@ -33,7 +33,7 @@ async fn replies_go_round_in_the_order_of_the_calls() {
         let finish = last.unwrap();
         texts.push((text, finish.first_token.unwrap().as_secs(), finish.usage.unwrap()));
     }
-    let usage = |output| Usage { prompt: 4, cached: 0, output };
+    let usage = |output| Usage { prompt: 4, output, ..Usage::default() };
     assert_eq!(texts, [("a b".into(), 9, usage(2)), ("c".into(), 0, usage(1)), ("a b".into(), 9, usage(2))]);
     assert_eq!(model.requests().len(), 3);
 }

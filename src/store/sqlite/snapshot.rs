@@ -20,8 +20,8 @@ use crate::{
         Timestamp, Tree,
     },
     store::{
-        ChangeKind, ChildFilter, Direction, JournalFilter, Lookup, Result, SessionFilter, Snapshot, StoreError,
-        TreeFilter, UndoTarget,
+        ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
+        Snapshot, StoreError, TreeFilter, UndoTarget,
     },
 };
 
@@ -298,6 +298,18 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn provenance(&self, node: NodeId) -> Result<Option<Json>> {
         row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
+    }
+
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()> {
+        let tree = self.tree_row(filter.tree)?;
+        let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
+        let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
+        // A tree that is little of the file is found by index; see there.
+        let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
+        let all: u64 =
+            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
+        let small = nodes.is_some_and(|nodes| nodes * 10 < all);
+        provenance::each(&self.conn, [tree, session, agent], small, each)
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {

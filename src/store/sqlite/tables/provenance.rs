@@ -1,21 +1,27 @@
-//! Provider envelopes, deflated.
+//! Provider envelopes, as deflate streams.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 
 use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::Json,
-    store::{Result, StoreError},
+    model::{AuthorType, Json},
+    store::{
+        Generated, Result, StoreError,
+        sqlite::{rows::Names, tables::nodes::ONLY_CHILD},
+    },
 };
 
+/// Envelopes up to this many bytes are stored: compressed they would be a third shorter, and building the tables of a
+/// stream takes longer than all else that is done to read or write it.
+const SHORT: usize = 1_024;
+
+/// The head of a deflate stream that is one stored block: what follows are length, its complement, and the text.
+const STORED: u8 = 1;
+
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
-    let packed = encoder
-        .write_all(envelope.as_str().as_bytes())
-        .and_then(|()| encoder.finish())
-        .map_err(|e| StoreError::Io { detail: e.to_string() })?;
+    let packed = pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
     conn.prepare_cached("INSERT INTO provenance (node, envelope) VALUES (?1, ?2)")?.execute(params![node, packed])?;
     Ok(())
 }
@@ -29,8 +35,96 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, node: i64) -> Result<Opti
         return Ok(None);
     };
     let mut text = String::new();
-    DeflateDecoder::new(packed.as_slice())
-        .read_to_string(&mut text)
-        .map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))?;
-    Json::parse(text).map(Some).map_err(|e| StoreError::Undecodable(format!("envelope of node {node}: {e}")))
+    unpack(&packed, &mut text).map_err(|e| undecodable(node, e))?;
+    Json::parse(text).map(Some).map_err(|e| undecodable(node, e))
+}
+
+fn undecodable(node: i64, error: impl std::fmt::Display) -> StoreError {
+    StoreError::Undecodable(format!("envelope of node {node}: {error}"))
+}
+
+/// A deflate stream of the text.
+fn pack(text: &str) -> io::Result<Vec<u8>> {
+    if let Some(length) = u16::try_from(text.len()).ok().filter(|_| text.len() <= SHORT) {
+        let head = [&[STORED][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
+        return Ok([&head.concat(), text.as_bytes()].concat());
+    }
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes())?;
+    encoder.finish()
+}
+
+/// Reads a deflate stream into `text`; one that is a stored block without a decoder.
+fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
+    text.clear();
+    if let Some(([STORED, low, high, ..], stored)) = packed.split_at_checked(5)
+        && usize::from(u16::from_le_bytes([*low, *high])) == stored.len()
+    {
+        text.push_str(std::str::from_utf8(stored).map_err(io::Error::other)?);
+        return Ok(());
+    }
+    DeflateDecoder::new(packed).read_to_string(text).map(|_| ())
+}
+
+/// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
+///
+/// A session's nodes are found by index, and those of a `small` tree. Otherwise all nodes are scanned in the order of
+/// their rows, and the envelopes beside them: by index, a tree's are read in the order of their depth, each from another
+/// page.
+pub(in crate::store::sqlite) fn each(
+    conn: &Connection,
+    [tree, session, agent]: [Option<i64>; 3],
+    small: bool,
+    each: &mut dyn FnMut(Generated<'_>),
+) -> Result<()> {
+    let names = Names::new(conn);
+    let within = match session {
+        Some(_) => "n.session = ?2 AND (?1 IS NULL OR +n.tree = ?1)",
+        None if small => "n.tree = ?1 AND ?2 IS NULL",
+        None => "(?1 IS NULL OR +n.tree = ?1) AND ?2 IS NULL",
+    };
+    let sql = format!(
+        "SELECT n.seq, n.author, n.tokens, ifnull(s.continuations, {ONLY_CHILD}) > 0, p.envelope
+         FROM nodes n LEFT JOIN provenance p ON p.node = n.seq LEFT JOIN node_state s ON s.node = n.seq
+         WHERE {within} AND n.author_type = {model} AND (?3 IS NULL OR +n.author = ?3)",
+        model = AuthorType::Model.code(),
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![tree, session, agent])?;
+    let mut text = String::new();
+    while let Some(row) = rows.next()? {
+        let packed = row.get_ref(4)?.as_blob_or_null().map_err(rusqlite::Error::from)?;
+        if let Some(packed) = packed {
+            let node = row.get(0)?;
+            unpack(packed, &mut text).map_err(|e| undecodable(node, e))?;
+        }
+        each(Generated {
+            author: names.agent(row.get(1)?)?,
+            tokens: row.get(2)?,
+            continued: row.get(3)?,
+            envelope: packed.map(|_| text.as_str()),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn envelopes_of_all_lengths_come_back_and_every_decoder_reads_them() {
+        for length in [0, 1, 5, SHORT - 1, SHORT, SHORT + 1, 70_000] {
+            let text = "ä{".repeat(length / 3) + &"x".repeat(length % 3);
+            let packed = pack(&text).unwrap();
+            let (mut read, mut inflated) = (String::from("before"), String::new());
+            unpack(&packed, &mut read).unwrap();
+            DeflateDecoder::new(&packed[..]).read_to_string(&mut inflated).unwrap();
+            assert!(read == text && inflated == text, "{length}");
+            assert_eq!(packed.len() == text.len() + 5, length <= SHORT, "{length}");
+        }
+        for wrong in [&[][..], &[1, 1, 0, 254, 255], &[1, 2, 0, 253, 255, b'x', 0xff], &[7, 7, 7]] {
+            assert!(unpack(wrong, &mut String::new()).is_err(), "{wrong:?}");
+        }
+    }
 }

@@ -1,0 +1,234 @@
+//! `loom stats`: what generations took in tokens and money, the shape of the tree, and whose branches were taken up.
+
+use std::io::Write as _;
+
+use loomtree::{
+    id::SessionId,
+    model::Tree,
+    provider::Money,
+    session::{Sums, path_stats, stats},
+    store::GenerationFilter,
+};
+use serde::Serialize;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::cli::{
+    desk::{Desk, Here},
+    error::{CliError, Result},
+    out::{DIM, count, paint},
+    sanitize::{cut, one_line},
+    show::tree_line,
+};
+
+/// Columns of a name.
+const NAME: usize = 16;
+/// Columns of a model's name.
+const MODEL: usize = 32;
+
+/// What `stats` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only the path to a node [default: where you are]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".", conflicts_with_all = ["session", "agent", "all"])]
+    path: Option<String>,
+    /// Only what was made in a session, by its ULID [default: yours here]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
+    session: Option<String>,
+    /// Only what this agent wrote
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Of all trees
+    #[arg(long, conflicts_with = "tree")]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tree: Option<&'a Tree>,
+    all: SumsJson<'a>,
+    shares: Vec<ShareJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ShareJson<'a> {
+    agent: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(flatten)]
+    sums: SumsJson<'a>,
+}
+
+#[derive(Serialize)]
+struct SumsJson<'a> {
+    #[serde(flatten)]
+    sums: &'a Sums,
+    cost: Vec<Money>,
+}
+
+impl<'a> From<&'a Sums> for SumsJson<'a> {
+    fn from(sums: &'a Sums) -> Self {
+        Self { sums, cost: sums.cost() }
+    }
+}
+
+/// Sums generations and prints the sums.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = if args.all { None } else { Some(desk.here()?) };
+    let found = match (&args.path, &here) {
+        (Some(path), Some(here)) => {
+            let node = desk.node(here, path)?;
+            path_stats(&*desk.loom.snapshot()?, node.id, here.versions())?
+        }
+        _ => {
+            let filter = filter(args, here.as_ref(), desk)?;
+            stats(&*desk.loom.snapshot()?, &filter)?
+        }
+    };
+    let names: Vec<String> = found.shares.iter().map(|share| desk.name(share.agent).to_owned()).collect();
+    let tree = here.as_ref().map(|here| &here.tree);
+    if desk.out.json {
+        let shares = found.shares.iter().zip(&names).map(|(share, agent)| ShareJson {
+            agent,
+            model: share.model.as_deref(),
+            sums: (&share.sums).into(),
+        });
+        let told = Told { tree, all: (&found.all).into(), shares: shares.collect() };
+        return Ok(desk.out.json(&told)?);
+    }
+    if let Some(tree) = tree {
+        let width = desk.out.width;
+        writeln!(desk.out, "{}", tree_line(tree, width))?;
+        let counts = &tree.counts;
+        let points = count(counts.branch_points, "branch point");
+        let leaves = if counts.leaves == 1 { "1 leaf".to_owned() } else { format!("{} leaves", counts.leaves) };
+        let shape = format!("depth {} · {leaves} · {points}", counts.max_depth);
+        writeln!(desk.out, "{}", paint(DIM, shape))?;
+    }
+    if found.shares.is_empty() {
+        writeln!(desk.out, "no model wrote anything here")?;
+        return Ok(());
+    }
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    for (share, name) in found.shares.iter().zip(&names) {
+        rows.push(row(&cut(name, NAME), &cut(share.model.as_deref().unwrap_or("?"), MODEL), &share.sums));
+    }
+    if found.shares.len() > 1 {
+        rows.push(row("all", "", &found.all));
+    }
+    table(&rows, desk)?;
+    for note in notes(&found.all) {
+        writeln!(desk.out, "{}", paint(DIM, note))?;
+    }
+    Ok(())
+}
+
+/// The generations that are meant.
+fn filter(args: &Args, here: Option<&Here>, desk: &Desk<'_>) -> Result<GenerationFilter> {
+    let agent = args.agent.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id());
+    let session = match args.session.as_deref() {
+        None => None,
+        Some("") => match here.and_then(|here| here.session.as_ref()) {
+            Some(session) => Some(session.id),
+            None => return Err(CliError::failed("you have no session here; name one by its ULID")),
+        },
+        Some(text) => {
+            let id = text.parse::<SessionId>().map_err(|_| CliError::failed("a session is named by its ULID"))?;
+            Some(desk.loom.session(id)?.id)
+        }
+    };
+    // A session is in one tree, whichever it is.
+    let tree = if session.is_some() { None } else { here.map(|here| here.tree.id) };
+    Ok(GenerationFilter { tree, session, agent })
+}
+
+const HEAD: [&str; 8] = ["agent", "model", "replies", "taken up", "prompt", "cached", "output", "cost"];
+
+fn row(agent: &str, model: &str, sums: &Sums) -> [String; 8] {
+    let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();
+    let cost: Vec<String> = sums.cost().iter().map(money).collect();
+    [
+        agent.to_owned(),
+        model.to_owned(),
+        grouped(sums.generations),
+        format!("{} ({share}%)", grouped(sums.taken_up)),
+        grouped(sums.prompt),
+        grouped(sums.cached),
+        grouped(sums.output),
+        if cost.is_empty() { "–".to_owned() } else { cost.join(" + ") },
+    ]
+}
+
+/// An amount with the digits that say something: at least two after the point, and two that are not 0.
+fn money(money: &Money) -> String {
+    let digits = (2..9).find(|digits| money.amount * 10_f64.powi(*digits) >= 10.0).unwrap_or(9);
+    let digits = usize::try_from(digits).unwrap_or(2);
+    let digits = if money.amount == 0.0 { 2 } else { digits };
+    format!("{:.digits$} {}", money.amount, one_line(&money.currency))
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Prints rows in columns: names to the left, numbers to the right.
+fn table(rows: &[[String; 8]], desk: &mut Desk<'_>) -> Result<()> {
+    let widths: Vec<usize> =
+        (0..HEAD.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
+    for (at, row) in rows.iter().enumerate() {
+        let cells: Vec<String> = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| {
+                let gap = " ".repeat(width - cell.width());
+                if column < 2 { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
+            })
+            .collect();
+        let line = cells.join("  ");
+        let line = if at == 0 { paint(DIM, line.trim_end()) } else { line.trim_end().to_owned() };
+        writeln!(desk.out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn replies(number: u64) -> String {
+    if number == 1 { "1 reply".to_owned() } else { format!("{} replies", grouped(number)) }
+}
+
+/// What the sums lack.
+fn notes(all: &Sums) -> Vec<String> {
+    let mut notes = Vec::new();
+    if all.uncounted > 0 {
+        notes.push(format!("of {} no tokens are known", replies(all.uncounted)));
+    }
+    let unpriced = all.generations - all.priced;
+    if all.priced > 0 && unpriced > 0 {
+        notes.push(format!("of {} no price was known", replies(unpriced)));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        let written = |amount| money(&Money { amount, currency: "USD".into() });
+        assert_eq!(written(0.0), "0.00 USD");
+        assert_eq!(written(12.3456), "12.35 USD");
+        assert_eq!(written(0.001_234), "0.0012 USD");
+        assert_eq!(written(0.000_000_001), "0.000000001 USD");
+    }
+}

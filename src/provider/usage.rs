@@ -1,0 +1,240 @@
+//! Tokens and money: what a reply took, what that costs, and the table of prices.
+//!
+//! Prices are in the configuration and nowhere else: they change, and a price that is out of date is worse than none.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Tokens of one reply.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens of the prompt, those read from a cache and written to one included.
+    pub prompt: u64,
+    /// Of these, how many the server had in its cache.
+    pub cached: u64,
+    /// Of these, how many it put into its cache, where it charges for that.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write: u64,
+    /// Tokens of the reply.
+    pub output: u64,
+    /// Whether these are a share: one request asked for several replies, and the server counted them together. The
+    /// prompt is then divided evenly and the output by length, so that the shares add up to what was counted.
+    #[serde(skip_serializing_if = "is_false")]
+    pub share: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+impl Usage {
+    /// Divides what several replies took together; `lengths` are those of the replies.
+    pub(crate) fn shares(self, lengths: &[u64]) -> Vec<Usage> {
+        if lengths.len() < 2 {
+            return vec![self; lengths.len()];
+        }
+        let even = vec![1; lengths.len()];
+        let weighted = if lengths.iter().all(|length| *length == 0) { &even[..] } else { lengths };
+        let [prompt, cached, cache_write] = [self.prompt, self.cached, self.cache_write].map(|n| divide(n, &even));
+        let output = divide(self.output, weighted);
+        (0..lengths.len())
+            .map(|i| Usage {
+                prompt: prompt[i],
+                cached: cached[i],
+                cache_write: cache_write[i],
+                output: output[i],
+                share: true,
+            })
+            .collect()
+    }
+}
+
+/// Divides a number by weights into numbers that add up to it.
+fn divide(number: u64, weights: &[u64]) -> Vec<u64> {
+    let all: u128 = weights.iter().copied().map(u128::from).sum::<u128>().max(1);
+    let upto = |weight: u128| u64::try_from(u128::from(number) * weight / all).unwrap_or(number);
+    let mut passed = 0;
+    weights
+        .iter()
+        .map(|weight| {
+            let before = upto(passed);
+            passed += u128::from(*weight);
+            upto(passed) - before
+        })
+        .collect()
+}
+
+/// An amount of money.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Money {
+    /// How much, exact to a billionth.
+    pub amount: f64,
+    /// Of what, as the configuration writes it.
+    pub currency: String,
+}
+
+/// What a model costs, for a million tokens.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// Of the prompt.
+    #[serde(deserialize_with = "price")]
+    pub input: f64,
+    /// Of the prompt, where they come from the provider's cache; `input` if not said.
+    #[serde(default, deserialize_with = "some_price")]
+    pub cached: Option<f64>,
+    /// Of the prompt, where they are put into the provider's cache; `input` if not said.
+    #[serde(default, deserialize_with = "some_price")]
+    pub cache_write: Option<f64>,
+    /// Of the reply.
+    #[serde(deserialize_with = "price")]
+    pub output: f64,
+    /// The currency, any text; `USD`.
+    #[serde(default = "dollar")]
+    pub currency: String,
+}
+
+fn dollar() -> String {
+    "USD".to_owned()
+}
+
+fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let price = f64::deserialize(deserializer)?;
+    if price.is_finite() && price >= 0.0 {
+        Ok(price)
+    } else {
+        Err(serde::de::Error::custom("a price is a number for a million tokens, 0 or more"))
+    }
+}
+
+fn some_price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    price(deserializer).map(Some)
+}
+
+impl Price {
+    /// What a reply costs.
+    #[must_use]
+    pub fn of(&self, usage: Usage) -> Money {
+        let fresh = usage.prompt.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
+        let sum: f64 = [
+            (fresh, self.input),
+            (usage.cached, self.cached.unwrap_or(self.input)),
+            (usage.cache_write, self.cache_write.unwrap_or(self.input)),
+            (usage.output, self.output),
+        ]
+        .into_iter()
+        .map(|(tokens, price)| {
+            #[allow(clippy::cast_precision_loss)] // tokens of one reply are far below 2^52
+            let tokens = tokens as f64;
+            tokens * price
+        })
+        .sum();
+        // The sum is in millionths; a thousandth of that is kept.
+        Money { amount: (sum * 1e3).round() / 1e9, currency: self.currency.clone() }
+    }
+}
+
+/// Prices by the names of models; a name that ends with `*` stands for every name that begins so.
+///
+/// ```
+/// use loomtree::provider::{Prices, Usage};
+/// let prices: Prices = serde_json::from_str(
+///     r#"{"small*": {"input": 1, "output": 2}, "small-2": {"input": 10, "output": 20, "currency": "EUR"}}"#,
+/// )?;
+/// let usage = Usage { prompt: 1000, output: 100, ..Usage::default() };
+/// assert_eq!(prices.cost("openai:small-1", None, usage).map(|money| money.amount), Some(0.0012));
+/// assert_eq!(prices.cost("openai:small-2", None, usage).map(|money| money.currency), Some("EUR".into()));
+/// assert_eq!(prices.cost("openai:large", None, usage), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub struct Prices(BTreeMap<String, Price>);
+
+impl Prices {
+    /// The price of a model: by its reference (`openai:gpt-4o`), by what stands there after the provider, or by the
+    /// name that the server gives it, in this order; the whole name before a beginning, the longer before the shorter.
+    #[must_use]
+    pub fn find(&self, reference: &str, model: Option<&str>) -> Option<&Price> {
+        let bare = reference.split_once(':').map(|(_, model)| model);
+        let names = || [Some(reference), bare, model].into_iter().flatten();
+        let whole = names().find_map(|name| self.0.get(name));
+        whole.or_else(|| {
+            let beginnings = self.0.iter().filter_map(|(key, price)| Some((key.strip_suffix('*')?, price)));
+            let fitting = beginnings.filter(|(key, _)| names().any(|name| name.starts_with(key)));
+            fitting.max_by_key(|(key, _)| key.len()).map(|(_, price)| price)
+        })
+    }
+
+    /// What a reply costs, where the price is known.
+    #[must_use]
+    pub fn cost(&self, reference: &str, model: Option<&str>, usage: Usage) -> Option<Money> {
+        self.find(reference, model).map(|price| price.of(usage))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn money_is_what_each_kind_of_token_costs() {
+        let price: Price =
+            serde_json::from_str(r#"{"input": 3, "cached": 0.3, "cache_write": 3.75, "output": 15}"#).unwrap();
+        let usage = Usage { prompt: 10_000, cached: 6_000, cache_write: 3_000, output: 200, share: false };
+        // 1,000 × 3 + 6,000 × 0.3 + 3,000 × 3.75 + 200 × 15, in millionths.
+        assert_eq!(price.of(usage), Money { amount: 0.01905, currency: "USD".into() });
+        let plain: Price = serde_json::from_str(r#"{"input": 1, "output": 1, "currency": "tokens"}"#).unwrap();
+        assert_eq!(plain.of(usage), Money { amount: 0.0102, currency: "tokens".into() });
+        // More cached than there is, as a careless server counts.
+        let odd = Usage { prompt: 5, cached: 10, ..Usage::default() };
+        assert_eq!(price.of(odd).amount, 0.000_003);
+    }
+
+    #[test]
+    fn names_come_before_beginnings_and_long_ones_before_short() {
+        let price = |input: u32| format!(r#"{{"input": {input}, "output": 0}}"#);
+        let table = [("gpt*", 1), ("gpt-4o*", 2), ("gpt-4o", 3), ("openai:gpt-4o", 4), ("fast", 5)];
+        let table: Vec<String> = table.iter().map(|(name, n)| format!("{name:?}: {}", price(*n))).collect();
+        let prices: Prices = serde_json::from_str(&format!("{{{}}}", table.join(","))).unwrap();
+        let input = |reference: &str, model: Option<&str>| prices.find(reference, model).map(|price| price.input);
+        assert_eq!(input("openai:gpt-4o", Some("gpt-4o-2024")), Some(4.0));
+        assert_eq!(input("other:gpt-4o", None), Some(3.0));
+        assert_eq!(input("openai:gpt-4o-mini", None), Some(2.0));
+        assert_eq!(input("home", Some("gpt-3")), Some(1.0));
+        assert_eq!(input("fast", Some("gpt-4o-mini")), Some(5.0));
+        assert_eq!(input("home", None), None);
+    }
+
+    #[test]
+    fn a_price_is_a_number() {
+        for wrong in [r#"{"input": -1, "output": 0}"#, r#"{"input": "1", "output": 0}"#, r#"{"input": 1}"#] {
+            assert!(serde_json::from_str::<Price>(wrong).is_err(), "{wrong}");
+        }
+        assert!(serde_json::from_str::<Price>(r#"{"input": 1, "output": 0, "outptu": 1}"#).is_err());
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let usage = Usage { prompt: 10, cached: 7, cache_write: 1, output: 100, share: false };
+        assert_eq!(usage.shares(&[5]), [usage]);
+        for lengths in [vec![1, 2, 3], vec![0, 0, 0, 0], vec![7, 0], vec![u64::MAX, u64::MAX, 1]] {
+            let shares = usage.shares(&lengths);
+            let sum = |of: fn(&Usage) -> u64| shares.iter().map(of).sum::<u64>();
+            assert_eq!(
+                [sum(|u| u.prompt), sum(|u| u.cached), sum(|u| u.cache_write), sum(|u| u.output)],
+                [10, 7, 1, 100]
+            );
+            assert!(shares.iter().all(|share| share.share));
+        }
+        assert_eq!(usage.shares(&[1, 3])[1].output, 75);
+    }
+}
