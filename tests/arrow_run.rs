@@ -131,7 +131,7 @@ fn view_says_what_is_before_a_long_branch() {
 #[test]
 fn list_lists_what_belongs_to_a_node() {
     let play = Play::new();
-    let [root, marie, trauma, tired] = [play.root, play.marie, play.trauma, play.tired].map(|id| play.id(id));
+    let [marie, trauma, tired] = [play.marie, play.trauma, play.tired].map(|id| play.id(id));
     play.owner.create_document("character notes", "# motivation\n\nfear").unwrap();
     let mut runner = play.at(play.marie);
     assert_snapshot!(lines(&mut runner, &[
@@ -146,7 +146,7 @@ fn list_lists_what_belongs_to_a_node() {
         &format!("→ list {tired} links"),
         &format!("→ bookmark {tired} \"the quiet one\""),
         &format!("→ bookmark {trauma}"),
-        &format!("→ list {root} bookmarks"),
+        "→ list bookmarks",
         &format!("→ list {tired} bookmarks"),
         &format!("→ list {tired} versions"),
     ]), @r#"
@@ -469,7 +469,7 @@ fn in_a_buffer_tree_an_edit_is_a_version() {
 #[test]
 fn what_marks_and_hides() {
     let play = Play::new();
-    let [root, marie, trauma, tired] = [play.root, play.marie, play.trauma, play.tired].map(|id| play.id(id));
+    let [marie, trauma, tired] = [play.marie, play.trauma, play.tired].map(|id| play.id(id));
     let mut runner = play.at(play.nine);
     assert_snapshot!(lines(&mut runner, &[
         &format!("→ bookmark {marie} \"key decision point\""),

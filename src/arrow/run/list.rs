@@ -11,7 +11,11 @@ use crate::{
 
 impl Runner<'_> {
     pub(super) fn list(&self, here: &Here, node: Option<&NodeRef>, what: Listing) -> Outcome {
-        let node = self.node(here, node)?;
+        // Whoever asks for bookmarks of no node looks for all that there are.
+        let node = match (what, node, here.tree.root) {
+            (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
+            _ => self.node(here, node)?,
+        };
         let (noun, lines) = match what {
             Listing::Continuations => ("continuation", lines(&self.beside(&node, EdgeKind::Continuation)?)),
             Listing::Annotations => ("annotation", lines(&self.beside(&node, EdgeKind::Annotation)?)),
