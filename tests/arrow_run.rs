@@ -469,7 +469,7 @@ fn in_a_buffer_tree_an_edit_is_a_version() {
 #[test]
 fn what_marks_and_hides() {
     let play = Play::new();
-    let [marie, trauma, tired] = [play.marie, play.trauma, play.tired].map(|id| play.id(id));
+    let [root, marie, trauma, tired] = [play.root, play.marie, play.trauma, play.tired].map(|id| play.id(id));
     let mut runner = play.at(play.nine);
     assert_snapshot!(lines(&mut runner, &[
         &format!("→ bookmark {marie} \"key decision point\""),
