@@ -13,8 +13,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::error::at_open;
 use crate::store::Result;
 
-/// Connections that wait for the next reader. Each holds at most 2 MB of pages.
+/// Connections that wait for the next reader.
 const KEPT: usize = 4;
+/// Pages that a connection holds at most, in KiB: a path of 10,000 messages, which is read again at every turn.
+const CACHE: i32 = 16_384;
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -72,6 +74,7 @@ impl Pool {
         conn.busy_timeout(self.wait)?;
         conn.set_prepared_statement_cache_capacity(64);
         conn.pragma_update(None, "query_only", "ON")?;
+        conn.pragma_update(None, "cache_size", -CACHE)?;
         if self.read_only {
             // The first read is what fails where the index cannot be made.
             conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
