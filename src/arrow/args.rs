@@ -81,6 +81,10 @@ pub(super) struct Signs {
     pub(super) here: bool,
     /// `..`.
     pub(super) up: bool,
+    /// `-` alone, where a shell goes back to.
+    pub(super) dash: bool,
+    /// `sample once`.
+    pub(super) once: bool,
     /// `search`, `for`.
     pub(super) searches: bool,
     /// `add`.
@@ -214,6 +218,7 @@ impl<'a> Bag<'a> {
             }
             Shape::Mark(c) => {
                 self.signs.up |= c == '.' && at > 0 && terms[at - 1].is('.');
+                self.signs.dash |= c == '-' && at + 1 == terms.len();
                 lead.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
                 return at + 1;
             }
@@ -330,6 +335,7 @@ pub(super) const fn helps(verb: Verb) -> bool {
 pub(super) fn flag(name: &str) -> Option<Key> {
     match name {
         "m" => Some(Key::Content),
+        "view" => Some(Key::What),
         name => Key::named(name),
     }
 }

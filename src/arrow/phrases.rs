@@ -50,6 +50,42 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["it", "would", "be", "nice", "to"], PLAIN),
     (&["i", "think", "it's", "time", "to"], PLAIN),
     (&["i", "think", "we", "should"], PLAIN),
+    (&["i", "think", "we're", "ready", "to"], PLAIN),
+    (&["i", "think", "i'm", "ready", "to"], PLAIN),
+    (&["we're", "ready", "to"], PLAIN),
+    (&["i'm", "ready", "to"], PLAIN),
+    (&["please", "to"], POLITE),
+    (&["take", "another"], PLAIN),
+    (&["have", "another"], PLAIN),
+    (&["take", "one", "more"], PLAIN),
+    (&["i", "hereby"], POLITE),
+    (&["be", "so", "good", "and"], POLITE),
+    (&["it", "may", "please", "you", "to"], POLITE),
+    (&["may", "it", "please", "you", "to"], POLITE),
+    (&["it", "would", "assist", "me", "to"], POLITE),
+    (&["it", "would", "help", "to"], PLAIN),
+    (&["it", "would", "help", "me", "to"], POLITE),
+    (&["i", "should", "like", "to"], POLITE),
+    (&["i", "should", "be", "obliged", "to"], POLITE),
+    (&["i", "would", "ask", "you", "to"], POLITE),
+    (&["i", "beg", "you", "to"], POLITE),
+    (&["i", "wish", "you", "to"], POLITE),
+    (&["i", "would", "be", "glad", "to"], POLITE),
+    (&["i'd", "be", "glad", "to"], POLITE),
+    (&["i'd", "be", "glad", "if", "you", "would"], POLITE),
+    (&["i'd", "appreciate", "it", "if", "you", "would"], POLITE),
+    (&["i'd", "appreciate", "it", "if", "you", "could"], POLITE),
+    (&["you", "may"], POLITE),
+    (&["you", "can"], POLITE),
+    (&["the", "plan", "is", "to"], PLAIN),
+    (&["what", "i", "want", "is", "to"], POLITE),
+    (&["all", "i", "want", "is", "to"], POLITE),
+    (&["don't", "forget", "to"], POLITE),
+    (&["do", "not", "forget", "to"], POLITE),
+    (&["do", "not", "hesitate", "to"], POLITE),
+    (&["time", "we"], PLAIN),
+    (&["proceed", "to"], PLAIN),
+    (&["sudo"], PLAIN),
     (&["i", "think", "i'll"], PLAIN),
     (&["i", "would", "like", "you", "to"], POLITE),
     (&["i'd", "like", "you", "to"], POLITE),
@@ -159,6 +195,10 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
         return Some((1, PLAIN));
     }
+    // `must go to a7x2`
+    if word(line, terms, 0).eq_ignore_ascii_case("must") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
+        return Some((1, POLITE));
+    }
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
@@ -202,7 +242,12 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
             _ => {}
         }
         at = skip(at + 1);
-    } else if who == "i'd" || who == "we'd" || who == "i'll" {
+    } else if who == "i'll" {
+    } else if who == "i'd" || who == "we'd" {
+        // `I'd leave it out` is an opinion, `I'd like` a wish.
+        if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
+            padding = DOUBTFUL;
+        }
     } else if verb(terms, at).is_none_or(|(verb, form)| verb != Verb::Get || form != Form::Base) {
         return None;
     }
@@ -274,12 +319,15 @@ pub(super) const fn bears_content(verb: Verb) -> bool {
 pub(super) const fn embeds(verb: Verb) -> bool {
     matches!(
         verb,
-        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask
+        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask | Verb::Tell
     )
 }
 
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
+    if first == Verb::Help && !terms.iter().any(Term::is_id) {
+        return true;
+    }
     let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
     let text = terms.iter().any(Term::is_text);
     match second {
@@ -366,6 +414,15 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         return Some(Verb::Help);
     }
     if all.iter().filter(|term| term.shape == Shape::File).count() == 1 && ids == 0 && first == "what" && !other {
+        return Some(Verb::See);
+    }
+    let asks = |words: &[&str]| {
+        terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
+    };
+    if ids == 2 && matches!(first.as_str(), "what" | "what's" | "how") && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"]) {
+        return Some(Verb::Compare);
+    }
+    if first == "how" && ids == 0 && nouns(Noun::Tree) && asks(&["look", "looks", "does", "is"]) && asks(&["tree"]) && !asks(&["use", "draw", "call"]) {
         return Some(Verb::See);
     }
     if first == "how" && ids == 0 && names_tool {

@@ -152,6 +152,12 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let Some(candidate) = trace.candidate else {
         return Err(unasked(line, &trace.terms, act));
     };
+    if let Some(end) = dangling(&trace.terms, act, &candidate) {
+        let message = format!("something is missing after {:?}", end.of(line));
+        let understood = format!("`{}`: {}", candidate.tool.name(), candidate.tool.spec().help);
+        let probable = probable::commands(line, &trace.terms, Some(candidate.tool));
+        return Err(refuse(RefusalCode::InvalidSyntax, line, Some(end), message, understood, probable));
+    }
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
@@ -229,6 +235,7 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
             && arg.what == args::What::Name
             && arg.key.is_none()
             && stands
+            && !(candidate.tool == Tool::Switch && candidate.cues.names_place())
             && terms::could_be_id(text)
             && (beside || text.len() > 5)
         {
@@ -273,6 +280,30 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         return both;
     }
     bag
+}
+
+/// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
+fn dangling(terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
+    let at = terms.iter().rposition(|term| !matches!(term.shape, Shape::Mark(_)))?;
+    let last = &terms[at];
+    // `what it is linked to`, `where I came from`
+    let clause = terms.iter().enumerate().any(|(place, term)| {
+        matches!(term.entry.func, Some(Func::What | Func::Sub | Func::Clause | Func::Be))
+            || place > candidate.verb && term.entry.func == Some(Func::Subject)
+    });
+    let leads = match last.shape {
+        Shape::Word => {
+            matches!(
+                last.entry.prep,
+                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::With | Prep::As | Prep::At | Prep::For)
+            ) && last.entry.noun.is_none()
+                || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
+        }
+        Shape::Key(key) => !key.is_switch(),
+        _ => false,
+    };
+    let asked = matches!(act.zones.get(at), Some(Zone::Main | Zone::Skip | Zone::Aside)) && at != candidate.verb;
+    (leads && asked && !clause && act.raw.is_none()).then_some(last.whole)
 }
 
 /// What an operation needs of confidence.
@@ -335,6 +366,8 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && term.shape == Shape::Word
             && idle
             && !asked
+            // `redo what was undone`
+            && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
         {
             count += 1;

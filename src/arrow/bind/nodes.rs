@@ -76,7 +76,7 @@ impl Binder<'_, '_> {
 
     pub(super) fn switch(&mut self) -> Bound {
         let tree = self.name_for(&[Key::Tree]);
-        let relative = self.relative();
+        let relative = self.named_place().or_else(|| self.relative());
         let node = if relative.is_some() { None } else { self.node() };
         let node = node.or_else(|| {
             let arg = self.bag.take(|arg| relative.is_none() && matches!(arg.what, What::Number(_)))?;
@@ -86,6 +86,25 @@ impl Binder<'_, '_> {
             return Err(BindError::Missing("where to: an id, or parent, root, next, previous, leaf, back"));
         }
         Ok(Command::Switch { node, relative, tree })
+    }
+
+    /// `to=root`, `to: parent`: a place where an id could stand.
+    fn named_place(&mut self) -> Option<Relative> {
+        let line = self.bag.line;
+        let place = |arg: &Arg| {
+            Some(match arg.text.of(line).to_ascii_lowercase().as_str() {
+                "parent" => Relative::Parent,
+                "root" => Relative::Root,
+                "next" => Relative::Next,
+                "previous" | "prev" => Relative::Previous,
+                "leaf" => Relative::Leaf,
+                "back" => Relative::Back,
+                _ => return None,
+            })
+        };
+        let said = |arg: &Arg| matches!(arg.key, Some(Key::To | Key::Node)) && !matches!(arg.what, What::Text { .. });
+        let arg = self.bag.take(|arg| said(arg) && place(arg).is_some())?;
+        place(&arg)
     }
 
     fn relative(&self) -> Option<Relative> {
@@ -106,7 +125,7 @@ impl Binder<'_, '_> {
         .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
         .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
         .or_else(|| (self.has(Prep::Up) || self.bag.signs.up).then_some(Relative::Parent))
-        .or_else(|| (self.has(Prep::Back) || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back))
+        .or_else(|| (self.has(Prep::Back) || self.bag.signs.dash || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back))
     }
 
     pub(super) fn diff(&mut self) -> Bound {
@@ -125,6 +144,7 @@ impl Binder<'_, '_> {
         });
         let n = self.limited("n", MOST_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
         let from = self.node();
+        let n = n.or(self.bag.signs.once.then_some(1));
         Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })
     }
 
@@ -134,6 +154,11 @@ impl Binder<'_, '_> {
             return Some(name);
         }
         let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
+        // `let the poet continue a7x2`
+        let verb = self.at;
+        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.key.is_none()) {
+            return Some(self.bag.value(&arg));
+        }
         let arg = self
             .bag
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())

@@ -147,6 +147,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Cues::TEXT;
+        Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }
     Respond {
@@ -166,6 +167,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Merge { Merge; }
     Bookmark {
+        Annotate if n(Noun::Annotation), Cues::NEW, Cues::TEXT;
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
         _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
@@ -293,6 +295,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Put {
         Diff if p(Prep::Side), Cues::IDS;
         Diff if p(Prep::Against), Cues::IDS;
+        Diff if n(Noun::Difference), Cues::IDS;
+        Diff if n(Noun::Next), Cues::IDS => but Cues::TEXT;
         Copy if n(Noun::Copy);
         Merge if p(Prep::Together);
         Todo => any TODO;
@@ -369,9 +373,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context);
         Unlink if n(Noun::Link);
-        Undo if p(Prep::Back);
-        Stash if n(Noun::Stash);
         Switch if Cues::ME;
+        Undo if p(Prep::Back) => but Cues::ID;
+        Stash if n(Noun::Stash);
+        Continue if p(Prep::Onward), Cues::ID;
         Annotate if n(Noun::Annotation);
         Prune if p(Prep::Out), Cues::ID;
     }
@@ -391,6 +396,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View if p(Prep::Up);
     }
     Lift {
+        Move if Cues::IDS;
         Unbookmark if n(Noun::Bookmark);
         Drop if n(Noun::Pin);
         Exclude if n(Noun::Context), p(Prep::Out);
@@ -398,7 +404,16 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
-    Try { Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Use { Continue if n(Noun::Agent) => any Cues::ID, n(Noun::Continuation), n(Noun::Alternative); }
+    Tell {
+        Diff if n(Noun::Difference);
+        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
+        Help if n(Noun::Help);
+        List => any LISTED;
+        Memory if n(Noun::Memory);
+        Respond if Cues::ID, Cues::TEXT;
+    }
+    Try { Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Todo if n(Noun::Plan);
         Continue => any p(Prep::On), p(Prep::Onward);
@@ -425,5 +440,5 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Remind { Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT; Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };
