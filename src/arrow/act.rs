@@ -140,6 +140,16 @@ impl Reader<'_> {
         // Something stands before: what it is about (`b3k9: prune it`), or why (`it drags, prune it`).
         let mut at = 0;
         while at < self.terms.len() {
+            // `with a7x2 and b3k9 I want a diff`
+            if at > 1
+                && self.func_at(at) == Some(Func::Subject)
+                && phrases::wants(self.line, &self.terms[at..])
+                && !self.tells(at)
+                && let Head::Request(verb, group) = self.head(at, false)
+            {
+                self.zones[..at].fill(Zone::Before);
+                return self.request(verb, group);
+            }
             if self.is_boundary(at)
                 && let Some((verb, group)) = self.behind().filter(|(verb, _)| *verb < at)
                 && matches!(self.verb_at(verb), Some((_, Form::Past)))
@@ -353,6 +363,7 @@ impl Reader<'_> {
                 }
                 _ if group == Verb::Todo
                     && is_finite(&term)
+                    && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {

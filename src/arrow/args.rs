@@ -124,6 +124,7 @@ pub(super) fn gather<'a>(
     while at < terms.len() {
         let term = &terms[at];
         if !within(act.zones[at]) || at == verb {
+            bag.signs.dash |= term.is('-') && at + 1 == terms.len();
             bag.signs.up |= term.is('.') && at > 0 && terms[at - 1].is('.');
             if term.shape == Shape::Mark('→') || term.shape == Shape::Mark('>') || term.is('➜') || term.is('⇒') {
                 lead.arrow = true;

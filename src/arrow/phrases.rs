@@ -53,6 +53,8 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["i", "think", "we're", "ready", "to"], PLAIN),
     (&["i", "think", "i'm", "ready", "to"], PLAIN),
     (&["we're", "ready", "to"], PLAIN),
+    (&["we", "are", "ready", "to"], PLAIN),
+    (&["i", "am", "ready", "to"], PLAIN),
     (&["i'm", "ready", "to"], PLAIN),
     (&["please", "to"], POLITE),
     (&["take", "another"], PLAIN),
@@ -377,7 +379,12 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
         let text = term.text.of(line).to_ascii_lowercase();
         match text.as_str() {
             "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",
-            "can" | "could" | "may" => at == 0,
+            "can" | "could" | "may" => {
+                at == 0
+                    || text == "can"
+                        && be == at + 1
+                        && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
+            }
             "that" => {
                 at > 0 && matches!(terms[at - 1].text.of(line), "ask" | "request" | "propose" | "suggest" | "wish")
             }

@@ -200,7 +200,11 @@ impl Reader<'_> {
         let Some((verb, group)) = asked else { return false };
         let part = &self.terms[second + 1..];
         let own = part.iter().any(|term| {
-            term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+            let noun = term.entry.noun.filter(|noun| !matches!(noun, Noun::Node | Noun::Branch));
+            term.is_id()
+                || term.is_text()
+                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || phrases::embeds(other) && noun.is_some()
         });
         if own {
             return false;

@@ -137,6 +137,7 @@ impl Bag<'_> {
                 || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
                 || term.entry.func == Some(Func::And) && lead.prep == Some(Prep::Between)
                 || term.text.of(self.line) == "until"
+                || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
         });
         // `copy 1122 to 3344`: two ids, unless lines or turns are counted.
         let ids = text.end - text.start > 3 && !matches!(lead.noun, Some(Noun::Line | Noun::Turn));
@@ -185,4 +186,9 @@ impl Bag<'_> {
         *lead = Lead::default();
         next
     }
+}
+
+/// `25p`, as `sed` ends a range of lines.
+fn is_last_line(term: &Term, line: &str) -> bool {
+    !term.gap && matches!(term.shape, Shape::Number(_)) && term.text.of(line).ends_with('p')
 }

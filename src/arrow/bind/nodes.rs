@@ -138,12 +138,13 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn continue_(&mut self) -> Bound {
+        let quoted = self.quoted_id().map(|arg| self.node_ref(&arg));
         let agent = self.agent();
         let tokens = self.number(|arg| {
             arg.key == Some(Key::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
         });
         let n = self.limited("n", MOST_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
-        let from = self.node();
+        let from = quoted.or_else(|| self.node());
         let n = n.or(self.bag.signs.once.then_some(1));
         Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })
     }

@@ -67,6 +67,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Search if n(Noun::Web);
         Search if p(Prep::Up), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Doc), n(Noun::Archive);
         Continue if n(Noun::Token);
+        Continue if n(Noun::Alternative), Cues::NUMBER;
         Memory if n(Noun::Memory);
         Memory if n(Noun::Trace);
         Recall if n(Noun::Stash), Cues::TEXT;
@@ -87,6 +88,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if n(Noun::Instruction), Cues::TEXT;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
+        Restore if n(Noun::Restoration), Cues::ID;
         Restore if p(Prep::Back), Cues::ID => but Cues::ME, p(Prep::To);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Cues::ID => but Cues::TEXT;

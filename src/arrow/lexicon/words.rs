@@ -66,6 +66,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Reason, "reason why"),
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
+    (Noun::Restoration, "restoration reinstatement recovery revival"),
     (Noun::Maximum, "max maximum limit"),
     (Noun::State, "state status overview"),
 ];
