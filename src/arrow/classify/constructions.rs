@@ -148,18 +148,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch;
     }
     Compare { Diff; }
-    Continue {
-        _ if p(Prep::As) => but Cues::TEXT;
-        Continue;
-    }
+    Continue { _ if p(Prep::As) => but Cues::TEXT; Continue; }
     Respond {
         Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
         Respond;
     }
-    Annotate {
-        Write if Cues::FILE => but Cues::ID;
-        Annotate;
-    }
+    Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit {
         Write => any DOC, n(Noun::Section);
@@ -271,11 +265,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Memory { Memory; }
     Tree { Tree; }
-    Draw {
-        Link if n(Noun::Link), Cues::ID;
-        _ => any DOC;
-        Tree;
-    }
+    Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
@@ -421,10 +411,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin => any Cues::ID, DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
-    Break {
-        Unlink if n(Noun::Link);
-        Split;
-    }
+    Break { Unlink if n(Noun::Link); Split; }
     Turn {
         Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
         Switch if p(Prep::Back);

@@ -67,7 +67,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Memory, "memory"),
     (Verb::Tree, "tree"),
     (Verb::Draw, "draw map sketch plot chart outline overview"),
-    (Verb::Todo, "todo"),
+    (Verb::Todo, "todo plan"),
     (Verb::Delegate, "delegate assign outsource entrust"),
     (Verb::Hand, "hand pass farm"),
     (Verb::Search, "search google"),

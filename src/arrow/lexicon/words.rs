@@ -144,7 +144,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::By, "by via"),
     (Prep::About, "about"),
     (Prep::Through, "through thru until-turn"),
-    (Prep::After, "after past behind following"),
+    (Prep::After, "after past behind following follows"),
     (Prep::Before, "before"),
     (Prep::Against, "against versus vs"),
     (Prep::Between, "between"),
