@@ -318,6 +318,7 @@ impl Reader<'_> {
                 }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
+                (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
                 (Shape::Word, Some(Func::If)) => {
                     if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
                         return (Speech::Hypothetical, asked, at);
