@@ -4,7 +4,7 @@
 //! every argument are right (for a line that must not run: if it is refused), as wrong if another operation is run, or
 //! any on a line that must not run.
 
-#![allow(clippy::unwrap_used)] // helpers of tests
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // helpers of tests, and the table
 
 use std::{fs, path::PathBuf};
 

@@ -125,8 +125,9 @@ impl Reader<'_> {
                 for at in 0..self.terms.len() {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
-                        && (phrases::embeds(group) || matches!(group, Verb::Recall | Verb::Search | Verb::Grep))
-                        && (group == Verb::Help || self.points_at_something(verb))
+                        && (phrases::embeds(group)
+                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help))
+                        && (self.points_at_something(verb) || group == Verb::Help)
                     {
                         self.zones[..at].fill(Zone::Before);
                         return self.request(verb, group);
@@ -193,7 +194,18 @@ impl Reader<'_> {
             });
             let asked = match verb {
                 Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
-                None if self.terms[0].entry.prep == Some(Prep::Back) => Some((0, Verb::Go)),
+                None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
+                // `the previous sibling, please`
+                None if !self.terms.iter().any(Term::is_id)
+                    && self.terms.iter().any(|t| {
+                        matches!(
+                            t.entry.noun,
+                            Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf)
+                        )
+                    }) =>
+                {
+                    Some((self.terms.len(), Verb::Go))
+                }
                 None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
             };
             return (Speech::Request, asked, 0);
@@ -348,6 +360,7 @@ impl Reader<'_> {
                 }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
+                (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
                 (Shape::Word, Some(Func::If)) => {
                     if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
                         return (Speech::Hypothetical, asked, at);
@@ -355,6 +368,8 @@ impl Reader<'_> {
                     zone = Zone::Tail;
                 }
                 (Shape::Word, Some(Func::Not)) if self.denies(at, group) => return (Speech::Negated, asked, at),
+                (Shape::Word, Some(Func::Subject)) if matches!(self.text_at(at), "someone" | "somebody" | "anyone") => {
+                }
                 (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
                     zone = Zone::Tail;
                 }

@@ -81,6 +81,8 @@ pub(super) struct Signs {
     pub(super) here: bool,
     /// `..`.
     pub(super) up: bool,
+    /// `/`.
+    pub(super) slash: bool,
     /// `-` alone, where a shell goes back to.
     pub(super) dash: bool,
     /// `sample once`.
@@ -124,6 +126,7 @@ pub(super) fn gather<'a>(
     while at < terms.len() {
         let term = &terms[at];
         if !within(act.zones[at]) || at == verb {
+            bag.signs.slash |= term.is('/');
             bag.signs.dash |= term.is('-') && at + 1 == terms.len();
             bag.signs.up |= term.is('.') && at > 0 && terms[at - 1].is('.');
             if term.shape == Shape::Mark('→') || term.shape == Shape::Mark('>') || term.is('➜') || term.is('⇒') {
@@ -218,8 +221,9 @@ impl<'a> Bag<'a> {
                 return at + 1;
             }
             Shape::Mark(c) => {
-                self.signs.up |= c == '.' && at > 0 && terms[at - 1].is('.');
+                self.signs.slash |= c == '/';
                 self.signs.dash |= c == '-' && at + 1 == terms.len();
+                self.signs.up |= c == '.' && at > 0 && terms[at - 1].is('.');
                 lead.arrow |= matches!(c, '→' | '➜' | '⇒' | '➔' | '⟶' | '>' | '+');
                 return at + 1;
             }

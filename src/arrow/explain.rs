@@ -95,7 +95,7 @@ pub fn explain(line: &str) -> Explanation {
 pub fn is_verb(word: &str) -> bool {
     let named = |word: &str| {
         let said = |name: &&str| name.eq_ignore_ascii_case(word);
-        TABLE.iter().any(|row| said(&row.name) || row.synonyms.iter().any(|synonym| said(synonym)))
+        TABLE.iter().any(|row| said(&row.name) || row.synonyms.iter().any(&said))
     };
     named(word) || lexicon::look_up(word).base().is_some() || lexicon::slip(word).is_some_and(named)
 }

@@ -108,6 +108,7 @@ const NAMES: &[(&str, Key)] = &[
     ("q", Key::Query),
     ("query", Key::Query),
     ("reason", Key::Note),
+    ("relative", Key::To),
     ("replace", Key::Replace),
     ("result", Key::Outcome),
     ("results", Key::Limit),

@@ -10,8 +10,8 @@ use nom::{
     IResult, Parser as _,
     branch::alt,
     bytes::complete::{tag, take_while, take_while1},
-    character::complete::{anychar, char, one_of},
-    combinator::{opt, recognize, value, verify},
+    character::complete::{anychar, char, one_of, satisfy},
+    combinator::{opt, peek, recognize, value, verify},
     sequence::{delimited, terminated},
 };
 
@@ -308,7 +308,9 @@ fn pair<'a>(input: &'a str, vain: &Vain) -> Step<'a, (Raw<'a>, Raw<'a>)> {
 
 /// Production `option`: a name that [`Key`] knows.
 fn option(input: &str) -> Step<'_, (Key, &str)> {
-    let (rest, name) = take_while1(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_'))(input)?;
+    peek(satisfy(|c| c.is_ascii_alphabetic())).parse(input)?;
+    let mut letters = take_while1(|c: char| c.is_ascii_alphabetic() || matches!(c, '-' | '_'));
+    let (rest, name) = letters(input)?;
     match Key::named(name) {
         Some(key) if rest.starts_with([':', '=']) => Ok((rest, (key, name))),
         _ => Err(nom::Err::Error(nom::error::Error::new(input, nom::error::ErrorKind::Tag))),

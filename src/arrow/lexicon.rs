@@ -149,8 +149,8 @@ pub(super) fn slip(word: &str) -> Option<&'static str> {
             // Of several, the one of the same letters: two exchanged is the likeliest slip.
             let better =
                 best.is_none_or(|best| same_letters(target.as_bytes(), word) && !same_letters(best.as_bytes(), word));
-            // Of three letters only two exchanged are a slip: too many short words are one letter apart.
-            let long = word.len() > 3 || same_letters(target.as_bytes(), word);
+            // Of three letters two may be exchanged or a fourth left out: too many short words are one letter apart.
+            let long = word.len() > 3 || target.len() == 4 || same_letters(target.as_bytes(), word);
             if better && long && is_one_slip(word, target.as_bytes()) {
                 best = Some(target);
             }

@@ -371,13 +371,18 @@ pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
 
 /// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
 pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
-    let Some(be) = terms.iter().rposition(|term| word(line, std::slice::from_ref(term), 0) == "be") else {
+    let Some(be) = terms.iter().rposition(|term| matches!(word(line, std::slice::from_ref(term), 0), "be" | "is"))
+    else {
         return false;
     };
     let near = terms.len() - be <= 2;
     let asks = terms[..be].iter().enumerate().any(|(at, term)| {
         let text = term.text.of(line).to_ascii_lowercase();
         match text.as_str() {
+            "that" if terms[be].text.of(line) == "is" => {
+                at > 0 && matches!(terms[at - 1].text.of(line), "want" | "wish" | "like")
+            }
+            _ if terms[be].text.of(line) == "is" => false,
             "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",
             "can" | "could" | "may" => {
                 at == 0
@@ -399,7 +404,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
     let terms = &terms[..end];
     let known = terms.iter().all(|term| {
-        !matches!(term.shape, Shape::Name)
+        (term.shape != Shape::Name || word(line, std::slice::from_ref(term), 0) == "many")
             && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
     });
     let all = terms;
@@ -420,7 +425,11 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     {
         return Some(Verb::Help);
     }
-    if all.iter().filter(|term| term.shape == Shape::File).count() == 1 && ids == 0 && first == "what" && !other {
+    if all.iter().filter(|term| term.shape == Shape::File).count() == 1
+        && ids == 0
+        && matches!(first.as_str(), "what" | "what's")
+        && !other
+    {
         return Some(Verb::See);
     }
     let asks = |words: &[&str]| {
@@ -461,7 +470,8 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         // `where am I`
         "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
-        "where" => None,
+        "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
+            .then_some(Verb::Compare),
         "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         "what" | "what's" if ids == 1 => Some(Verb::See),
         "how" if ids == 2 => Some(Verb::Compare),

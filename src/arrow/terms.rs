@@ -157,6 +157,14 @@ fn word(text: &str, term: &mut Term) {
         }
     }
     term.shape = shape(bare);
+    // A long noun that is misspelt: `continuatons`.
+    if term.shape == Shape::Name
+        && bare.len() > 6
+        && let Some(word) = lexicon::slip(bare)
+        && lexicon::look_up(word).noun.is_some()
+    {
+        (term.entry, term.shape, term.slipped) = (lexicon::look_up(word), Shape::Word, true);
+    }
     // Four consonants are no word of any story.
     let consonants = |b: u8| b.is_ascii_lowercase() && !b"aeiouy".contains(&b);
     if term.shape == Shape::Name && bare.len() == 4 && bare.bytes().all(consonants) {

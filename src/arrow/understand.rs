@@ -16,7 +16,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Form, Func, Prep},
+    lexicon::{Form, Func, Prep, Verb},
     probable,
     terms::{self, Shape, Term},
 };
@@ -323,7 +323,28 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        let each = if candidate.cues.is_concrete() { 0.15 } else { 0.5 };
+        // A light verb means what its objects say, so there an unknown word may be the object.
+        let light = matches!(
+            candidate.group,
+            Verb::Get
+                | Verb::Put
+                | Verb::Add
+                | Verb::Make
+                | Verb::Take
+                | Verb::Bring
+                | Verb::Keep
+                | Verb::Ask
+                | Verb::Carry
+                | Verb::Leave
+                | Verb::Turn
+                | Verb::Drop
+                | Verb::Go
+        );
+        let each = match (candidate.cues.is_concrete(), light) {
+            (true, false) => 0.15,
+            (true, true) => 0.35,
+            (false, _) => 0.5,
+        };
         doubts.push(("words that were not understood", each * strange));
     }
     if bag.close > 0 {

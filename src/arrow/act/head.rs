@@ -128,6 +128,7 @@ impl Reader<'_> {
                     self.zones[at] = Zone::Main;
                     return Head::Request(at + 1, Verb::Recall);
                 }
+                (Verb::Stash, Verb::Carry) => return Head::Request(at, Verb::Stash),
                 // `bookmark remove a7x2`: the noun comes first.
                 (
                     Verb::Stash | Verb::Bookmark | Verb::Pin | Verb::Link | Verb::Memory | Verb::Tree,
@@ -138,6 +139,10 @@ impl Reader<'_> {
                 }
                 _ => {}
             }
+        }
+        // `skip ahead to`
+        if verb == Verb::Skip && matches!(self.text_at(at + 1), "ahead" | "to" | "forward" | "on") {
+            return Head::Request(at, Verb::Go);
         }
         if verb == Verb::Skip || verb == Verb::Pause && self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Ing)
         {

@@ -70,13 +70,13 @@ impl Bag<'_> {
     /// What a word says on its own.
     pub(super) fn sign(&mut self, terms: &[Term], at: usize, text: &str) {
         let entry = terms[at].entry;
-        let negated = at > 0 && matches!(terms[at - 1].entry.func, Some(Func::Not));
+        let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(Func::Not));
         match text.to_ascii_lowercase().as_str() {
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
                 self.signs.whole = true
             }
             "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
-            "search" | "searching" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
+            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
             "once" => {
                 let before = at.checked_sub(1).map(|before| terms[before].text.of(self.line));
                 let again = terms.get(at + 1).map(|next| next.text.of(self.line));
@@ -127,6 +127,14 @@ impl Bag<'_> {
         }
         if at > 0 && terms[at - 1].text.of(self.line).eq_ignore_ascii_case("half") && number == 12 {
             number = 6;
+        }
+        // `the first 20 lines`
+        let first = terms[at].text.of(self.line).eq_ignore_ascii_case("first");
+        if let Some(last) =
+            value(next).filter(|_| first && terms.get(next + 1).is_some_and(|t| t.entry.noun == Some(Noun::Line)))
+        {
+            self.args.push(lead.arg(What::Range(1, last), terms[next].text, at));
+            return next + 1;
         }
         let text = Bytes { start: terms[at].text.start, end: terms[next - 1].text.end };
         let between = terms.get(next);

@@ -92,6 +92,8 @@ impl Binder<'_, '_> {
         let content_of = if summary { None } else { self.node() };
         let has_content = content.is_some() || content_of.is_some() || summary_of.is_some();
         let (label, content) = if has_content { (self.label(), content) } else { self.label_and_text() };
+        // `stash a7x2 -m "x"`
+        let (label, content) = if label.is_none() && content_of.is_some() { (content, None) } else { (label, content) };
         let label = label.ok_or(BindError::Missing("a label"))?;
         if content.is_none() && content_of.is_none() && summary_of.is_none() {
             return Err(BindError::Missing("what is set aside: a text, content-of:ID or summary-of:ID-ID"));
@@ -211,7 +213,7 @@ impl Binder<'_, '_> {
             || self.verb == Verb::Drop
             || self.verb == Verb::Remove
             || self.bag.signs.cancels;
-        let resumes = self.verb == Verb::Resume || self.bag.signs.resumes;
+        let resumes = matches!(self.verb, Verb::Resume | Verb::Carry) || self.bag.signs.resumes;
         if let Some(number) = number {
             todo.outcome = self.text_for(&[Key::Outcome, Key::Note]).or_else(|| self.text_where(|_| true));
             if cancels {
@@ -291,6 +293,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn help(&mut self) -> Command {
+        self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
         Command::Help { tool: self.bag.signs.tool.map(|tool| tool.name().to_owned()) }
     }
 }

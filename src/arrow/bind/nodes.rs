@@ -8,6 +8,26 @@ use crate::arrow::{
     lexicon::{Noun, Prep},
 };
 
+/// What can be listed, by its name.
+const LISTINGS: &[(&str, Noun, Listing)] = &[
+    ("siblings", Noun::Sibling, Listing::Siblings),
+    ("versions", Noun::Version, Listing::Versions),
+    ("bookmarks", Noun::Bookmark, Listing::Bookmarks),
+    ("annotations", Noun::Annotation, Listing::Annotations),
+    ("links", Noun::Link, Listing::Links),
+    ("continuations", Noun::Continuation, Listing::Continuations),
+];
+
+/// Places by their names.
+const PLACES: &[(&str, Noun, Relative)] = &[
+    ("parent", Noun::Parent, Relative::Parent),
+    ("root", Noun::Root, Relative::Root),
+    ("next", Noun::Next, Relative::Next),
+    ("previous", Noun::Previous, Relative::Previous),
+    ("leaf", Noun::Leaf, Relative::Leaf),
+    ("back", Noun::Here, Relative::Back),
+];
+
 impl Binder<'_, '_> {
     pub(super) fn view(&mut self) -> Bound {
         let rendering = self.rendering();
@@ -49,18 +69,15 @@ impl Binder<'_, '_> {
 
     fn listing(&mut self) -> Bound<Listing> {
         let said = self.bag.take(|arg| arg.key == Some(Key::What)).map(|arg| self.bag.value(&arg));
+        let line = self.bag.line;
+        let listing = |arg: &Arg| LISTINGS.iter().any(|(word, _, _)| arg.text.of(line).eq_ignore_ascii_case(word));
+        let quoted = |arg: &Arg| matches!(arg.what, What::Text { .. }) && listing(arg);
+        let said = said.or_else(|| self.bag.take(quoted).map(|arg| self.bag.value(&arg)));
         let named =
             |noun: Noun, word: &str| said.as_ref().map_or(self.names(noun), |said| said.eq_ignore_ascii_case(word));
-        for (noun, word, listing) in [
-            (Noun::Sibling, "siblings", Listing::Siblings),
-            (Noun::Version, "versions", Listing::Versions),
-            (Noun::Bookmark, "bookmarks", Listing::Bookmarks),
-            (Noun::Annotation, "annotations", Listing::Annotations),
-            (Noun::Link, "links", Listing::Links),
-            (Noun::Continuation, "continuations", Listing::Continuations),
-        ] {
-            if named(noun, word) {
-                return Ok(listing);
+        for (word, noun, listing) in LISTINGS {
+            if named(*noun, word) {
+                return Ok(*listing);
             }
         }
         Err(BindError::Missing("what is listed: continuations, annotations, links, versions, siblings or bookmarks"))
@@ -76,7 +93,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn switch(&mut self) -> Bound {
         let tree = self.name_for(&[Key::Tree]);
-        let relative = self.named_place().or_else(|| self.relative());
+        // `up one level`
+        self.bag.take(|arg| arg.what == What::Number(1) && arg.unit == Some(Noun::Level));
+        let relative = self.relative();
         let node = if relative.is_some() { None } else { self.node() };
         let node = node.or_else(|| {
             let arg = self.bag.take(|arg| relative.is_none() && matches!(arg.what, What::Number(_)))?;
@@ -88,44 +107,27 @@ impl Binder<'_, '_> {
         Ok(Command::Switch { node, relative, tree })
     }
 
-    /// `to=root`, `to: parent`: a place where an id could stand.
-    fn named_place(&mut self) -> Option<Relative> {
+    fn relative(&mut self) -> Option<Relative> {
         let line = self.bag.line;
-        let place = |arg: &Arg| {
-            Some(match arg.text.of(line).to_ascii_lowercase().as_str() {
-                "parent" => Relative::Parent,
-                "root" => Relative::Root,
-                "next" => Relative::Next,
-                "previous" | "prev" => Relative::Previous,
-                "leaf" => Relative::Leaf,
-                "back" => Relative::Back,
-                _ => return None,
-            })
-        };
-        let said = |arg: &Arg| matches!(arg.key, Some(Key::To | Key::Node)) && !matches!(arg.what, What::Text { .. });
-        let arg = self.bag.take(|arg| said(arg) && place(arg).is_some())?;
-        place(&arg)
-    }
-
-    fn relative(&self) -> Option<Relative> {
+        let place = |arg: &Arg| PLACES.iter().find(|(word, _, _)| arg.text.of(line).eq_ignore_ascii_case(word));
+        if let Some(arg) = self.bag.take(|arg| place(arg).is_some()) {
+            return place(&arg).map(|(_, _, relative)| *relative);
+        }
         if self.bag.args.iter().any(is_node) {
             return None;
         }
-        let sibling = |noun| self.names(noun);
-        [
-            (Noun::Parent, Relative::Parent),
-            (Noun::Root, Relative::Root),
-            (Noun::Next, Relative::Next),
-            (Noun::Previous, Relative::Previous),
-            (Noun::Leaf, Relative::Leaf),
-        ]
-        .into_iter()
-        .find(|(noun, _)| sibling(*noun))
-        .map(|(_, relative)| relative)
-        .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
-        .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
-        .or_else(|| (self.has(Prep::Up) || self.bag.signs.up).then_some(Relative::Parent))
-        .or_else(|| (self.has(Prep::Back) || self.bag.signs.dash || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back))
+        PLACES
+            .iter()
+            .find(|(_, noun, _)| *noun != Noun::Here && self.names(*noun))
+            .map(|(_, _, relative)| *relative)
+            .or_else(|| self.names(Noun::Start).then_some(Relative::Root))
+            .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
+            .or_else(|| (self.has(Prep::Up) || self.said == "up" || self.bag.signs.up).then_some(Relative::Parent))
+            .or_else(|| (self.said == "cd" && self.bag.signs.slash).then_some(Relative::Root))
+            .or_else(|| (self.said == "cd" && self.bag.signs.dash).then_some(Relative::Back))
+            .or_else(|| {
+                (self.has(Prep::Back) || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back)
+            })
     }
 
     pub(super) fn diff(&mut self) -> Bound {
@@ -163,6 +165,10 @@ impl Binder<'_, '_> {
         let arg = self
             .bag
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())
+            .or_else(|| {
+                let verb = self.at;
+                self.bag.take(|arg| arg.what == What::Name && arg.at < verb)
+            })
             .or_else(|| {
                 let line = self.bag.line;
                 self.bag.take(|arg| arg.what == What::Name && arg.text.of(line).starts_with(char::is_uppercase))

@@ -84,7 +84,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View;
     }
     Get {
-        Delegate if n(Noun::Agent), Cues::TEXT, p(Prep::To);
+        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
+        Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
+        Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
+        _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
         Respond if n(Noun::Instruction), Cues::TEXT;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
@@ -156,10 +159,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
         Respond;
     }
-    Annotate {
-        Write if Cues::FILE => but Cues::ID;
-        Annotate;
-    }
+    Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit {
         Write => any DOC, n(Noun::Section);
@@ -272,11 +272,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Memory { Memory; }
     Tree { Tree; }
-    Draw {
-        Link if n(Noun::Link), Cues::ID;
-        _ => any DOC;
-        Tree;
-    }
+    Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
@@ -320,6 +316,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Move if Cues::IDS => but Cues::TEXT;
         Respond if Cues::ID, Cues::TEXT;
         Switch if Cues::ID, p(Prep::Over) => but Cues::TEXT;
+        View if p(Prep::Up), Cues::ID => but Cues::TEXT;
     }
     Add {
         Todo => any TODO;
@@ -417,11 +414,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Try { Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
-        Todo if n(Noun::Plan);
+        Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
     }
     Keep {
+        Bookmark if n(Noun::Bookmark);
+        Diff if p(Prep::Against), Cues::IDS;
+        Pin if p(Prep::On), p(Prep::To), Cues::ID;
         Exclude if n(Noun::Context), p(Prep::Out);
         Pin if n(Noun::Context);
         Pin if n(Noun::Pin);
@@ -431,16 +431,13 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin => any Cues::ID, DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
-    Break {
-        Unlink if n(Noun::Link);
-        Split;
-    }
+    Break { Unlink if n(Noun::Link); Split; }
     Turn {
         Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
         Switch if p(Prep::Back);
         Switch if p(Prep::To), Cues::ID => but Cues::TEXT;
     }
-    Remind { Todo if Cues::TEXT; }
+    Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT; Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT; Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

@@ -14,7 +14,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Leaf, "leaf tip bottommost"),
     (Noun::Sibling, "sibling siblings brothers sisters cousins peers brethren sister brother"),
     (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny"),
-    (Noun::Alternative, "way ways alternative alternatives option options completions completion candidate candidates"),
+    (Noun::Alternative, "way ways direction directions alternative alternatives option options completions completion candidate candidates"),
     (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks annots footnote footnotes gloss glosses marginalia jotting jottings observation observations scribble scribbles margins"),
     (Noun::Link, "tie ties link links connection connections crossreferences cross-references crosslinks crosslink crossreference reference references relation relations tether edge edges"),
     (Noun::Version, "version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition"),
@@ -42,13 +42,13 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Archive, "archive history transcript log logs conversation transcripts backlog"),
     (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
     (Noun::Instruction, "instruction directive instructed guideline"),
-    (Noun::Level, "level levels deep layers generations tiers tier rungs rung floors"),
+    (Noun::Level, "level levels deeply deep layers generations tiers tier rungs rung floors"),
     (Noun::Token, "token tokens tok toks tkns"),
     (Noun::Result, "result results hits hit matches call calls output outputs sources findings pages"),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
-    (Noun::Difference, "difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
+    (Noun::Difference, "different difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
@@ -78,7 +78,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
@@ -142,7 +142,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::By, "by via"),
     (Prep::About, "about"),
     (Prep::Through, "through thru until-turn"),
-    (Prep::After, "after past behind following"),
+    (Prep::After, "after past behind following follows"),
     (Prep::Before, "before"),
     (Prep::Against, "against versus vs"),
     (Prep::Between, "between"),
