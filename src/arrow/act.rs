@@ -126,7 +126,7 @@ impl Reader<'_> {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
                         && (phrases::embeds(group)
-                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help))
+                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
                         && (self.points_at_something(verb) || group == Verb::Help)
                     {
                         self.zones[..at].fill(Zone::Before);
@@ -192,6 +192,8 @@ impl Reader<'_> {
                     && term.entry.func.is_none()
                     && term.entry.noun.is_none()
             });
+            // `outputs of the search tool`
+            let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
             let asked = match verb {
                 Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
                 None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
@@ -264,7 +266,7 @@ impl Reader<'_> {
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
                             || self.is_named_first(verb, at) && self.only_points(second)
-                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep)
+                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall)
                                 && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);

@@ -80,6 +80,7 @@ impl Binder<'_, '_> {
             Tool::Unbookmark => Ok(Command::Unbookmark { node: self.node() }),
             Tool::Prune => Ok(Command::Prune { node: self.needed_node()? }),
             Tool::Restore => Ok(Command::Restore { node: self.needed_node()? }),
+            Tool::Undo if self.bag.signs.whole => Err(BindError::Missing("how many changes")),
             Tool::Undo => Ok(Command::Undo { n: self.count() }),
             Tool::Redo => Ok(Command::Redo { n: self.count() }),
             Tool::Copy => self.pair().map(|(node, to)| Command::Copy { node, to }),

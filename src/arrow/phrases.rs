@@ -164,6 +164,26 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["lemme"], PLAIN),
 ];
 
+/// Verbs with a particle that say what shall not be done.
+const REFRAINS: &[(&str, &str)] = &[
+    ("hold", "off"),
+    ("lay", "off"),
+    ("put", "off"),
+    ("back", "off"),
+    ("steer", "clear"),
+    ("stay", "away"),
+    ("keep", "away"),
+    ("keep", "from"),
+    ("think", "twice"),
+    ("think", "better"),
+    ("hold", "back"),
+];
+
+/// Whether `terms` begin with a verb that says what shall not be done: `hold off on pruning a7x2`.
+pub(super) fn refrains(line: &str, terms: &[Term]) -> bool {
+    REFRAINS.iter().any(|(verb, particle)| begins(line, terms, &[verb, particle]))
+}
+
 fn word<'a>(line: &'a str, terms: &[Term], at: usize) -> &'a str {
     terms.get(at).map_or("", |term| term.text.of(line))
 }
@@ -204,7 +224,9 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should") =>
+            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should")
+                && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
+                    && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
         {
             let mut at = 2;
             while func(terms, at) == Some(Func::Pad) {
@@ -250,7 +272,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
             padding = DOUBTFUL;
         }
-    } else if verb(terms, at).is_none_or(|(verb, form)| verb != Verb::Get || form != Form::Base) {
+    } else if verb(terms, at)
+        .is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
+    {
         return None;
     }
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
@@ -420,6 +444,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     if matches!(first.as_str(), "what" | "what's")
         && ids == 0
         && names_tool
+        && !nouns(Noun::Memory)
         && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
         && terms.len() <= 6
     {
@@ -454,10 +479,18 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         Noun::Memory,
         Noun::Stash,
         Noun::Todo,
+        Noun::Plan,
         Noun::Difference,
     ];
     if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
         return Some(Verb::Compare);
+    }
+    let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
+    if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
+        return Some(Verb::Recall);
+    }
+    if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {
+        return Some(Verb::Help);
     }
     if !known || other {
         return None;
@@ -469,7 +502,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     match first.as_str() {
         "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         // `where am I`
-        "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
+        "where" if ids == 0 && matches!(word(line, terms, 1), "am" | "are") && asks(&["i", "we"]) => Some(Verb::Tree),
         "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
             .then_some(Verb::Compare),
         "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),

@@ -115,7 +115,15 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         return Err(refuse(RefusalCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
     }
     let (line, thought) = thought(line);
-    let line = unticked(line);
+    let bare;
+    let line = match ticks(line) {
+        // Blanks in their place, so that every span stays one of the line.
+        Some([open, close]) => {
+            bare = format!("{} {} {}", &line[..open], &line[open + 1..close], &line[close + 1..]);
+            bare.as_str()
+        }
+        None => line,
+    };
     if line.trim_start().starts_with('>') {
         return Err(refuse(
             RefusalCode::InvalidSyntax,
@@ -161,7 +169,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
-    name_nodes(line, &mut bag, &candidate);
+    name_nodes(line, &mut bag, &candidate, &said);
     let bound = bind::bind(
         tool,
         Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said },
@@ -198,7 +206,7 @@ fn thought(line: &str) -> (&str, Option<&str>) {
 /// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
 ///
 /// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
-fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
+fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate, said: &str) {
     let wanted = match candidate.tool {
         Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
         Tool::View
@@ -222,6 +230,8 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     let is_id = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
     let found = bag.args.iter().filter(|arg| is_id(arg)).count();
     let beside = bag.args.iter().any(|arg| arg.what != args::What::Name);
+    // `view fade`: an operation's own name and nothing else.
+    let outright = candidate.verb <= 1 && bag.args.len() == 1 && said == candidate.tool.name();
     let mut missing = wanted.max(found) - found;
     for arg in &mut bag.args {
         let text = arg.text.of(line);
@@ -237,7 +247,7 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
             && stands
             && !(candidate.tool == Tool::Switch && candidate.cues.names_place())
             && terms::could_be_id(text)
-            && (beside || text.len() > 5)
+            && (beside || text.len() > 5 || outright)
         {
             arg.what = args::What::Id;
             missing -= 1;
@@ -245,14 +255,13 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     }
 }
 
-/// A line without the backticks around all of it.
-fn unticked(line: &str) -> &str {
+/// Where the backticks stand that are around all of a line.
+fn ticks(line: &str) -> Option<[usize; 2]> {
     let trimmed = line.trim();
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
-    match bare.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
-        Some(inner) if !inner.contains('`') => inner,
-        _ => line,
-    }
+    let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (!inner.contains('`')).then_some([open, open + inner.len() + 1])
 }
 
 /// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
@@ -430,7 +439,10 @@ fn unasked(line: &str, terms: &[Term], act: &Act) -> Refusal {
     };
     let understood = tool.map_or_else(|| "a remark".to_owned(), |tool| format!("something about `{}`", tool.name()));
     let at = terms.get(act.at).map(|term| term.whole);
-    refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable::commands(line, terms, tool))
+    // What was denied is not offered.
+    let probable =
+        if act.speech == Speech::Negated { Vec::new() } else { probable::commands(line, terms, tool) };
+    refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable)
 }
 
 fn unbound(line: &str, terms: &[Term], tool: Tool, error: BindError) -> Refusal {

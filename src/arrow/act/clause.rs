@@ -173,6 +173,10 @@ impl Reader<'_> {
 
     /// `, not the archive`: where what is not meant ends, if no verb is in it.
     fn contrast(&self, at: usize, from: usize) -> Option<usize> {
+        // `, nothing else`
+        if self.text_at(from) == "nothing" && matches!(self.text_at(from + 1), "else" | "more" | "fancy") {
+            return Some(from + 2);
+        }
         let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
         let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
         if !marked || !named || !matches!(self.text_at(from), "not" | "Not") {

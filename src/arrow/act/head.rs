@@ -42,6 +42,10 @@ impl Reader<'_> {
                     return self.question(at);
                 }
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
+                // `do it again, redo`
+                (_, Some(Func::Do)) if first && text.eq_ignore_ascii_case("do") && matches!(self.func_at(at + 1), Some(Func::It)) => {
+                    return Head::Other;
+                }
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
                     if entry.verb.is_none() || entry.func == Some(Func::Pad) =>
@@ -91,6 +95,24 @@ impl Reader<'_> {
             && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::At | Prep::In | Prep::On))
         {
             return Head::Request(at, Verb::Go);
+        }
+        // `come on`, `hide and seek`
+        let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
+            || self.func_at(at + 1) == Some(Func::And) && self.terms[at + 1].entry.prep.is_none();
+        if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
+            return Head::Other;
+        }
+        // `item 3 is done`
+        if first
+            && term.entry.noun == Some(Noun::Todo)
+            && term.entry.verb.is_none()
+            && matches!(self.terms.get(at + 1).map(|next| next.shape), Some(Shape::Number(_)))
+            && matches!(self.text_at(at + 2), "is" | "done")
+        {
+            return Head::Request(at, Verb::Todo);
+        }
+        if phrases::refrains(self.line, &self.terms[at..]) {
+            return Head::Speech(Speech::Negated);
         }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
@@ -213,10 +235,37 @@ impl Reader<'_> {
             .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
         for at in subject + 1..self.terms.len() {
             // `a7x2 should read "…"`
-            let shall = matches!(self.text_at(at - 1), "should" | "must" | "to" | "shall");
+            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(Func::Pad)).unwrap_or(subject);
+            let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
+            // `a7x2 deserves a bookmark`
+            if at <= subject + 2
+                && matches!(self.text_at(at), "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants")
+                && matches!(self.text_at(at + 1), "a" | "an")
+                && self.terms[at + 2..].iter().take(2).any(|term| {
+                    matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
+                })
+                && self.terms[subject].is_id()
+            {
+                return Some((at, Verb::Add));
+            }
+            // `a7x2 should point to b3k9`, `a7x2 may return to the context`
+            if self.func_at(before) == Some(Func::Modal)
+                && self.terms[..before].iter().any(Term::is_id)
+                && !matches!(self.text_at(before), "could" | "might" | "would")
+            {
+                let back = self.terms[at..].iter().any(|term| {
+                    term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context)
+                });
+                match (self.text_at(at), self.verb_at(at)) {
+                    ("come" | "return", _) if back => return Some((at, Verb::Bring)),
+                    ("point", _) => return Some((at, Verb::Link)),
+                    ("become", _) => return Some((at, Verb::Merge)),
+                    _ => {}
+                }
+            }
             if shall
                 && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
-                && self.terms[at + 1..].iter().take(2).any(Term::is_text)
+                && self.terms[at + 1..].iter().take(4).any(Term::is_text)
             {
                 return Some((at, Verb::Edit));
             }

@@ -39,7 +39,8 @@ impl Binder<'_, '_> {
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
-        let alone = self.bag.args.is_empty() && self.cues.is_view_alone();
+        let plain = matches!(self.said, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat");
+        let alone = plain && self.bag.args.is_empty() && self.cues.is_view_alone();
         if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
             return Err(BindError::Missing("a node's id"));
         }
@@ -126,7 +127,8 @@ impl Binder<'_, '_> {
             .or_else(|| (self.said == "cd" && self.bag.signs.slash).then_some(Relative::Root))
             .or_else(|| (self.said == "cd" && self.bag.signs.dash).then_some(Relative::Back))
             .or_else(|| {
-                (self.has(Prep::Back) || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back)
+                (self.has(Prep::Back) || self.has(Prep::Before) || matches!(self.said, "back" | "return"))
+                    .then_some(Relative::Back)
             })
     }
 

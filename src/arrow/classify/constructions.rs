@@ -99,7 +99,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch if Cues::ME, Cues::ID => any p(Prep::To), p(Prep::Back);
         Switch if p(Prep::Back), p(Prep::To), Cues::ID;
         Todo if p(Prep::Up), n(Noun::Todo);
-        Recall if n(Noun::Archive);
+        Recall if n(Noun::Archive) => but n(Noun::Version);
         Help if n(Noun::Help) => but Cues::ID;
         Diff if n(Noun::Difference);
         Continue if n(Noun::Token);
@@ -203,7 +203,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Undo {
         Unbookmark if n(Noun::Bookmark), Cues::ID;
-        _ if Cues::ID;
+        _ => any Cues::ID, n(Noun::Everything);
         Undo;
     }
     Redo { Redo; }
@@ -293,6 +293,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Put {
         Diff if p(Prep::Side), Cues::IDS;
         Diff if p(Prep::Against), Cues::IDS;
+        Switch if n(Noun::Here), Cues::ID => but Cues::TEXT;
         Diff if n(Noun::Difference), Cues::IDS;
         Diff if n(Noun::Next), Cues::IDS => but Cues::TEXT;
         Copy if n(Noun::Copy);
@@ -332,6 +333,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if Cues::ID, Cues::TEXT;
     }
     Make {
+        Switch if n(Noun::Here), Cues::ID => but Cues::TEXT;
         Copy if n(Noun::Copy);
         Link if n(Noun::Link);
         Bookmark if n(Noun::Bookmark);
@@ -419,6 +421,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Continue if p(Prep::Up), p(Prep::From);
     }
     Keep {
+        Move if Cues::IDS, p(Prep::Under);
         Bookmark if n(Noun::Bookmark);
         Diff if p(Prep::Against), Cues::IDS;
         Pin if p(Prep::On), p(Prep::To), Cues::ID;
@@ -439,5 +442,5 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT; Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

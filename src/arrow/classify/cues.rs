@@ -222,6 +222,16 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         if verb.1 == Verb::Keep && form == Form::Ing && matches!(other, Verb::Write | Verb::Continue | Verb::Go) {
             return (at, Verb::Continue);
         }
+        // `have the poet write on from a7x2`
+        let onward = terms.get(at + 1).is_some_and(|next| matches!(next.entry.prep, Some(Prep::On | Prep::Onward)));
+        if matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell)
+            && form == Form::Base
+            && at > verb.0 + 1
+            && onward
+            && matches!(other, Verb::Write | Verb::Go | Verb::Keep)
+        {
+            return (at, Verb::Continue);
+        }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by

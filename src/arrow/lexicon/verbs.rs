@@ -25,7 +25,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Annotate, "scrawl pencil annotate comment jot remark scribble note gloss footnote scribe"),
     (
         Verb::Link,
-        "couple wire reference link connect tie relate associate crosslink crossreference cross-reference hook ln bind interlink associate crossref xref symlink bridge tether",
+        "point couple wire reference link connect tie relate associate crosslink crossreference cross-reference hook ln bind interlink associate crossref xref symlink bridge tether",
     ),
     (
         Verb::Edit,
@@ -33,7 +33,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     ),
     (
         Verb::Merge,
-        "knit stitch braid meld merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate splice melt conflate mash condense",
+        "become knit stitch braid meld merge combine fuse fold squash synthesise synthesize unify unite blend weave join consolidate collapse marry amalgamate splice melt conflate mash condense",
     ),
     (Verb::Bookmark, "dog-ear dogear earmark bookmark star mark flag favourite favorite book-mark bm asterisk fav"),
     (Verb::Unbookmark, "unbookmark unstar unmark unflag un-star un-mark un-bookmark unfavourite unfavorite"),

@@ -48,7 +48,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
-    (Noun::Difference, "different difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
+    (Noun::Difference, "difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
