@@ -4,7 +4,10 @@
 
 use std::{fs, path::Path};
 
-use loomtree::arrow::{self, Command, RefusalCode, Understood};
+use loomtree::{
+    arrow::{self, Command, RefusalCode, Understood},
+    tools::TABLE,
+};
 use proptest::prelude::*;
 
 /// The lines of a corpus, each with its file's name.
@@ -104,6 +107,26 @@ fn verbs_are_known() {
     }
     for word in ["the", "void", "self", "Result", "", "→", "i32"] {
         assert!(!arrow::is_verb(word), "{word}");
+    }
+}
+
+/// The table's names and synonyms are verbs of the lexicon, and every form that the table shows is understood as its tool.
+#[test]
+fn the_table_and_the_lexicon_agree() {
+    for row in TABLE {
+        for word in row.synonyms.iter().chain([&row.name]) {
+            let told = arrow::explain(word);
+            assert!(told.tokens.iter().any(|token| token.read_as.contains("verb")), "{word} of {}", row.name);
+        }
+        for form in row.forms.iter().filter(|form| !form.contains('←')) {
+            let ids = ["a7x2-b3k9", "a7x2", "b3k9", "3", "read_file"];
+            let line = ["ID-ID", "ID", "ID", "N", "NAME"]
+                .iter()
+                .zip(ids)
+                .fold((*form).to_owned(), |line, (place, id)| line.replacen(place, id, 1));
+            let understood = arrow::understand(&line).map(|understood| understood.command.tool());
+            assert_eq!(understood.ok(), Some(row.tool), "{line}");
+        }
     }
 }
 

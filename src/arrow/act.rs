@@ -117,6 +117,7 @@ pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
 
 impl Reader<'_> {
     fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
+        self.drop_courtesy();
         match self.head(0, true) {
             Head::Request(verb, group) => return self.request(verb, group),
             Head::Speech(Speech::Question) => {
@@ -125,7 +126,7 @@ impl Reader<'_> {
                     if self.terms[at].is('?')
                         && let Head::Request(verb, group) = self.head(at + 1, false)
                         && (phrases::embeds(group)
-                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help))
+                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
                         && (self.points_at_something(verb) || group == Verb::Help)
                     {
                         self.zones[..at].fill(Zone::Before);
@@ -140,6 +141,24 @@ impl Reader<'_> {
         // Something stands before: what it is about (`b3k9: prune it`), or why (`it drags, prune it`).
         let mut at = 0;
         while at < self.terms.len() {
+            // `with a7x2 and b3k9 I want a diff`
+            if at > 1
+                && self.func_at(at) == Some(Func::Subject)
+                && phrases::wants(self.line, &self.terms[at..])
+                && !self.tells(at)
+                && let Head::Request(verb, group) = self.head(at, false)
+            {
+                self.zones[..at].fill(Zone::Before);
+                return self.request(verb, group);
+            }
+            if self.is_boundary(at)
+                && let Some((verb, group)) = self.behind().filter(|(verb, _)| *verb < at)
+                && matches!(self.verb_at(verb), Some((_, Form::Past)))
+                && !(0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If)))
+            {
+                self.zones[..verb].fill(Zone::Main);
+                return self.request(verb, group);
+            }
             if self.is_boundary(at)
                 && let Head::Request(verb, group) = self.head(at + 1, false)
                 && (self.points_at_something(verb) || !self.tells(at))
@@ -173,6 +192,8 @@ impl Reader<'_> {
                     && term.entry.func.is_none()
                     && term.entry.noun.is_none()
             });
+            // `outputs of the search tool`
+            let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
             let asked = match verb {
                 Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
                 None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
@@ -217,6 +238,14 @@ impl Reader<'_> {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
+                    Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
+                        zone = Zone::Tail;
+                    }
+                    Segment::Contrasts(until) => {
+                        self.zones[at..until].fill(Zone::Skip);
+                        at = until;
+                        continue;
+                    }
                     Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
                     Segment::Tells | Segment::Denies => zone = Zone::Tail,
                     Segment::Asks(second, Verb::Get | Verb::Make) if !self.has_argument(second) => zone = Zone::Tail,
@@ -236,7 +265,8 @@ impl Reader<'_> {
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
-                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise)
+                            || self.is_named_first(verb, at) && self.only_points(second)
+                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall)
                                 && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);
@@ -275,7 +305,7 @@ impl Reader<'_> {
                 Some(Prep::For) => !matches!(group, Verb::Search | Verb::Find | Verb::Grep | Verb::Recall | Verb::See),
                 Some(Prep::To) => {
                     self.verb_at(at + 1).is_some_and(|(_, form)| form == Form::Base)
-                        && !matches!(group, Verb::Get | Verb::Ask)
+                        && !matches!(group, Verb::Get | Verb::Ask | Verb::Tell)
                 }
                 Some(Prep::Before) => true,
                 _ => false,
@@ -306,6 +336,20 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
+            // `think about whether …`: what is thought of is anything.
+            if group == Verb::Think && at == verb + 1 && self.asks_no_more(at) {
+                return (Speech::Request, asked, verb);
+            }
+            // `the node we're on`
+            if matches!(self.text_at(at), "we're" | "i'm" | "I'm")
+                && self.func_at(at - 1).is_none()
+                && self.terms[at - 1].entry.noun.is_some()
+                && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::On | Prep::At | Prep::In))
+            {
+                self.zones[at..at + 2].fill(zone);
+                at += 2;
+                continue;
+            }
             match (term.shape, term.entry.func) {
                 (Shape::Word, Some(Func::Sub))
                     if self.terms[at + 1..].iter().take(2).any(|t| {
@@ -318,13 +362,14 @@ impl Reader<'_> {
                 }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
+                (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
                 (Shape::Word, Some(Func::If)) => {
                     if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
                         return (Speech::Hypothetical, asked, at);
                     }
                     zone = Zone::Tail;
                 }
-                (Shape::Word, Some(Func::Not)) if !self.is_no_wait(at, group) => return (Speech::Negated, asked, at),
+                (Shape::Word, Some(Func::Not)) if self.denies(at, group) => return (Speech::Negated, asked, at),
                 (Shape::Word, Some(Func::Subject)) if matches!(self.text_at(at), "someone" | "somebody" | "anyone") => {
                 }
                 (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
@@ -335,6 +380,7 @@ impl Reader<'_> {
                 }
                 _ if group == Verb::Todo
                     && is_finite(&term)
+                    && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {

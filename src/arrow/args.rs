@@ -83,8 +83,10 @@ pub(super) struct Signs {
     pub(super) up: bool,
     /// `/`.
     pub(super) slash: bool,
-    /// `-` at the end.
+    /// `-` alone, where a shell goes back to.
     pub(super) dash: bool,
+    /// `sample once`.
+    pub(super) once: bool,
     /// `search`, `for`.
     pub(super) searches: bool,
     /// `add`.
@@ -338,6 +340,7 @@ pub(super) const fn helps(verb: Verb) -> bool {
 pub(super) fn flag(name: &str) -> Option<Key> {
     match name {
         "m" => Some(Key::Content),
+        "view" => Some(Key::What),
         name => Key::named(name),
     }
 }

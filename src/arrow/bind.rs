@@ -80,13 +80,14 @@ impl Binder<'_, '_> {
             Tool::Unbookmark => Ok(Command::Unbookmark { node: self.node() }),
             Tool::Prune => Ok(Command::Prune { node: self.needed_node()? }),
             Tool::Restore => Ok(Command::Restore { node: self.needed_node()? }),
+            Tool::Undo if self.bag.signs.whole => Err(BindError::Missing("how many changes")),
             Tool::Undo => Ok(Command::Undo { n: self.count() }),
             Tool::Redo => Ok(Command::Redo { n: self.count() }),
             Tool::Copy => self.pair().map(|(node, to)| Command::Copy { node, to }),
             Tool::Move => self.pair().map(|(node, to)| Command::Move { node, to }),
             Tool::Split => self.split(),
-            Tool::Exclude => Ok(Command::Exclude { node: self.node() }),
-            Tool::Include => Ok(Command::Include { node: self.node() }),
+            Tool::Exclude => Ok(Command::Exclude { node: self.node_or_here()? }),
+            Tool::Include => Ok(Command::Include { node: self.node_or_here()? }),
             Tool::Unlink => self.unlink(),
             Tool::Read => self.read(),
             Tool::Write => self.write(),
@@ -143,12 +144,19 @@ impl Binder<'_, '_> {
             Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include
         );
         self.bag.take(|arg| {
-            wordless && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line))
+            (wordless || arg.prep == Some(Prep::From)) && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line))
         })
     }
 
     fn needed_node(&mut self) -> Bound<NodeRef> {
         self.node().ok_or(BindError::Missing("a node's id"))
+    }
+
+    /// The first id, or none where the line points at the position: `exclude this node`.
+    fn node_or_here(&mut self) -> Bound<Option<NodeRef>> {
+        let node = self.node();
+        let here = self.names(Noun::Here) || self.names(Noun::Node) || self.bag.signs.here;
+        if node.is_none() && !here { Err(BindError::Missing("a node's id")) } else { Ok(node) }
     }
 
     /// All ids.

@@ -27,7 +27,7 @@ classes! {
         See, Get, List, Go, Compare, Continue, Respond, Annotate, Link, Edit, Merge, Bookmark, Unbookmark, Prune, Remove,
         Restore, Undo, Redo, Copy, Move, Split, Exclude, Include, Unlink, Read, Write, Pin, Unpin, Stash, Recall, Grep,
         Drop, Decide, Record, Memory, Tree, Draw, Todo, Delegate, Hand, Search, Find, Think, Pause, Help, Put, Add, Make,
-        Leave, Summarise, Replace, Take, Bring, Finish, Check, Cancel, Resume, Name, Ask, Try, Carry, Use, Limit, Skip,
+        Leave, Summarise, Replace, Take, Bring, Finish, Check, Cancel, Resume, Name, Ask, Tell, Try, Carry, Use, Limit, Skip,
         Lift, Roll, Break, Turn, Keep, Remind,
     }
 }
@@ -39,7 +39,7 @@ classes! {
         Version, Bookmark, Pin, Stash, Todo, Memory, Doc, Section, Line, Turn, Summary, Text, Agent, Tool, Help, Context,
         Background, Web, Label, Decision, Constraint, Trace, Archive, Change, Instruction, Level, Token, Result, Start,
         End, Times, Difference, Here, Goal, Site, News, Prose, Outcome, List, Plan, Character, Copy, Reply, Thought,
-        Everything, Word, Reason, Query, Depth, Maximum, State,
+        Everything, Word, Reason, Query, Depth, Maximum, State, Restoration,
     }
 }
 

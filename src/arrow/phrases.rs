@@ -50,6 +50,44 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["it", "would", "be", "nice", "to"], PLAIN),
     (&["i", "think", "it's", "time", "to"], PLAIN),
     (&["i", "think", "we", "should"], PLAIN),
+    (&["i", "think", "we're", "ready", "to"], PLAIN),
+    (&["i", "think", "i'm", "ready", "to"], PLAIN),
+    (&["we're", "ready", "to"], PLAIN),
+    (&["we", "are", "ready", "to"], PLAIN),
+    (&["i", "am", "ready", "to"], PLAIN),
+    (&["i'm", "ready", "to"], PLAIN),
+    (&["please", "to"], POLITE),
+    (&["take", "another"], PLAIN),
+    (&["have", "another"], PLAIN),
+    (&["take", "one", "more"], PLAIN),
+    (&["i", "hereby"], POLITE),
+    (&["be", "so", "good", "and"], POLITE),
+    (&["it", "may", "please", "you", "to"], POLITE),
+    (&["may", "it", "please", "you", "to"], POLITE),
+    (&["it", "would", "assist", "me", "to"], POLITE),
+    (&["it", "would", "help", "to"], PLAIN),
+    (&["it", "would", "help", "me", "to"], POLITE),
+    (&["i", "should", "like", "to"], POLITE),
+    (&["i", "should", "be", "obliged", "to"], POLITE),
+    (&["i", "would", "ask", "you", "to"], POLITE),
+    (&["i", "beg", "you", "to"], POLITE),
+    (&["i", "wish", "you", "to"], POLITE),
+    (&["i", "would", "be", "glad", "to"], POLITE),
+    (&["i'd", "be", "glad", "to"], POLITE),
+    (&["i'd", "be", "glad", "if", "you", "would"], POLITE),
+    (&["i'd", "appreciate", "it", "if", "you", "would"], POLITE),
+    (&["i'd", "appreciate", "it", "if", "you", "could"], POLITE),
+    (&["you", "may"], POLITE),
+    (&["you", "can"], POLITE),
+    (&["the", "plan", "is", "to"], PLAIN),
+    (&["what", "i", "want", "is", "to"], POLITE),
+    (&["all", "i", "want", "is", "to"], POLITE),
+    (&["don't", "forget", "to"], POLITE),
+    (&["do", "not", "forget", "to"], POLITE),
+    (&["do", "not", "hesitate", "to"], POLITE),
+    (&["time", "we"], PLAIN),
+    (&["proceed", "to"], PLAIN),
+    (&["sudo"], PLAIN),
     (&["i", "think", "i'll"], PLAIN),
     (&["i", "would", "like", "you", "to"], POLITE),
     (&["i'd", "like", "you", "to"], POLITE),
@@ -126,6 +164,26 @@ const PHRASES: &[(&[&str], Padding)] = &[
     (&["lemme"], PLAIN),
 ];
 
+/// Verbs with a particle that say what shall not be done.
+const REFRAINS: &[(&str, &str)] = &[
+    ("hold", "off"),
+    ("lay", "off"),
+    ("put", "off"),
+    ("back", "off"),
+    ("steer", "clear"),
+    ("stay", "away"),
+    ("keep", "away"),
+    ("keep", "from"),
+    ("think", "twice"),
+    ("think", "better"),
+    ("hold", "back"),
+];
+
+/// Whether `terms` begin with a verb that says what shall not be done: `hold off on pruning a7x2`.
+pub(super) fn refrains(line: &str, terms: &[Term]) -> bool {
+    REFRAINS.iter().any(|(verb, particle)| begins(line, terms, &[verb, particle]))
+}
+
 fn word<'a>(line: &'a str, terms: &[Term], at: usize) -> &'a str {
     terms.get(at).map_or("", |term| term.text.of(line))
 }
@@ -159,10 +217,16 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
         return Some((1, PLAIN));
     }
+    // `must go to a7x2`
+    if word(line, terms, 0).eq_ignore_ascii_case("must") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
+        return Some((1, POLITE));
+    }
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should") =>
+            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should")
+                && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
+                    && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
         {
             let mut at = 2;
             while func(terms, at) == Some(Func::Pad) {
@@ -202,8 +266,15 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
             _ => {}
         }
         at = skip(at + 1);
-    } else if who == "i'd" || who == "we'd" || who == "i'll" {
-    } else if verb(terms, at).is_none_or(|(verb, form)| verb != Verb::Get || form != Form::Base) {
+    } else if who == "i'll" {
+    } else if who == "i'd" || who == "we'd" {
+        // `I'd leave it out` is an opinion, `I'd like` a wish.
+        if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
+            padding = DOUBTFUL;
+        }
+    } else if verb(terms, at)
+        .is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
+    {
         return None;
     }
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));
@@ -274,12 +345,15 @@ pub(super) const fn bears_content(verb: Verb) -> bool {
 pub(super) const fn embeds(verb: Verb) -> bool {
     matches!(
         verb,
-        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask
+        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask | Verb::Tell
     )
 }
 
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
+    if first == Verb::Help && !terms.iter().any(Term::is_id) {
+        return true;
+    }
     let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
     let text = terms.iter().any(Term::is_text);
     match second {
@@ -334,7 +408,12 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
             }
             _ if terms[be].text.of(line) == "is" => false,
             "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",
-            "can" | "could" | "may" => at == 0,
+            "can" | "could" | "may" => {
+                at == 0
+                    || text == "can"
+                        && be == at + 1
+                        && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
+            }
             "that" => {
                 at > 0 && matches!(terms[at - 1].text.of(line), "ask" | "request" | "propose" | "suggest" | "wish")
             }
@@ -365,6 +444,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     if matches!(first.as_str(), "what" | "what's")
         && ids == 0
         && names_tool
+        && !nouns(Noun::Memory)
         && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
         && terms.len() <= 6
     {
@@ -375,6 +455,15 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         && matches!(first.as_str(), "what" | "what's")
         && !other
     {
+        return Some(Verb::See);
+    }
+    let asks = |words: &[&str]| {
+        terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
+    };
+    if ids == 2 && matches!(first.as_str(), "what" | "what's" | "how") && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"]) {
+        return Some(Verb::Compare);
+    }
+    if first == "how" && ids == 0 && nouns(Noun::Tree) && asks(&["look", "looks", "does", "is"]) && asks(&["tree"]) && !asks(&["use", "draw", "call"]) {
         return Some(Verb::See);
     }
     if first == "how" && ids == 0 && names_tool {
@@ -390,10 +479,18 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         Noun::Memory,
         Noun::Stash,
         Noun::Todo,
+        Noun::Plan,
         Noun::Difference,
     ];
     if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
         return Some(Verb::Compare);
+    }
+    let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
+    if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
+        return Some(Verb::Recall);
+    }
+    if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {
+        return Some(Verb::Help);
     }
     if !known || other {
         return None;
@@ -405,7 +502,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     match first.as_str() {
         "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
         // `where am I`
-        "where" if ids == 0 && word(line, terms, 1) == "am" => Some(Verb::Tree),
+        "where" if ids == 0 && matches!(word(line, terms, 1), "am" | "are") && asks(&["i", "we"]) => Some(Verb::Tree),
         "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
             .then_some(Verb::Compare),
         "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),

@@ -216,7 +216,7 @@ fn number(text: &str) -> Option<Shape> {
         [.., b'x' | b'X'] if short && bytes.len() > 1 => &text[..text.len() - 1],
         _ => text,
     };
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
+    let digits = ["st", "nd", "rd", "th", "p"].iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
     // Six digits and more are an id that happens to have no letter.
     if digits.is_empty() || digits.len() >= 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;

@@ -16,7 +16,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Form, Func, Prep},
+    lexicon::{Form, Func, Prep, Verb},
     probable,
     terms::{self, Shape, Term},
 };
@@ -115,7 +115,15 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         return Err(refuse(RefusalCode::LimitExceeded, line, None, message, String::new(), Vec::new()));
     }
     let (line, thought) = thought(line);
-    let line = unticked(line);
+    let bare;
+    let line = match ticks(line) {
+        // Blanks in their place, so that every span stays one of the line.
+        Some([open, close]) => {
+            bare = format!("{} {} {}", &line[..open], &line[open + 1..close], &line[close + 1..]);
+            bare.as_str()
+        }
+        None => line,
+    };
     if line.trim_start().starts_with('>') {
         return Err(refuse(
             RefusalCode::InvalidSyntax,
@@ -152,10 +160,16 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let Some(candidate) = trace.candidate else {
         return Err(unasked(line, &trace.terms, act));
     };
+    if let Some(end) = dangling(&trace.terms, act, &candidate) {
+        let message = format!("something is missing after {:?}", end.of(line));
+        let understood = format!("`{}`: {}", candidate.tool.name(), candidate.tool.spec().help);
+        let probable = probable::commands(line, &trace.terms, Some(candidate.tool));
+        return Err(refuse(RefusalCode::InvalidSyntax, line, Some(end), message, understood, probable));
+    }
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
-    name_nodes(line, &mut bag, &candidate);
+    name_nodes(line, &mut bag, &candidate, &said);
     let bound = bind::bind(
         tool,
         Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said },
@@ -192,7 +206,7 @@ fn thought(line: &str) -> (&str, Option<&str>) {
 /// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
 ///
 /// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
-fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
+fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate, said: &str) {
     let wanted = match candidate.tool {
         Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
         Tool::View
@@ -216,6 +230,8 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     let is_id = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
     let found = bag.args.iter().filter(|arg| is_id(arg)).count();
     let beside = bag.args.iter().any(|arg| arg.what != args::What::Name);
+    // `view fade`: an operation's own name and nothing else.
+    let outright = candidate.verb <= 1 && bag.args.len() == 1 && said == candidate.tool.name();
     let mut missing = wanted.max(found) - found;
     for arg in &mut bag.args {
         let text = arg.text.of(line);
@@ -229,8 +245,9 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
             && arg.what == args::What::Name
             && arg.key.is_none()
             && stands
+            && !(candidate.tool == Tool::Switch && candidate.cues.names_place())
             && terms::could_be_id(text)
-            && (beside || text.len() > 5)
+            && (beside || text.len() > 5 || outright)
         {
             arg.what = args::What::Id;
             missing -= 1;
@@ -238,14 +255,13 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate) {
     }
 }
 
-/// A line without the backticks around all of it.
-fn unticked(line: &str) -> &str {
+/// Where the backticks stand that are around all of a line.
+fn ticks(line: &str) -> Option<[usize; 2]> {
     let trimmed = line.trim();
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
-    match bare.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')) {
-        Some(inner) if !inner.contains('`') => inner,
-        _ => line,
-    }
+    let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
+    let open = bare.as_ptr() as usize - line.as_ptr() as usize;
+    (!inner.contains('`')).then_some([open, open + inner.len() + 1])
 }
 
 /// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
@@ -275,6 +291,30 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     bag
 }
 
+/// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
+fn dangling(terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
+    let at = terms.iter().rposition(|term| !matches!(term.shape, Shape::Mark(_)))?;
+    let last = &terms[at];
+    // `what it is linked to`, `where I came from`
+    let clause = terms.iter().enumerate().any(|(place, term)| {
+        matches!(term.entry.func, Some(Func::What | Func::Sub | Func::Clause | Func::Be))
+            || place > candidate.verb && term.entry.func == Some(Func::Subject)
+    });
+    let leads = match last.shape {
+        Shape::Word => {
+            matches!(
+                last.entry.prep,
+                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::With | Prep::As | Prep::At | Prep::For)
+            ) && last.entry.noun.is_none()
+                || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
+        }
+        Shape::Key(key) => !key.is_switch(),
+        _ => false,
+    };
+    let asked = matches!(act.zones.get(at), Some(Zone::Main | Zone::Skip | Zone::Aside)) && at != candidate.verb;
+    (leads && asked && !clause && act.raw.is_none()).then_some(last.whole)
+}
+
 /// What an operation needs of confidence.
 fn needed(tool: Tool) -> f32 {
     match tool.spec().weight {
@@ -292,7 +332,28 @@ fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Ve
     let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        let each = if candidate.cues.is_concrete() { 0.15 } else { 0.5 };
+        // A light verb means what its objects say, so there an unknown word may be the object.
+        let light = matches!(
+            candidate.group,
+            Verb::Get
+                | Verb::Put
+                | Verb::Add
+                | Verb::Make
+                | Verb::Take
+                | Verb::Bring
+                | Verb::Keep
+                | Verb::Ask
+                | Verb::Carry
+                | Verb::Leave
+                | Verb::Turn
+                | Verb::Drop
+                | Verb::Go
+        );
+        let each = match (candidate.cues.is_concrete(), light) {
+            (true, false) => 0.15,
+            (true, true) => 0.35,
+            (false, _) => 0.5,
+        };
         doubts.push(("words that were not understood", each * strange));
     }
     if bag.close > 0 {
@@ -335,6 +396,8 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && term.shape == Shape::Word
             && idle
             && !asked
+            // `redo what was undone`
+            && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
         {
             count += 1;
@@ -376,7 +439,10 @@ fn unasked(line: &str, terms: &[Term], act: &Act) -> Refusal {
     };
     let understood = tool.map_or_else(|| "a remark".to_owned(), |tool| format!("something about `{}`", tool.name()));
     let at = terms.get(act.at).map(|term| term.whole);
-    refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable::commands(line, terms, tool))
+    // What was denied is not offered.
+    let probable =
+        if act.speech == Speech::Negated { Vec::new() } else { probable::commands(line, terms, tool) };
+    refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable)
 }
 
 fn unbound(line: &str, terms: &[Term], tool: Tool, error: BindError) -> Refusal {

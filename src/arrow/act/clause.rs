@@ -1,12 +1,14 @@
 //! What a part of a line does behind the verb: it holds more arguments, tells something, or asks for another thing.
 
-use super::{Head, Reader, Zone, is_finite};
+use super::{Act, Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
+    classify,
     key::Key,
     lexicon::{Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };
+use crate::tools::TABLE;
 
 /// What a part of a line does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,8 @@ pub(super) enum Segment {
     Wants(usize),
     /// It says something of what stands before: `view(a7x2) is what it printed`.
     Remarks,
+    /// It says what is not meant, up to this term: `not the archive`.
+    Contrasts(usize),
     /// It takes back what was asked: `no`.
     Denies,
     /// It tells something.
@@ -53,6 +57,16 @@ impl Reader<'_> {
             && !self.terms[at - 1].is('?')
             && !self.is_gloss(from)
         {
+            // `…, is not good`: why. `…, is what it printed` tells of the line itself.
+            let telling = self.terms[from + 1..].iter().take(2).any(|term| {
+                matches!(term.entry.func, Some(Func::What | Func::It | Func::Sub | Func::Subject))
+                    || term.is('?')
+                    || term.text.of(self.line) == "that"
+            });
+            let judges = self.terms[at - 1].is(',') && term.entry.func == Some(Func::Be) && !telling;
+            if judges && self.is_idle(from) && self.terms[from + 1..].len() <= 4 && !self.terms.iter().any(|t| t.is('?')) {
+                return Segment::Tells;
+            }
             return Segment::Remarks;
         }
         // `…, because "it drags"` gives a reason as an argument.
@@ -68,15 +82,43 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        // `…, superseded by d5n7`
+        let participle = |text: &str| text.len() > 4 && text.ends_with("ed");
+        if term.shape == Shape::Name
+            && self.terms[at - 1].is(',')
+            && participle(self.text_at(from))
+            && matches!(
+                self.terms.get(from + 1).and_then(|next| next.entry.prep),
+                Some(Prep::By | Prep::In | Prep::With | Prep::On | Prep::From)
+            )
+        {
+            return Segment::Tells;
+        }
+        if let Some(until) = self.contrast(at, from) {
+            return Segment::Contrasts(until);
+        }
+        // `do it`, `in full, complete`
+        let does_it = matches!(self.text_at(from), "do" | "Do")
+            && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
+            && self.is_idle(from);
+        if does_it {
+            return Segment::Tells;
+        }
+        if phrases::embeds(group) && self.text_at(from) == "complete" && !self.has_argument(from) {
+            return Segment::Arguments(from);
+        }
         if let Head::Request(verb, other) = self.imperative(from, false, false)
             && !(term.entry.noun.is_some() && self.is_argument(verb, group))
         {
             return Segment::Asks(verb, other);
         }
+        let denial_length =
+            self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).count().max(1);
         let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
         if denial.clone().count() <= 3
             && denial.clone().all(|term| term.shape != Shape::Id)
             && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not))
+            && self.denies(from + denial_length - 1, group)
         {
             return Segment::Denies;
         }
@@ -84,7 +126,7 @@ impl Reader<'_> {
             if next > from && self.is_boundary(next) {
                 break;
             }
-            let denies = next > from && self.func_at(next) == Some(Func::Not);
+            let denies = next > from && self.func_at(next) == Some(Func::Not) && self.denies(next, group);
             if (denies || is_finite(&self.terms[next])) && !embedded && !self.is_gloss(next) {
                 return Segment::Tells;
             }
@@ -129,6 +171,101 @@ impl Reader<'_> {
         })
     }
 
+    /// `, not the archive`: where what is not meant ends, if no verb is in it.
+    fn contrast(&self, at: usize, from: usize) -> Option<usize> {
+        // `, nothing else`
+        if self.text_at(from) == "nothing" && matches!(self.text_at(from + 1), "else" | "more" | "fancy") {
+            return Some(from + 2);
+        }
+        let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
+        let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
+        if !marked || !named || !matches!(self.text_at(from), "not" | "Not") {
+            return None;
+        }
+        let length = self.terms[from..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ')' | ';' | '.' | '—' | '–' | '!' | ':')))
+            .count();
+        let part = &self.terms[from + 1..from + length];
+        let verbless = part.iter().all(|term| {
+            !is_finite(term)
+                && (term.entry.verb.is_none() || term.entry.noun.is_some() || term.entry.func.is_some()
+                    || term.shape == Shape::Word && TABLE.iter().any(|row| row.name == term.text.of(self.line)))
+                && !matches!(term.entry.func, Some(Func::Subject | Func::Infinitive | Func::If | Func::What | Func::Sub))
+                && !term.is('?')
+                && !matches!(term.shape, Shape::Key(_))
+                && !term.is_text()
+        });
+        (verbless && part.len() <= 4).then_some(from + length)
+    }
+
+    /// Whether the verb at `second` only says again what was asked: `keep a7x2 out, please exclude it`.
+    pub(super) fn repeats(&self, asked: Option<(usize, Verb)>, second: usize, other: Verb) -> bool {
+        let Some((verb, group)) = asked else { return false };
+        let part = &self.terms[second + 1..];
+        let own = part.iter().any(|term| {
+            let noun = term.entry.noun.filter(|noun| !matches!(noun, Noun::Node | Noun::Branch));
+            term.is_id()
+                || term.is_text()
+                || matches!(term.shape, Shape::File | Shape::Number(_) | Shape::Key(_))
+                || phrases::embeds(other) && noun.is_some()
+        });
+        if own {
+            return false;
+        }
+        // `…, keep the node`
+        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() {
+            return true;
+        }
+        // `… and see whether it holds`
+        if matches!(other, Verb::See | Verb::Find | Verb::Check)
+            && part.iter().take(2).any(|term| matches!(term.entry.func, Some(Func::If | Func::What | Func::Why)))
+        {
+            return true;
+        }
+        let points = part.is_empty()
+            || matches!(part[0].shape, Shape::Mark('.' | '!'))
+            || matches!(part[0].entry.func, Some(Func::It | Func::Pad));
+        let act = Act {
+            speech: Speech::Request,
+            verb: Some((verb, group)),
+            zones: self.zones.clone(),
+            raw: None,
+            doubtful: false,
+            nominal: false,
+            at: verb,
+        };
+        let first = classify::classify(self.line, self.terms, &act);
+        let again = first.and_then(|first| classify::fitting(other, first.cues).next()).and_then(|row| row.tool);
+        points && again.is_some() && first.map(|first| first.tool) == again
+    }
+
+    /// `pin of a7x2, remove it`: the first word was a noun.
+    pub(super) fn is_named_first(&self, verb: usize, at: usize) -> bool {
+        verb == 0
+            && self.terms[verb].entry.noun.is_some()
+            && matches!(self.terms[verb + 1].entry.prep, Some(Prep::Of | Prep::On | Prep::From))
+            && self.terms[at].is(',')
+    }
+
+    /// Whether nothing else is asked behind `at`.
+    pub(super) fn asks_no_more(&mut self, at: usize) -> bool {
+        let about = matches!(self.func_at(at), Some(Func::If | Func::What | Func::Why))
+            || matches!(self.terms[at].entry.prep, Some(Prep::About | Prep::Over | Prep::On | Prep::Through | Prep::Of));
+        about
+            && !(at..self.terms.len()).any(|at| {
+                self.is_boundary(at)
+                    && matches!(self.imperative(at + 1, false, false), Head::Request(verb, _) if self.has_argument(verb))
+            })
+    }
+
+    /// Whether `not` or the like at `at` denies the request, and is no value, no limit, no `wait:no`.
+    pub(super) fn denies(&self, at: usize, group: Verb) -> bool {
+        let value = at > 0
+            && (matches!(self.terms[at - 1].shape, Shape::Key(_)) || self.terms[at - 1].is('='));
+        !value && !self.is_no_wait(at, group) && !self.is_limit(at)
+    }
+
     /// `the text is "…"`: a verb that only joins an argument to its name.
     pub(super) fn is_gloss(&self, at: usize) -> bool {
         let named = self.terms[..at].last().is_some_and(|term| term.entry.lead.is_some() || term.entry.noun.is_some());
@@ -136,7 +273,10 @@ impl Reader<'_> {
             .iter()
             .take(2)
             .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
-        named && given
+        let enough =
+            matches!(self.text_at(at + 1), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice")
+                && self.terms[..at].iter().rev().take(3).any(|term| matches!(term.shape, Shape::Number(_)));
+        named && given || enough
     }
 
     /// The zone that a subordinating word opens.
@@ -152,9 +292,9 @@ impl Reader<'_> {
     /// `wait:no`, in words.
     pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
         matches!(group, Verb::Delegate | Verb::Hand)
-            && self.terms[at..].iter().take(4).any(|term| term.text.of(self.line).starts_with("wait"))
+            && self.terms[at.saturating_sub(2)..].iter().take(6).any(|term| term.text.of(self.line).starts_with("wait"))
             || matches!(group, Verb::Search | Verb::Find)
-                && self.terms.get(at + 1).is_some_and(|t| t.shape == Shape::File)
+                && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
     }
 
     /// `no more than`: a limit, no denial.

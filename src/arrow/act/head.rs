@@ -2,7 +2,7 @@
 
 use super::{Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
-    lexicon::{self, Form, Func, Noun, Verb},
+    lexicon::{self, Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };
@@ -25,6 +25,16 @@ impl Reader<'_> {
             let entry = term.entry;
             match (term.shape, entry.func) {
                 (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{'), _) => at += 1,
+                // `never mind the branch, take me back`
+                (_, Some(Func::Not))
+                    if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
+                {
+                    let comma = (at..self.terms.len()).find(|at| self.terms[*at].is(','));
+                    match comma {
+                        Some(comma) => at = comma,
+                        None => return Head::Speech(Speech::Negated),
+                    }
+                }
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
                 (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
@@ -32,6 +42,10 @@ impl Reader<'_> {
                     return self.question(at);
                 }
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
+                // `do it again, redo`
+                (_, Some(Func::Do)) if first && text.eq_ignore_ascii_case("do") && matches!(self.func_at(at + 1), Some(Func::It)) => {
+                    return Head::Other;
+                }
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
                 (_, Some(Func::Pad | Func::Then | Func::And))
                     if entry.verb.is_none() || entry.func == Some(Func::Pad) =>
@@ -75,6 +89,30 @@ impl Reader<'_> {
         let term = &self.terms[at];
         if !matches!(term.shape, Shape::Word) {
             return Head::Other;
+        }
+        // `I'd like to be at a7x2`
+        if self.text_at(at) == "be"
+            && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::At | Prep::In | Prep::On))
+        {
+            return Head::Request(at, Verb::Go);
+        }
+        // `come on`, `hide and seek`
+        let idiom = matches!(self.text_at(at), "come" | "Come") && self.text_at(at + 1) == "on"
+            || self.func_at(at + 1) == Some(Func::And) && self.terms[at + 1].entry.prep.is_none();
+        if idiom && term.entry.verb.is_some() && !matches!(term.entry.verb, Some((Verb::Go | Verb::Take, _))) && first {
+            return Head::Other;
+        }
+        // `item 3 is done`
+        if first
+            && term.entry.noun == Some(Noun::Todo)
+            && term.entry.verb.is_none()
+            && matches!(self.terms.get(at + 1).map(|next| next.shape), Some(Shape::Number(_)))
+            && matches!(self.text_at(at + 2), "is" | "done")
+        {
+            return Head::Request(at, Verb::Todo);
+        }
+        if phrases::refrains(self.line, &self.terms[at..]) {
+            return Head::Speech(Speech::Negated);
         }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
@@ -135,6 +173,27 @@ impl Reader<'_> {
         Head::Request(at, verb)
     }
 
+    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`.
+    pub(super) fn drop_courtesy(&mut self) {
+        for at in 2..self.terms.len() {
+            let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
+                && self.text_at(at + 1) == "you"
+                && self.terms[at + 2..].iter().all(|term| term.is('?'));
+            let condition = self.func_at(at) == Some(Func::If)
+                && self.text_at(at + 1) == "you"
+                && self.terms[at + 2..].iter().all(|term| {
+                    matches!(term.shape, Shape::Mark('.' | '!' | '?'))
+                        || matches!(term.text.of(self.line), "would" | "please" | "will" | "can" | "could" | "may")
+                });
+            if self.terms[at - 1].is(',') && (asks || condition) {
+                self.terms.truncate(at - 1);
+                self.zones.truncate(at - 1);
+                self.polite = true;
+                return;
+            }
+        }
+    }
+
     /// A line that begins with a word for a question: what it asks for, if that can be shown.
     pub(super) fn question(&mut self, at: usize) -> Head {
         match phrases::question(self.line, &self.terms[at..]) {
@@ -176,15 +235,51 @@ impl Reader<'_> {
             .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
         for at in subject + 1..self.terms.len() {
             // `a7x2 should read "…"`
-            let shall = matches!(self.text_at(at - 1), "should" | "must" | "to" | "shall");
+            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(Func::Pad)).unwrap_or(subject);
+            let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
+            // `a7x2 deserves a bookmark`
+            if at <= subject + 2
+                && matches!(self.text_at(at), "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants")
+                && matches!(self.text_at(at + 1), "a" | "an")
+                && self.terms[at + 2..].iter().take(2).any(|term| {
+                    matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
+                })
+                && self.terms[subject].is_id()
+            {
+                return Some((at, Verb::Add));
+            }
+            // `a7x2 should point to b3k9`, `a7x2 may return to the context`
+            if self.func_at(before) == Some(Func::Modal)
+                && self.terms[..before].iter().any(Term::is_id)
+                && !matches!(self.text_at(before), "could" | "might" | "would")
+            {
+                let back = self.terms[at..].iter().any(|term| {
+                    term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context)
+                });
+                match (self.text_at(at), self.verb_at(at)) {
+                    ("come" | "return", _) if back => return Some((at, Verb::Bring)),
+                    ("point", _) => return Some((at, Verb::Link)),
+                    ("become", _) => return Some((at, Verb::Merge)),
+                    _ => {}
+                }
+            }
             if shall
                 && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
-                && self.terms[at + 1..].iter().take(2).any(Term::is_text)
+                && self.terms[at + 1..].iter().take(4).any(Term::is_text)
             {
                 return Some((at, Verb::Edit));
             }
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                // `a7x2 can lose its bookmark`
+                Some((Verb::Remove, Form::Base))
+                    if self.func_at(at - 1) == Some(Func::Modal)
+                        && self.terms[at..]
+                            .iter()
+                            .any(|term| matches!(term.entry.noun, Some(Noun::Bookmark | Noun::Pin | Noun::Link))) =>
+                {
+                    return Some((at, Verb::Remove));
+                }
                 Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
                 Some((verb, Form::Base))
                     if at == subject + 1
@@ -230,7 +325,14 @@ impl Reader<'_> {
                     && term.entry.noun.is_none()
                     && term.entry.func.is_none()
                     && term.entry.lead.is_none();
-            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && term.shape != Shape::Name
+            // `the note on a7x2 reads "x"` tells what it says, `a note that says "x"` does not.
+            let reads = matches!(term.entry.verb, Some((_, Form::Third)))
+                && term.entry.noun.is_none()
+                && at > 0
+                && !matches!(self.text_at(at - 1), "that" | "which");
+            let named = term.shape == Shape::Name
+                && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads
         })
     }
 }

@@ -54,7 +54,7 @@ impl Bag<'_> {
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
-        if text.eq_ignore_ascii_case("not") || text.eq_ignore_ascii_case("without") {
+        if ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
             lead.key = Some(Key::Exclude);
         }
         let leave_out =
@@ -72,12 +72,15 @@ impl Bag<'_> {
         let entry = terms[at].entry;
         let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(Func::Not));
         match text.to_ascii_lowercase().as_str() {
-            "full" | "whole" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
+            "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
                 self.signs.whole = true
             }
-            "this" | "here" | "current" => self.signs.here = true,
-            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => {
-                self.signs.searches = true
+            "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
+            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
+            "once" => {
+                let before = at.checked_sub(1).map(|before| terms[before].text.of(self.line));
+                let again = terms.get(at + 1).map(|next| next.text.of(self.line));
+                self.signs.once |= before != Some("at") && !matches!(again, Some("more" | "again"));
             }
             "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
             "no-wait" | "nowait" => self.signs.waits = Some(false),
@@ -96,7 +99,11 @@ impl Bag<'_> {
             let row = TABLE
                 .iter()
                 .find(|row| said(row.name))
-                .or_else(|| TABLE.iter().find(|row| row.synonyms.iter().any(|s| said(s))));
+                .or_else(|| {
+                    // A synonym only tells which, if no operation is named outright.
+                    let named = self.signs.tool.is_some_and(|tool| tool != Tool::Help);
+                    TABLE.iter().find(|row| !named && row.synonyms.iter().any(|s| said(s)))
+                });
             let row = row.filter(|row| row.tool != Tool::Help || self.signs.tool.is_none());
             self.signs.tool = row.map(|row| row.tool).or(self.signs.tool);
         }
@@ -138,6 +145,7 @@ impl Bag<'_> {
                 || matches!(term.entry.prep, Some(Prep::Through | Prep::To))
                 || term.entry.func == Some(Func::And) && lead.prep == Some(Prep::Between)
                 || term.text.of(self.line) == "until"
+                || term.is(',') && !term.gap && terms.get(next + 1).is_some_and(|more| is_last_line(more, self.line))
         });
         // `copy 1122 to 3344`: two ids, unless lines or turns are counted.
         let ids = text.end - text.start > 3 && !matches!(lead.noun, Some(Noun::Line | Noun::Turn));
@@ -186,4 +194,9 @@ impl Bag<'_> {
         *lead = Lead::default();
         next
     }
+}
+
+/// `25p`, as `sed` ends a range of lines.
+fn is_last_line(term: &Term, line: &str) -> bool {
+    !term.gap && matches!(term.shape, Shape::Number(_)) && term.text.of(line).ends_with('p')
 }

@@ -77,6 +77,9 @@ impl Binder<'_, '_> {
         let section = self.section();
         let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
         let node = if doc.is_none() { self.node() } else { None };
+        if doc.is_none() && section.is_some() {
+            return Err(BindError::Missing("the document of that section"));
+        }
         Ok(Command::Pin { node, doc, section })
     }
 
@@ -161,7 +164,7 @@ impl Binder<'_, '_> {
                 None => Err(BindError::Missing("the label")),
             };
         }
-        if !self.names(Noun::Pin) && self.said != "unpin" {
+        if !self.names(Noun::Pin) && self.verb != Verb::Unpin {
             return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
         }
         let said = self.bag.take(|arg| arg.key == Some(Key::Pin)).map(|arg| match arg.what {
@@ -190,6 +193,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn memory(&mut self) -> Command {
+        self.bag.take(|arg| arg.key == Some(Key::What));
         let view = if self.names(Noun::Trace) {
             Some(MemoryView::Trace)
         } else {

@@ -39,7 +39,8 @@ impl Binder<'_, '_> {
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
-        let alone = self.bag.args.is_empty() && self.cues.is_view_alone();
+        let plain = matches!(self.said, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat");
+        let alone = plain && self.bag.args.is_empty() && self.cues.is_view_alone();
         if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
             return Err(BindError::Missing("a node's id"));
         }
@@ -126,7 +127,8 @@ impl Binder<'_, '_> {
             .or_else(|| (self.said == "cd" && self.bag.signs.slash).then_some(Relative::Root))
             .or_else(|| (self.said == "cd" && self.bag.signs.dash).then_some(Relative::Back))
             .or_else(|| {
-                (self.has(Prep::Back) || self.has(Prep::Before) || self.said == "back").then_some(Relative::Back)
+                (self.has(Prep::Back) || self.has(Prep::Before) || matches!(self.said, "back" | "return"))
+                    .then_some(Relative::Back)
             })
     }
 
@@ -140,12 +142,14 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn continue_(&mut self) -> Bound {
+        let quoted = self.quoted_id().map(|arg| self.node_ref(&arg));
         let agent = self.agent();
         let tokens = self.number(|arg| {
             arg.key == Some(Key::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
         });
         let n = self.limited("n", MOST_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
-        let from = self.node();
+        let from = quoted.or_else(|| self.node());
+        let n = n.or(self.bag.signs.once.then_some(1));
         Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })
     }
 
@@ -155,6 +159,11 @@ impl Binder<'_, '_> {
             return Some(name);
         }
         let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
+        // `let the poet continue a7x2`
+        let verb = self.at;
+        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.key.is_none()) {
+            return Some(self.bag.value(&arg));
+        }
         let arg = self
             .bag
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())

@@ -67,6 +67,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Search if n(Noun::Web);
         Search if p(Prep::Up), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Doc), n(Noun::Archive);
         Continue if n(Noun::Token);
+        Continue if n(Noun::Alternative), Cues::NUMBER;
         Memory if n(Noun::Memory);
         Memory if n(Noun::Trace);
         Recall if n(Noun::Stash), Cues::TEXT;
@@ -90,6 +91,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if n(Noun::Instruction), Cues::TEXT;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
+        Restore if n(Noun::Restoration), Cues::ID;
         Restore if p(Prep::Back), Cues::ID => but Cues::ME, p(Prep::To);
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Cues::ID => but Cues::TEXT;
@@ -97,7 +99,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch if Cues::ME, Cues::ID => any p(Prep::To), p(Prep::Back);
         Switch if p(Prep::Back), p(Prep::To), Cues::ID;
         Todo if p(Prep::Up), n(Noun::Todo);
-        Recall if n(Noun::Archive);
+        Recall if n(Noun::Archive) => but n(Noun::Version);
         Help if n(Noun::Help) => but Cues::ID;
         Diff if n(Noun::Difference);
         Continue if n(Noun::Token);
@@ -150,16 +152,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Cues::TEXT;
+        Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }
     Respond {
         Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
         Respond;
     }
-    Annotate {
-        Write if Cues::FILE => but Cues::ID;
-        Annotate;
-    }
+    Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit {
         Write => any DOC, n(Noun::Section);
@@ -169,6 +169,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Merge { Merge; }
     Bookmark {
+        Annotate if n(Noun::Annotation), Cues::NEW, Cues::TEXT;
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
         _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
@@ -202,7 +203,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Undo {
         Unbookmark if n(Noun::Bookmark), Cues::ID;
-        _ if Cues::ID;
+        _ => any Cues::ID, n(Noun::Everything);
         Undo;
     }
     Redo { Redo; }
@@ -271,11 +272,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Memory { Memory; }
     Tree { Tree; }
-    Draw {
-        Link if n(Noun::Link), Cues::ID;
-        _ => any DOC;
-        Tree;
-    }
+    Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
@@ -296,6 +293,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Put {
         Diff if p(Prep::Side), Cues::IDS;
         Diff if p(Prep::Against), Cues::IDS;
+        Switch if n(Noun::Here), Cues::ID => but Cues::TEXT;
+        Diff if n(Noun::Difference), Cues::IDS;
+        Diff if n(Noun::Next), Cues::IDS => but Cues::TEXT;
         Copy if n(Noun::Copy);
         Merge if p(Prep::Together);
         Todo => any TODO;
@@ -333,6 +333,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if Cues::ID, Cues::TEXT;
     }
     Make {
+        Switch if n(Noun::Here), Cues::ID => but Cues::TEXT;
         Copy if n(Noun::Copy);
         Link if n(Noun::Link);
         Bookmark if n(Noun::Bookmark);
@@ -373,9 +374,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context);
         Unlink if n(Noun::Link);
-        Undo if p(Prep::Back);
-        Stash if n(Noun::Stash);
         Switch if Cues::ME;
+        Undo if p(Prep::Back) => but Cues::ID;
+        Stash if n(Noun::Stash);
+        Continue if p(Prep::Onward), Cues::ID;
         Annotate if n(Noun::Annotation);
         Prune if p(Prep::Out), Cues::ID;
     }
@@ -395,6 +397,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View if p(Prep::Up);
     }
     Lift {
+        Move if Cues::IDS;
         Unbookmark if n(Noun::Bookmark);
         Drop if n(Noun::Pin);
         Exclude if n(Noun::Context), p(Prep::Out);
@@ -402,13 +405,23 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
-    Try { Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Use { Continue if n(Noun::Agent) => any Cues::ID, n(Noun::Continuation), n(Noun::Alternative); }
+    Tell {
+        Diff if n(Noun::Difference);
+        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
+        Help if n(Noun::Help);
+        List => any LISTED;
+        Memory if n(Noun::Memory);
+        Respond if Cues::ID, Cues::TEXT;
+    }
+    Try { Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
     }
     Keep {
+        Move if Cues::IDS, p(Prep::Under);
         Bookmark if n(Noun::Bookmark);
         Diff if p(Prep::Against), Cues::IDS;
         Pin if p(Prep::On), p(Prep::To), Cues::ID;
@@ -421,10 +434,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin => any Cues::ID, DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
-    Break {
-        Unlink if n(Noun::Link);
-        Split;
-    }
+    Break { Unlink if n(Noun::Link); Split; }
     Turn {
         Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
         Switch if p(Prep::Back);
@@ -432,5 +442,5 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
-    Ask { Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
+    Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

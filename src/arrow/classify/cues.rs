@@ -77,6 +77,17 @@ impl Cues {
         self.0 & !known.0 == 0
     }
 
+    /// Whether a place beside the position is named: its parent, the root.
+    pub(in crate::arrow) const fn names_place(self) -> bool {
+        self.any(
+            Self::noun(Noun::Parent)
+                .or(Self::noun(Noun::Root))
+                .or(Self::noun(Noun::Next))
+                .or(Self::noun(Noun::Previous))
+                .or(Self::noun(Noun::Leaf)),
+        )
+    }
+
     /// Whether the noun is named.
     pub(in crate::arrow) const fn names(self, noun: Noun) -> bool {
         self.any(Self::noun(noun))
@@ -146,7 +157,7 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
                 }
                 let made = matches!(
                     noun,
-                    Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy
+                    Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Pin | Noun::Todo | Noun::Copy | Noun::Agent
                 );
                 let new =
                     made && at.checked_sub(1).is_some_and(|b| matches!(terms[b].text.of(line), "a" | "an" | "new"));
@@ -180,7 +191,7 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
 
 /// `a7x2's annotations`.
 fn possessed(terms: &[Term], at: usize) -> bool {
-    at.checked_sub(1).is_some_and(|before| terms[before].is_id() && terms[before].whole.end > terms[before].text.end)
+    at.checked_sub(1).is_some_and(|before| terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end)
 }
 
 fn of_key(key: Key) -> Cues {
@@ -211,7 +222,17 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         if verb.1 == Verb::Keep && form == Form::Ing && matches!(other, Verb::Write | Verb::Continue | Verb::Go) {
             return (at, Verb::Continue);
         }
-        let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Make);
+        // `have the poet write on from a7x2`
+        let onward = terms.get(at + 1).is_some_and(|next| matches!(next.entry.prep, Some(Prep::On | Prep::Onward)));
+        if matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell)
+            && form == Form::Base
+            && at > verb.0 + 1
+            && onward
+            && matches!(other, Verb::Write | Verb::Go | Verb::Keep)
+        {
+            return (at, Verb::Continue);
+        }
+        let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
             || helped && form == Form::Past && term.entry.noun.is_none()
@@ -223,7 +244,9 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             || helped && form == Form::Base && other == Verb::Split && before.is_some_and(Term::is_id)
             || helped && form == Form::Base && other == Verb::Think
             || (phrases::embeds(verb.1) && verb.1 != Verb::Help || verb.1 == Verb::Put) && other == Verb::Compare
-            || verb.1 == Verb::Make && form == Form::Base && matches!(other, Verb::Merge | Verb::Copy | Verb::Split)
+            || verb.1 == Verb::Make
+                && form == Form::Base
+                && matches!(other, Verb::Merge | Verb::Copy | Verb::Split | Verb::Undo | Verb::Redo)
         {
             return (at, other);
         }

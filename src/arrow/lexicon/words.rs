@@ -4,54 +4,51 @@ use super::{Func, Noun, Prep};
 
 /// Nouns by what they name, singular and plural as they come.
 pub(super) const NOUNS: &[(Noun, &str)] = &[
-    (Noun::Node, "node nodes message messages post posts entry leafnode id ids passage moment spot scene point"),
-    (Noun::Branch, "branch branches subtree thread arm limb path strand offshoot"),
+    (Noun::Node, "node nodes message messages post posts entry leafnode id ids passage moment spot scene point piece fragment snippet stanza excerpt"),
+    (Noun::Branch, "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough"),
     (Noun::Tree, "tree map outline overview shape layout structure"),
-    (Noun::Root, "root beginning"),
-    (Noun::Parent, "parent"),
+    (Noun::Root, "root beginning trunk origin outset"),
+    (Noun::Parent, "parent ancestor mother father"),
     (Noun::Next, "next"),
     (Noun::Previous, "previous prev"),
-    (Noun::Leaf, "leaf tip"),
-    (Noun::Sibling, "sibling siblings brothers sisters"),
-    (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes"),
-    (
-        Noun::Alternative,
-        "way ways direction directions alternative alternatives option options completions completion candidate candidates",
-    ),
-    (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks"),
-    (Noun::Link, "tie ties link links connection connections crossreferences cross-references"),
-    (Noun::Version, "version versions revision revisions wordings rewordings edits drafts"),
-    (Noun::Bookmark, "bookmark bookmarks star stars"),
+    (Noun::Leaf, "leaf tip bottommost"),
+    (Noun::Sibling, "sibling siblings brothers sisters cousins peers brethren sister brother"),
+    (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny"),
+    (Noun::Alternative, "way ways direction directions alternative alternatives option options completions completion candidate candidates"),
+    (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks annots footnote footnotes gloss glosses marginalia jotting jottings observation observations scribble scribbles margins"),
+    (Noun::Link, "tie ties link links connection connections crossreferences cross-references crosslinks crosslink crossreference reference references relation relations tether edge edges"),
+    (Noun::Version, "version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition"),
+    (Noun::Bookmark, "bookmark bookmarks star stars flag flags dogear dog-ear dogears dog-ears earmark earmarks"),
     (Noun::Pin, "pin pins"),
-    (Noun::Stash, "stash stashes stashed"),
-    (Noun::Todo, "todo todos to-do to-dos task tasks item items todo-list"),
+    (Noun::Stash, "stash stashes stashed shelf"),
+    (Noun::Todo, "todo todos to-do to-dos task tasks item items todo-list checklist to-dos chores chore duties errands action-item"),
     (Noun::Memory, "memory"),
-    (Noun::Doc, "doc docs document documents file files"),
+    (Noun::Doc, "doc docs document documents file files paper manuscript notebook memo"),
     (Noun::Section, "section sections heading chapter"),
     (Noun::Line, "line lines"),
     (Noun::Turn, "turn turns"),
-    (Noun::Summary, "summary gist digest synopsis recap"),
+    (Noun::Summary, "summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
     (Noun::Text, "text texts content contents words body wording sentence paragraph"),
-    (Noun::Agent, "agent model helper assistant subagent sub-agent colleague worker bot"),
+    (Noun::Agent, "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern"),
     (Noun::Tool, "tool tools command commands op operation"),
     (Noun::Help, "help usage manual documentation instructions syntax"),
-    (Noun::Context, "context"),
+    (Noun::Context, "context prompt"),
     (Noun::Background, "background"),
-    (Noun::Web, "web internet online"),
+    (Noun::Web, "web internet online net www"),
     (Noun::Label, "label name title heading key tag"),
-    (Noun::Decision, "decision decisions"),
+    (Noun::Decision, "decision decisions resolution ruling verdict resolve"),
     (Noun::Constraint, "constraint constraints rule"),
-    (Noun::Trace, "trace actions"),
-    (Noun::Archive, "archive history transcript log logs"),
+    (Noun::Trace, "trace actions footprints doings trail traces"),
+    (Noun::Archive, "archive history transcript log logs conversation transcripts backlog"),
     (Noun::Change, "thing things change changes action step steps operations edit edits move moves"),
-    (Noun::Instruction, "instruction directive"),
-    (Noun::Level, "level levels deeply deep layers generations"),
+    (Noun::Instruction, "instruction directive instructed guideline"),
+    (Noun::Level, "level levels deeply deep layers generations tiers tier rungs rung floors"),
     (Noun::Token, "token tokens tok toks tkns"),
-    (Noun::Result, "result results hits hit matches call calls output outputs"),
+    (Noun::Result, "result results hits hit matches call calls output outputs sources findings pages"),
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
-    (Noun::Difference, "different difference differences diff comparison delta"),
+    (Noun::Difference, "difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
@@ -69,6 +66,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Reason, "reason why"),
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
+    (Noun::Restoration, "restoration reinstatement recovery revival"),
     (Noun::Maximum, "max maximum limit"),
     (Noun::State, "state status overview"),
 ];
@@ -77,7 +75,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
-        "please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
+        "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
@@ -95,7 +93,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         Func::Adjective,
         "only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
-         linked previous-one labelled-one existing single separate different quiet weak dead strong important key \
+         linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
     ),
     (Func::And, "and plus n'"),
@@ -124,7 +122,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Not,
         "not no never rather don't dont doesn't doesnt didn't didnt won't wont wouldn't shouldn't couldn't can't cannot cant \
-         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere kidding joking jk nah nope",
+         haven't hasn't hadn't mustn't needn't none neither mightn't without hardly nowhere nothing nay kidding joking jk nah nope",
     ),
 ];
 
@@ -144,7 +142,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::By, "by via"),
     (Prep::About, "about"),
     (Prep::Through, "through thru until-turn"),
-    (Prep::After, "after past behind following"),
+    (Prep::After, "after past behind following follows"),
     (Prep::Before, "before"),
     (Prep::Against, "against versus vs"),
     (Prep::Between, "between"),

@@ -5,10 +5,7 @@
 //! at a lead again with each chunk until it is decided, and this keeps that work constant.
 
 use super::fence::Fence;
-use crate::{
-    arrow::lexicon::{self, Form},
-    tools::TABLE,
-};
+use crate::arrow::is_verb;
 
 /// Bytes of blanks and list markers before an arrow; more make the line prose.
 pub(super) const LONGEST: usize = 128;
@@ -179,7 +176,7 @@ fn arrow(text: &str, last: bool) -> Look {
         None if !last => Look::Wait,
         Some('-' | '_' | '\'' | '’') => Look::No,
         Some(c) if c.is_alphanumeric() => Look::No,
-        _ if verb_exactly(verb) => Look::Yes(2),
+        _ if is_verb(verb) => Look::Yes(2),
         _ => Look::No,
     }
 }
@@ -202,12 +199,4 @@ fn alone_ahead(text: &str, last: bool) -> Look {
 /// Whether a whole line is an arrow back.
 pub(super) fn is_back(line: &str) -> bool {
     BACK.contains(&line.trim_matches(|c| blank(c) || matches!(c, '\n' | '`')))
-}
-
-/// Whether a word is a verb that asks for something, as the table or the lexicon has it. Slips of one do not count, as
-/// they do for `arrow::is_verb`: `-> None` and `-> returns true` stand in many a reply and are no arrow lines.
-fn verb_exactly(word: &str) -> bool {
-    let is = |name: &str| name.eq_ignore_ascii_case(word);
-    TABLE.iter().any(|spec| is(spec.name) || spec.synonyms.iter().any(|synonym| is(synonym)))
-        || matches!(lexicon::look_up(word).verb, Some((_, Form::Base)))
 }
