@@ -7,6 +7,7 @@ mod support;
 use std::{sync::Arc, time::Duration};
 
 use loomtree::{
+    context::Options,
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
@@ -33,6 +34,7 @@ fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> P
         models,
         n,
         sampling: Sampling::default(),
+        context: Options::default(),
         cancel: CancellationToken::new(),
         drafts: None,
     }

@@ -5,5 +5,5 @@ mod generate;
 pub mod host;
 
 pub use drafts::recover;
-pub use generate::{GenerateError, Plan, Progress, generate};
+pub use generate::{GenerateError, Plan, Progress, context_of, generate};
 pub use host::open;

@@ -25,8 +25,9 @@ mod tree;
 mod view;
 
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
-pub use memory::block as memory_block;
+pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
+pub use trace::phrases as recent_actions;
 
 use super::{Command, NodeRef, understand};
 use crate::{

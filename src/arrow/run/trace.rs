@@ -1,12 +1,11 @@
 //! The trace: an agent's last actions in a tree, folded from the journal and, for what the journal does not tell, from
 //! what is kept beside it.
 
-use super::{Failure, frame::count};
+use super::frame::count;
 use crate::{
     id::{AgentId, NodeId, TreeId},
     model::{EdgeKind, JournalEntry, Op},
-    ops::Loom,
-    store::{JournalFilter, Snapshot},
+    store::{JournalFilter, Result, Snapshot},
     tools::Tool,
 };
 
@@ -29,13 +28,16 @@ struct Step {
     results: Option<u32>,
 }
 
-/// The last phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze (2 results)`.
-pub(super) fn phrases(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<Vec<String>, Failure> {
-    let snapshot = loom.snapshot()?;
+/// An agent's last actions in a tree, folded, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze
+/// (2 results)`. At most ten.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
     let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
     let mut steps: Vec<(u64, Step)> = Vec::new();
     for entry in entries.iter().rev().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
-        if let Some(step) = told(&*snapshot, entry)? {
+        if let Some(step) = told(snapshot, entry)? {
             steps.push((entry.seq, step));
         }
     }
@@ -94,9 +96,9 @@ fn looked(tool: &str) -> Option<&'static str> {
 }
 
 /// What an entry of the journal tells; `None` for what is no action.
-fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>, Failure> {
+fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
     let node = entry.node.map(|id| snapshot.node(id)).transpose()?.flatten();
-    let local = |id: Option<NodeId>| -> Result<Option<String>, Failure> {
+    let local = |id: Option<NodeId>| -> Result<Option<String>> {
         let node = id.map(|id| snapshot.node(id)).transpose()?.flatten();
         Ok(node.map(|node| node.local.to_string()))
     };
