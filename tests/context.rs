@@ -58,13 +58,12 @@ fn shown(made: &Assembled) -> String {
     }
 }
 
-/// Only what stands after the system prompts.
+/// A prompt without what every aware agent is told.
 fn without_addendum(made: &Assembled) -> String {
     let text = shown(made);
-    match (text.find("You work in a loom"), text.find("=== Operational Memory").or(text.find("(User"))) {
-        (Some(from), Some(to)) if from < to => format!("{}<addendum>\n\n{}", &text[..from], &text[to..]),
-        _ => text,
-    }
+    let from = text.find("You work in a loom").unwrap();
+    let to = ["\n\n===", "\n\n("].iter().filter_map(|end| text[from..].find(end)).min().unwrap();
+    format!("{}<addendum>{}", &text[..from], &text[from + to..])
 }
 
 /// A study in which somebody has done something.
@@ -309,14 +308,14 @@ fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
     let thought = Draft { kind: Some(EdgeKind::Thought), ..Draft::text("a secret thought") };
     let collaborator = play.loom.actor(&play.loom.agent("collaborator").unwrap());
     let thought = collaborator.append(Parent::Node(last), thought).unwrap().nodes[0].id;
-    let note = Draft { kind: Some(EdgeKind::Annotation), ..Draft::text("a note") };
+    let note = Draft { kind: Some(EdgeKind::Annotation), ..Draft::text("an aside") };
     let note = play.owner.append(Parent::Node(thought), note).unwrap().nodes[0].id;
     let empty = play.owner.append(Parent::Node(note), Draft::text("")).unwrap().nodes[0].id;
     let end = play.owner.append(Parent::Node(empty), Draft::text("the end")).unwrap().nodes[0].id;
     let fates = |agent: &str| {
         let made = assembled(&play.loom, agent, end, LIVE).unwrap();
         let text = shown(&made);
-        assert!(!text.contains("trauma angle") && !text.contains("a note"), "{text}");
+        assert!(!text.contains("trauma angle") && !text.contains("an aside"), "{text}");
         (made.report.path.iter().map(|node| node.fate).collect::<Vec<_>>(), text.contains("a secret thought"))
     };
     let (own, shown_own) = fates("collaborator");

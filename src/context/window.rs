@@ -183,30 +183,28 @@ impl Room<'_> {
     }
 }
 
-/// A node's words in at most about `most` tokens: its beginning and its end, with a marker between them that says how
-/// to see the rest.
+/// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
+/// the rest.
 pub(super) fn cut(view: &View, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
     let all = estimated_tokens(text);
-    let most = most.saturating_sub(MARKER).max(1);
-    let (mut left, mut right) = (text, "");
-    let mut share = text.len() as u64 * u64::from(most) / u64::from(all.max(1)) / 2;
-    while all > most {
-        let half = usize::try_from(share).unwrap_or(usize::MAX);
-        left = &text[..floor(text, half)];
-        right = &text[ceil(text, text.len() - half.min(text.len()))..];
-        if estimated_tokens(left) + estimated_tokens(right) <= most || share == 0 {
-            break;
+    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
+    loop {
+        let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
+        let (left, right) = (&text[..floor(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
+        let gone = all.saturating_sub(estimated_tokens(left) + estimated_tokens(right));
+        let shown = if view.aware {
+            // A half may begin within a line, so each is looked at by itself.
+            let (left, right, id) = (escaped(left), escaped(right), &node.local);
+            format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
+        } else {
+            format!("{left}\n[…]\n{right}")
+        };
+        if half == 0 || estimated_tokens(&shown) <= most {
+            return shown;
         }
-        share -= (share / 16).max(1);
+        half -= half.div_ceil(16);
     }
-    let gone = all.saturating_sub(estimated_tokens(left) + estimated_tokens(right));
-    if !view.aware {
-        return format!("{left}\n[…]\n{right}");
-    }
-    // A half may begin within a line, so each is looked at by itself.
-    let (left, right) = (escaped(left), escaped(right));
-    format!("{left}\n[about {gone} tokens of this node are not shown here · → view {} full]\n{right}", node.local)
 }
 
 /// The last boundary of a character up to `at`.
