@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+#[allow(dead_code)] // not all of it is needed here
 #[path = "support/play.rs"]
 mod play;
 mod support;
@@ -208,6 +209,9 @@ fn a_rolling_window_holds_the_newest_and_says_what_is_missing() {
             "[Note: {first} earlier messages are in the archive, not shown. → recall search \"…\" finds them.]"
         );
         assert_eq!(shown(&made).contains(&note), agent == "collaborator");
+        let Prompt::Messages(messages) = &made.prompt else { panic!("a chat") };
+        let opens = messages.iter().find(|message| message.voice != Voice::System).unwrap();
+        assert_eq!(opens.voice, Voice::User, "some providers take no other");
         let missing = u32::try_from(depths(&made, OUT).len()).unwrap() + made.report.earlier;
         assert_eq!(missing, first);
         // Everything that fits exactly is shown without a note.
@@ -329,6 +333,18 @@ fn what_is_not_part_of_the_conversation_is_left_out_and_said_why() {
     let made = assembled(&play.loom, "collaborator", last, LIVE).unwrap();
     assert_eq!(made.report.path.last().unwrap().fate, Fate::Out(Reason::Pruned));
     assert!(!shown(&made).contains("2: words"));
+}
+
+#[test]
+fn what_is_left_out_is_not_looked_at_without_end() {
+    let play = Play::new();
+    let nodes = line(&play, play.nine, 300, "words");
+    for node in &nodes[..299] {
+        play.owner.exclude(*node).unwrap();
+    }
+    let made = assembled(&play.loom, "subject", nodes[299], Options { window: 400, ..LIVE }).unwrap();
+    assert!(made.report.earlier > 150, "{}", made.report.earlier);
+    assert_eq!(depths(&made, Fate::In), [304]);
 }
 
 #[test]
@@ -513,7 +529,7 @@ fn a_stable_prompt_begins_as_the_one_before() {
 fn a_stable_window_moves_forward_seldom_and_never_back() {
     let play = Play::new();
     let (_, root) = play.owner.create_tree(None, Mode::Dialogue, None, Draft::text("Let us begin.")).unwrap();
-    let nodes = line(&play, root.id, 400, "She stood at the window and counted the waves, one by one.");
+    let nodes = line(&play, root.id, 250, "She stood at the window and counted the waves, one by one.");
     let options = Options { window: 6_000, ..STABLE };
     let starts: Vec<u32> = nodes
         .iter()
@@ -521,11 +537,11 @@ fn a_stable_window_moves_forward_seldom_and_never_back() {
         .collect();
     assert!(starts.is_sorted(), "{starts:?}");
     let moves = starts.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    assert!((5..40).contains(&moves), "{moves} moves: {starts:?}");
+    assert!((4..25).contains(&moves), "{moves} moves: {starts:?}");
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::prelude::ProptestConfig { cases: 48, ..Default::default() })]
+    #![proptest_config(proptest::prelude::ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
     #[test]
     fn no_prompt_is_over_its_budget(
         sizes in proptest::collection::vec(0usize..900, 1..40),

@@ -8,12 +8,12 @@
 
 use crate::{
     id::NodeId,
-    model::{Node, Tree, estimated_tokens},
-    store::{Result as StoreResult, Snapshot},
+    model::{EdgeKind, Node, Tree, estimated_tokens},
+    store::{ChildFilter, Result as StoreResult, Snapshot},
 };
 
 use super::{
-    ContextError, Options, Reason, Rendering, Strategy,
+    ContextError, Options, Reason, Rendering, Strategy, Voice,
     message::MESSAGE,
     node::{View, escaped},
     path::Path,
@@ -26,8 +26,8 @@ const MARKER: u32 = 40;
 /// Tokens for the conversation below which there is none: the note, the newest node's header, the marker in it, and a few
 /// words.
 pub(super) const LEAST: u32 = 160;
-/// Of how many of a tree's first nodes the beginning of a path is looked for.
-const FIRST: u32 = 64;
+/// The most nodes that are shown of a path's beginning.
+const FIRST: usize = 64;
 
 /// A node that was looked at.
 pub(super) struct Seen {
@@ -74,18 +74,21 @@ impl Room<'_> {
     /// Reads a path backwards until the room is full, and chooses what is shown.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
         let mut path = Path::new(snapshot, to, self.versions);
-        let (mut seen, mut used) = (Vec::<Seen>::new(), 0u32);
-        while used <= self.tokens {
+        let (mut seen, mut used, mut passed) = (Vec::<Seen>::new(), 0u32, 0u32);
+        // What is left out has no tokens, but looking at it has its price.
+        while used <= self.tokens && passed <= self.tokens {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
             let Some(node) = path.next(want)? else { break };
             let next = self.look(node);
             used = used.saturating_add(next.tokens);
+            passed += if next.out.is_some() { MESSAGE } else { 0 };
             seen.push(next);
         }
         if used <= self.tokens {
+            let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > 0);
             seen.reverse();
-            return Ok(Window { head: Vec::new(), seen, start: 0, full: false });
+            return Ok(Window { head: Vec::new(), seen, start: 0, full });
         }
         let above = seen.last().map_or(0, |last| last.node.depth);
         if self.options.strategy == Strategy::Stop {
@@ -97,7 +100,7 @@ impl Room<'_> {
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
         let note = if self.view.aware { NOTE } else { 0 };
         let room = self.tokens.saturating_sub(taken + note);
-        let start = self.start(&seen, room);
+        let start = self.opening(&seen, self.start(&seen, room));
         if seen[start].tokens > room {
             (seen[start].tokens, seen[start].cut) = (room, true);
         }
@@ -133,40 +136,40 @@ impl Room<'_> {
         start
     }
 
+    /// Where a bare conversation begins: some providers take none that the model itself opens. Others begin with the
+    /// note on what is not shown.
+    fn opening(&self, seen: &[Seen], start: usize) -> usize {
+        if self.view.aware {
+            return start;
+        }
+        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == Voice::User;
+        (0..=start).rev().find(opens).unwrap_or(start)
+    }
+
     /// The first nodes of the path, up to a tenth of the budget; none that is as deep as `above`.
     ///
     /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
     /// shown: reading all of a path for its first nodes would cost as much as the path is long.
     fn head(&self, snapshot: &dyn Snapshot, above: u32) -> StoreResult<Vec<Seen>> {
         let most = self.options.budget() / 10;
-        let Some(root) = self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten() else {
-            return Ok(Vec::new());
-        };
-        let after = root.seq;
-        let mut last = self.read_version(snapshot, root)?;
-        let (mut head, mut used) = (Vec::new(), 0u32);
-        let mut following = snapshot.nodes_after(self.tree.id, after, FIRST)?.into_iter();
-        loop {
-            if last.depth >= above {
-                break;
+        let root = self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten();
+        let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
+        let (mut head, mut used) = (Vec::<Seen>::new(), 0u32);
+        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {
+            if node.state.continuations == 1 && node.state.versions == 0 {
+                let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 1 };
+                next = snapshot.children(node.id, &filter)?.pop().filter(|child| child.state.versions == 0);
             }
-            let alone = last.state.continuations == 1 && last.state.versions == 0;
-            let (id, next) = (last.id, self.look(last));
-            used = used.saturating_add(next.tokens);
+            let seen = self.look(node);
+            used = used.saturating_add(seen.tokens);
             if used > most {
                 // The root is always shown, if need be in part.
-                if head.is_empty() && next.out.is_none() && most >= LEAST {
-                    head.push(Seen { tokens: most, cut: true, ..next });
+                if head.is_empty() && most >= LEAST {
+                    head.push(Seen { tokens: most, cut: true, ..seen });
                 }
                 break;
             }
-            head.push(next);
-            let next =
-                following.find(|next| next.parent == Some(id) && next.kind == crate::model::EdgeKind::Continuation);
-            match next.filter(|next| alone && next.state.versions == 0) {
-                Some(next) => last = next,
-                None => break,
-            }
+            head.push(seen);
         }
         Ok(head)
     }

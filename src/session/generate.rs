@@ -65,7 +65,7 @@ impl Plan {
 
     /// Tokens kept for the reply, where it may be longer than what is kept anyway.
     fn reserve(&self) -> Option<u32> {
-        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens);
+        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
         self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
     }
 }
