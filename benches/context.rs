@@ -1,8 +1,7 @@
 //! The context assembler and the estimate of tokens, as two tables: `cargo bench --bench context`. `-- --nodes N` sets
 //! the size of the large tree. The estimate is judged against OpenAI's tokenizers; nothing is downloaded.
-#![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
 
-#[path = "common/mod.rs"]
 mod common;
 #[path = "common/texts.rs"]
 mod texts;

@@ -728,7 +728,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
     Stashed (→ recall "label" shows one):
       "marie insight" · a node's words · 16 tokens · 3m ago
       "so far" · a summary · 37 tokens · 3m ago
-      "an idea" · words · 4 tokens · 3m ago
+      "an idea" · words · 3 tokens · 3m ago
     Recent actions:
       responded to yk943e
       pinned 46vf6z

@@ -34,7 +34,8 @@ pub(super) fn block(
         left = left.saturating_sub(estimated_tokens(&text));
         let mut line = format!("  {name}");
         // What the line says in full is not said again.
-        if !text.is_empty() && !(fate == Fate::In && name.contains(&format!("\"{text}\""))) {
+        let said = text.is_empty() || fate == Fate::In && name.contains(&format!("\"{text}\""));
+        if !said {
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
         }

@@ -12,116 +12,221 @@
 /// What pieces come to, in hundredths of a token.
 mod cost {
     /// A word after a blank, and each of its letters beyond the seventh.
-    pub(super) const WORD: (u64, u64) = (100, 4);
+    pub(super) const WORD: (i16, i16) = (100, 4);
     /// A word after anything else, and each letter beyond the sixth.
-    pub(super) const JOINED: (u64, u64) = (65, 39);
-    /// A part of a word that begins with its capital, and each letter beyond the sixth.
-    pub(super) const HUMP: (u64, u64) = (18, 39);
+    pub(super) const JOINED: (i16, i16) = (65, 39);
+    /// A part of a word that begins with its capital; its letters beyond the sixth are as those of a joined word.
+    pub(super) const HUMP: i16 = 18;
     /// A run of capitals, and each but the first.
-    pub(super) const CAPITALS: (u64, u64) = (60, 24);
+    pub(super) const CAPITALS: (i16, i16) = (60, 24);
     /// Up to three digits, and a blank before digits.
-    pub(super) const DIGITS: (u64, u64) = (115, 100);
+    pub(super) const DIGITS: (i16, i16) = (115, 100);
     /// A run of ASCII signs, and each but the first.
-    pub(super) const SIGNS: (u64, u64) = (84, 20);
+    pub(super) const SIGNS: (i16, i16) = (84, 20);
     /// A run of line ends.
-    pub(super) const LINE: u64 = 90;
+    pub(super) const LINE: i16 = 90;
     /// Two blanks or more.
-    pub(super) const BLANKS: u64 = 40;
+    pub(super) const BLANKS: i16 = 40;
     /// A letter of a European or Semitic script beyond ASCII.
-    pub(super) const TWO_BYTES: u64 = 42;
+    pub(super) const TWO_BYTES: i16 = 42;
     /// A dash, curly quote, arrow, or line of a box.
-    pub(super) const TYPOGRAPHY: u64 = 130;
+    pub(super) const TYPOGRAPHY: i16 = 130;
     /// A Chinese character, also in Japanese.
-    pub(super) const HAN: u64 = 105;
+    pub(super) const HAN: i16 = 102;
     /// A Japanese syllable.
-    pub(super) const KANA: u64 = 90;
+    pub(super) const KANA: i16 = 88;
     /// A Korean syllable.
-    pub(super) const HANGUL: u64 = 112;
+    pub(super) const HANGUL: i16 = 109;
     /// East Asian punctuation, full-width forms.
-    pub(super) const WIDE: u64 = 75;
+    pub(super) const WIDE: i16 = 73;
     /// A letter of another script.
-    pub(super) const THREE_BYTES: u64 = 90;
+    pub(super) const THREE_BYTES: i16 = 90;
     /// An emoji, a rare character.
-    pub(super) const FOUR_BYTES: u64 = 200;
+    pub(super) const FOUR_BYTES: i16 = 200;
 }
 
 /// About how many tokens a text is.
+///
+/// An automaton reads each byte once: what a byte costs depends on its class and on the state that the bytes before it
+/// left. A look into a table for each costs less than the branches that a word's end would take.
 #[must_use]
 pub fn estimated_tokens(text: &str) -> u32 {
-    let bytes = text.as_bytes();
-    let (mut at, mut hundredths) = (0, 0u64);
-    // What the piece before ends with.
-    let mut before = b'\n';
-    while let Some(&byte) = bytes.get(at) {
-        let (end, cost) = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => word(bytes, at, before),
-            b'0'..=b'9' => {
-                let end = run(bytes, at, |byte| byte.is_ascii_digit());
-                let blank = if before == b' ' { cost::DIGITS.1 } else { 0 };
-                (end, (end - at).div_ceil(3) as u64 * cost::DIGITS.0 + blank)
-            }
-            b'\n' | b'\r' => (run(bytes, at, |byte| matches!(byte, b'\n' | b'\r')), cost::LINE),
-            b' ' | b'\t' => {
-                let end = run(bytes, at, |byte| matches!(byte, b' ' | b'\t'));
-                (end, if end - at > 1 { cost::BLANKS } else { 0 })
-            }
-            ..0x80 => {
-                let sign = |byte: u8| byte < 0x80 && !byte.is_ascii_alphanumeric() && !b" \t\n\r".contains(&byte);
-                let end = run(bytes, at, sign);
-                (end, cost::SIGNS.0 + (end - at - 1) as u64 * cost::SIGNS.1)
-            }
-            ..0xe0 => (at + 2, cost::TWO_BYTES),
-            ..0xf0 => (at + 3, three_bytes(byte, bytes.get(at + 1).copied().unwrap_or(0))),
-            _ => (at + 4, cost::FOUR_BYTES),
-        };
-        hundredths += cost;
-        before = if bytes[end.min(bytes.len()) - 1] == b'\t' { b' ' } else { bytes[end.min(bytes.len()) - 1] };
-        at = end;
+    let (mut state, mut biased) = (LINE_END, 0u64);
+    for &byte in text.as_bytes() {
+        let step = STEPS[(usize::from(state) << 5 | usize::from(CLASSES[usize::from(byte)])) % STEPS.len()];
+        state = (step & 0x3f) as u8;
+        biased += u64::from(step >> 6);
     }
+    let hundredths = biased.saturating_sub(BIAS * text.len() as u64);
     u32::try_from(hundredths.div_ceil(100)).unwrap_or(u32::MAX)
 }
 
-/// Where a run that begins at `at` ends.
-fn run(bytes: &[u8], at: usize, belongs: impl Fn(u8) -> bool) -> usize {
-    let mut end = at + 1;
-    while bytes.get(end).is_some_and(|byte| belongs(*byte)) {
-        end += 1;
+/// What is added to each cost in the table, because some are negative.
+const BIAS: u64 = 100;
+
+// Classes of bytes.
+const LOWER: u8 = 0;
+const UPPER: u8 = 1;
+const DIGIT: u8 = 2;
+const BLANK: u8 = 3;
+const LINE: u8 = 4;
+const SIGN: u8 = 5;
+/// The first of seven classes of bytes that go on with a character, by where scripts begin and end.
+const MORE: u8 = 6;
+const LEAD: u8 = 13;
+
+/// The class of each byte.
+const CLASSES: [u8; 256] = {
+    let mut classes = [SIGN; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        classes[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b' ' | b'\t' => BLANK,
+            b'\n' | b'\r' => LINE,
+            0x00..=0x7f => SIGN,
+            0x80 => MORE,
+            0x81..=0x83 => MORE + 1,
+            0x84..=0x8f => MORE + 2,
+            0x90..=0x9e => MORE + 3,
+            0x9f..=0xaf => MORE + 4,
+            0xb0..=0xbb => MORE + 5,
+            0xbc..=0xbf => MORE + 6,
+            0xc0..=0xdf => LEAD,
+            0xe2 => LEAD + 1,
+            0xe3 => LEAD + 2,
+            0xe4..=0xe9 => LEAD + 3,
+            0xea => LEAD + 4,
+            0xeb | 0xec => LEAD + 5,
+            0xed => LEAD + 6,
+            0xef => LEAD + 7,
+            0xe0 | 0xe1 | 0xee => LEAD + 8,
+            0xf0..=0xff => LEAD + 9,
+        };
+        byte += 1;
     }
-    end
+    classes
+};
+
+// States: what the bytes before were.
+/// A sign, and what else a word can follow without a blank.
+const OTHER: u8 = 0;
+const LINE_END: u8 = 1;
+const ONE_BLANK: u8 = 2;
+const BLANKS: u8 = 3;
+/// One digit of a group of three, two, three.
+const DIGITS: u8 = 4;
+const SIGNS: u8 = 7;
+/// A word after a blank: so many letters less one, from 7 on as many as one likes.
+const WORD: u8 = 8;
+/// A word after something else, or a hump: so many letters less one, from 6 on as many as one likes.
+const JOINED: u8 = 16;
+/// One capital: after a blank, after something else, after a small letter.
+const CAPITAL: u8 = 23;
+const CAPITALS: u8 = 26;
+/// So many bytes of a character are still to come, less one.
+const REST: u8 = 27;
+/// The first byte of a character whose second byte tells the script: `E3`, `EA`, `ED`, `EF`.
+const SECOND: u8 = 30;
+const STATES: u8 = 34;
+
+/// Where a byte of each class leads from each state, and above that what it costs.
+const STEPS: [u16; 2048] = {
+    let mut steps = [0u16; 2048];
+    let mut state = 0;
+    while state < STATES {
+        let mut class = 0;
+        while class < LEAD + 10 {
+            let (next, cost) = step(state, class);
+            steps[(state as usize) << 5 | class as usize] = ((cost + BIAS as i16) as u16) << 6 | next as u16;
+            class += 1;
+        }
+        state += 1;
+    }
+    steps
+};
+
+const fn step(state: u8, class: u8) -> (u8, i16) {
+    match class {
+        LOWER => small(state),
+        UPPER => capital(state),
+        DIGIT => match state {
+            DIGITS | 5 => (state + 1, 0),
+            ONE_BLANK | BLANKS => (DIGITS, cost::DIGITS.0 + cost::DIGITS.1),
+            _ => (DIGITS, cost::DIGITS.0),
+        },
+        BLANK => match state {
+            ONE_BLANK => (BLANKS, cost::BLANKS),
+            BLANKS => (BLANKS, 0),
+            _ => (ONE_BLANK, 0),
+        },
+        LINE => (LINE_END, if state == LINE_END { 0 } else { cost::LINE }),
+        SIGN => (SIGNS, if state == SIGNS { cost::SIGNS.1 } else { cost::SIGNS.0 }),
+        MORE..LEAD => more(state, class - MORE),
+        _ => lead(class - LEAD),
+    }
 }
 
-/// The end of a part of a word, and what it comes to: capitals, or letters with perhaps a capital before them.
-fn word(bytes: &[u8], at: usize, before: u8) -> (usize, u64) {
-    let capitals = if bytes[at].is_ascii_uppercase() { run(bytes, at, |byte| byte.is_ascii_uppercase()) } else { at };
-    let end = if bytes.get(capitals).is_some_and(u8::is_ascii_lowercase) {
-        run(bytes, capitals, |byte| byte.is_ascii_lowercase())
-    } else {
-        capitals
-    };
-    let each =
-        |(whole, more): (u64, u64), letters: usize, free: usize| whole + letters.saturating_sub(free) as u64 * more;
-    let (upper, all) = (capitals - at, end - at);
-    let cost = match (upper, all) {
-        // `NASA`.
-        (2.., _) if upper == all => each(cost::CAPITALS, all, 1),
+const fn small(state: u8) -> (u8, i16) {
+    match state {
+        ONE_BLANK | BLANKS => (WORD, cost::WORD.0),
+        WORD..14 => (state + 1, 0),
+        14 | 15 => (15, cost::WORD.1),
+        JOINED..21 => (state + 1, 0),
+        21 | 22 => (22, cost::JOINED.1),
+        CAPITAL => (WORD + 1, 0),
+        24 | 25 => (JOINED + 1, 0),
         // `HTTPServer`: the last capital belongs to what follows.
-        (2.., _) => (upper - 1) as u64 * cost::CAPITALS.1 + each(cost::HUMP, all - upper + 1, 6),
-        _ if before == b' ' => each(cost::WORD, all, 7),
-        _ if before.is_ascii_alphabetic() => each(cost::HUMP, all, 6),
-        _ => each(cost::JOINED, all, 6),
-    };
-    (end, cost)
+        CAPITALS => (JOINED + 1, cost::HUMP - cost::CAPITALS.0),
+        _ => (JOINED, cost::JOINED.0),
+    }
 }
 
-/// What a character of three bytes comes to, by the first two.
-fn three_bytes(first: u8, second: u8) -> u64 {
-    match (first, second) {
-        (0xe2, _) => cost::TYPOGRAPHY,
-        (0xe3, 0x80) | (0xef, 0xbc..) => cost::WIDE,
-        (0xe3, 0x81..=0x83) => cost::KANA,
-        (0xe3, 0x90..) | (0xe4..=0xe9, _) => cost::HAN,
-        (0xea, 0xb0..) | (0xeb | 0xec, _) | (0xed, ..0x9f) => cost::HANGUL,
-        _ => cost::THREE_BYTES,
+const fn capital(state: u8) -> (u8, i16) {
+    match state {
+        ONE_BLANK | BLANKS => (CAPITAL, cost::WORD.0),
+        WORD..CAPITAL => (25, cost::HUMP),
+        // The second one tells that it is a run.
+        CAPITAL => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::WORD.0),
+        24 => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::JOINED.0),
+        25 => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::HUMP),
+        CAPITALS => (CAPITALS, cost::CAPITALS.1),
+        _ => (24, cost::JOINED.0),
+    }
+}
+
+/// A byte that goes on with a character.
+const fn more(state: u8, class: u8) -> (u8, i16) {
+    let cost = match (state, class) {
+        (30, 0) | (33, 6..) => cost::WIDE,
+        (30, 1) => cost::KANA,
+        (30, 3..) => cost::HAN,
+        (31, 5..) | (32, ..=3) => cost::HANGUL,
+        (30..=33, _) => cost::THREE_BYTES,
+        _ => 0,
+    };
+    match state {
+        28 | 29 => (state - 1, cost),
+        SECOND..STATES => (REST, cost),
+        _ => (OTHER, cost),
+    }
+}
+
+/// The first byte of a character beyond ASCII.
+const fn lead(class: u8) -> (u8, i16) {
+    match class {
+        0 => (REST, cost::TWO_BYTES),
+        1 => (REST + 1, cost::TYPOGRAPHY),
+        2 => (SECOND, 0),
+        3 => (REST + 1, cost::HAN),
+        4 => (SECOND + 1, 0),
+        5 => (REST + 1, cost::HANGUL),
+        6 => (SECOND + 2, 0),
+        7 => (SECOND + 3, 0),
+        8 => (REST + 1, cost::THREE_BYTES),
+        _ => (REST + 2, cost::FOUR_BYTES),
     }
 }
 

@@ -13,8 +13,10 @@ use crate::{
 const PHRASES: usize = 10;
 /// Nodes that one phrase names.
 const NAMED: usize = 5;
-/// Entries of the journal that are looked at: others may have worked here meanwhile.
-const ENTRIES: u32 = 400;
+/// Entries of the journal that are looked at: others may have worked here meanwhile. It is part of every prompt.
+const ENTRIES: u32 = 100;
+/// Actions that are folded: more than ten phrases' worth costs more than it tells.
+const STEPS: usize = 20;
 
 /// Whether a tool's use is kept beside the journal: it looked, or changed what belongs to no tree.
 pub(super) const fn is_kept(tool: Tool) -> bool {
@@ -36,11 +38,15 @@ struct Step {
 pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
     let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
     let mut steps: Vec<(u64, Step)> = Vec::new();
-    for entry in entries.iter().rev().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
+    for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
+        if steps.len() == STEPS {
+            break;
+        }
         if let Some(step) = told(snapshot, entry)? {
             steps.push((entry.seq, step));
         }
     }
+    steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
         if let Some(verb) = looked(&action.tool) {
@@ -48,6 +54,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
         }
     }
     steps.sort_by_key(|(seq, _)| *seq);
+    steps.drain(..steps.len().saturating_sub(STEPS));
     let mut phrases: Vec<(Step, Vec<String>)> = Vec::new();
     for (_, step) in steps {
         match phrases.last_mut() {
