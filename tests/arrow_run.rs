@@ -713,17 +713,17 @@ fn pins_and_stashes_are_kept_and_let_go() {
     ✓ [46vf6z] is pinned already
     ✓ pinned doc:"character notes" §motivation
     ✓ pinned doc:"character notes"
-    ✓ stashed "an idea" (7 tokens)
-    ✓ stashed "marie insight" (20 tokens)
-    ✓ stashed "so far" (39 tokens)
+    ✓ stashed "an idea" (5 tokens)
+    ✓ stashed "marie insight" (16 tokens)
+    ✓ stashed "so far" (37 tokens)
     ✗ NOT_FOUND: stash: [fkc5zd] is not on the path to [6v90ah]
-    ✓ stashed "an idea" (4 tokens) in the place of what was there
+    ✓ stashed "an idea" (3 tokens) in the place of what was there
     stash "an idea":
     a better one
     stash "marie insight":
     Marie's reluctance stems from her childhood. Her father left in the summer.
     stash "so far":
-    Marie's reluctance stems from her childhood. Her father left in the summer. Building on the trauma angle, she avoids the sea. She was nine that summer.
+    Marie's reluctance stems from her childhood. Her father left in the summer. Building on the trauma angle, she avoids the sea. She was nine that summer. The lighthouse was dark.
     ✗ NOT_FOUND: recall: no stash "so"
       hint: there are: "marie insight", "so far", "an idea"
     "#);
@@ -762,9 +762,9 @@ fn pins_and_stashes_are_kept_and_let_go() {
     Stashed (not in context): "marie insight", "so far", "an idea"
     ===
     Stashed (→ recall "label" shows one):
-      "marie insight" · a node's words · 20 tokens · 3m ago
-      "so far" · a summary · 39 tokens · 3m ago
-      "an idea" · words · 4 tokens · 3m ago
+      "marie insight" · a node's words · 16 tokens · 3m ago
+      "so far" · a summary · 37 tokens · 3m ago
+      "an idea" · words · 3 tokens · 3m ago
     Recent actions:
       responded to yk943e
       pinned 46vf6z
@@ -870,7 +870,7 @@ fn a_purge_leaves_nothing_in_memory() {
     ✗ NOT_FOUND: recall: no stash "summary"
       hint: there are: "copy", "own"
     Stashed (→ recall "label" shows one):
-    [about 25 tokens more · → recall "memory part 2"]
+    [about 26 tokens more · → recall "memory part 2"]
     "#);
     for file in std::fs::read_dir(play.scene.path.parent().unwrap()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();

@@ -10,6 +10,7 @@ use std::{
 };
 
 use loomtree::{
+    context::Options,
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
@@ -39,6 +40,7 @@ fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> P
         models,
         n,
         sampling: Sampling::default(),
+        context: Options::default(),
         cancel: CancellationToken::new(),
         drafts: None,
         prices: Prices::default(),

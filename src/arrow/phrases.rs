@@ -224,7 +224,8 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should")
+            if func(terms, 1) == Some(Func::Subject)
+                && !word(line, terms, 0).eq_ignore_ascii_case("should")
                 && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
                     && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
         {
@@ -272,8 +273,7 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
             padding = DOUBTFUL;
         }
-    } else if verb(terms, at)
-        .is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
+    } else if verb(terms, at).is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
     {
         return None;
     }
@@ -345,7 +345,15 @@ pub(super) const fn bears_content(verb: Verb) -> bool {
 pub(super) const fn embeds(verb: Verb) -> bool {
     matches!(
         verb,
-        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask | Verb::Tell
+        Verb::See
+            | Verb::Get
+            | Verb::List
+            | Verb::Compare
+            | Verb::Check
+            | Verb::Find
+            | Verb::Help
+            | Verb::Ask
+            | Verb::Tell
     )
 }
 
@@ -460,10 +468,19 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let asks = |words: &[&str]| {
         terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
     };
-    if ids == 2 && matches!(first.as_str(), "what" | "what's" | "how") && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"]) {
+    if ids == 2
+        && matches!(first.as_str(), "what" | "what's" | "how")
+        && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
+    {
         return Some(Verb::Compare);
     }
-    if first == "how" && ids == 0 && nouns(Noun::Tree) && asks(&["look", "looks", "does", "is"]) && asks(&["tree"]) && !asks(&["use", "draw", "call"]) {
+    if first == "how"
+        && ids == 0
+        && nouns(Noun::Tree)
+        && asks(&["look", "looks", "does", "is"])
+        && asks(&["tree"])
+        && !asks(&["use", "draw", "call"])
+    {
         return Some(Verb::See);
     }
     if first == "how" && ids == 0 && names_tool {

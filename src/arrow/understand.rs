@@ -440,8 +440,7 @@ fn unasked(line: &str, terms: &[Term], act: &Act) -> Refusal {
     let understood = tool.map_or_else(|| "a remark".to_owned(), |tool| format!("something about `{}`", tool.name()));
     let at = terms.get(act.at).map(|term| term.whole);
     // What was denied is not offered.
-    let probable =
-        if act.speech == Speech::Negated { Vec::new() } else { probable::commands(line, terms, tool) };
+    let probable = if act.speech == Speech::Negated { Vec::new() } else { probable::commands(line, terms, tool) };
     refuse(RefusalCode::InvalidSyntax, line, at, message.into(), understood, probable)
 }
 

@@ -4,7 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use loomtree::provider::{Names, Prices};
+use loomtree::{
+    context::Options,
+    provider::{Names, Prices},
+};
 use serde::{Deserialize, Deserializer};
 
 use super::{
@@ -31,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) temperature: Option<f32>,
     /// The longest continuation, in tokens.
     pub(crate) max_tokens: Option<u32>,
+    /// The model's context window, in tokens.
+    pub(crate) window: Option<u32>,
     /// How long to wait for other processes that write to the database.
     pub(crate) wait_seconds: Option<u32>,
 }
@@ -69,6 +74,9 @@ pub(crate) const STARTER: &str = "\
 # temperature: 1.0
 # max_tokens: 500
 
+# The context window of models, in tokens: what does not fit is left out.
+# window: 32768
+
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10
 ";
@@ -77,6 +85,12 @@ impl Config {
     /// How many continuations to ask for.
     pub(crate) fn continuations(&self) -> usize {
         self.continuations.unwrap_or(3)
+    }
+
+    /// How much models are shown; `window` comes from the command line.
+    pub(crate) fn context(&self, window: Option<u32>) -> Options {
+        let usual = Options::default();
+        Options { window: window.or(self.window).unwrap_or(usual.window), ..usual }
     }
 
     /// How long to wait for other writers, in seconds.

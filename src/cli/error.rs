@@ -2,7 +2,9 @@
 
 use std::{fmt::Write as _, io, process::ExitCode};
 
-use loomtree::{archive::ArchiveError, ops::OpsError, provider::ProviderError, store::StoreError};
+use loomtree::{
+    archive::ArchiveError, ops::OpsError, provider::ProviderError, session::GenerateError, store::StoreError,
+};
 
 use super::{
     args::Globals,
@@ -203,6 +205,16 @@ impl From<StoreError> for CliError {
 impl From<ProviderError> for CliError {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error)
+    }
+}
+
+impl From<GenerateError> for CliError {
+    fn from(error: GenerateError) -> Self {
+        match error {
+            GenerateError::Ops(error) => error.into(),
+            GenerateError::Provider(error) => error.into(),
+            other => Self::failed(other.to_string()),
+        }
     }
 }
 

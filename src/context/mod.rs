@@ -1,55 +1,105 @@
 //! Context: what a model is shown.
 //!
-//! Here is the bare conversation, as an agent gets it that is not loom-aware: the system prompts and the words of the
-//! path, nothing about the tree around it. It is a pure function of its arguments.
+//! [`assemble`] turns a place in a tree into a prompt for a model, and a report that says what is in it and what is not.
+//! It is a pure function of a snapshot, an agent, a budget and a time: the same input gives the same bytes. Its cost
+//! depends on the window, never on the size of the tree: the path is read backwards in chunks until the window is full,
+//! and everything around it is bounded.
+//!
+//! The parts stand in this order:
+//!
+//! | part | `live` | `stable` |
+//! | --- | --- | --- |
+//! | system prompts: the agent's, the tree's, what an aware agent has to know | first | first |
+//! | the session's state, operational memory | after them | after the conversation |
+//! | the conversation, each node with its header | then | then |
+//! | results of this turn | then | after the conversation |
+//! | the ambient block | then | then |
+//! | the newest node, if it is what the model is to answer | last | last |
+//!
+//! An agent without the permission `loom_aware` gets the system prompts and the bare conversation, as if there were no
+//! tree around it.
+//!
+//! **`stable` needs no memory of what was shown.** What stands early in the prompt depends only on what never changes:
+//! a node's header has its author and the clock time of its making, and no counts, as when it was new. What has changed
+//! since stands in the ambient block. A full window begins at a place that follows from the nodes' depths and lengths
+//! alone, and moves by up to a quarter at once; see `window.rs`. So two processes, or one after a restart, make the same
+//! prefix. The price is that a node which was imported with its notes is shown first without their number, and that
+//! the ambient block tells it.
+//!
+//! **What is left out:** an agent's own thoughts and tool results hang beside the path and are not read; native tool
+//! calls are not given in the provider's form yet.
 
-use crate::model::{AuthorType, EdgeKind, Node};
+mod ambient;
+mod assemble;
+mod error;
+mod memory;
+mod message;
+mod node;
+mod path;
+mod report;
+mod shown;
+mod window;
 
-/// In whose voice a part of a conversation is given to a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Voice {
-    /// What the model is told beforehand.
-    System,
-    /// Whom it talks with, tools included.
-    User,
-    /// The model itself.
-    Assistant,
+pub use assemble::{Ask, Assembled, assemble};
+pub use error::ContextError;
+pub use message::{Message, Prompt, Voice};
+pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
+
+use serde::Serialize;
+
+/// How a full window is dealt with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// The newest nodes that fit.
+    #[default]
+    RollingWindow,
+    /// The first nodes, up to a tenth of the budget, and the newest.
+    Middle,
+    /// An error.
+    Stop,
 }
 
-/// What is left out of every context: pruned, excluded and purged nodes, notes and thoughts.
-fn spoken(node: &Node) -> bool {
-    let said = !matches!(node.kind, EdgeKind::Annotation | EdgeKind::Thought);
-    said && !node.state.excluded && node.purged_at.is_none() && !node.content.is_empty()
+/// Whether a prompt says what is true now, or begins with what it said last time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rendering {
+    /// Everything as it is now: ages, counts, a window that slides by a message.
+    Live,
+    /// What was shown stays, byte for byte, so that providers find it in their cache.
+    #[default]
+    Stable,
 }
 
-/// A path as a conversation: system prompts first, consecutive parts of one voice merged (many providers require
-/// that voices alternate), a blank line between what was merged.
-#[must_use]
-pub fn conversation(prompts: &[&str], path: &[Node]) -> Vec<(Voice, String)> {
-    let mut parts: Vec<(Voice, String)> = Vec::new();
-    let prompts = prompts.iter().map(|prompt| (Voice::System, *prompt));
-    let nodes = path.iter().filter(|node| spoken(node)).map(|node| {
-        let voice = match node.author_type {
-            AuthorType::System => Voice::System,
-            AuthorType::Human | AuthorType::Tool => Voice::User,
-            AuthorType::Model => Voice::Assistant,
-        };
-        (voice, node.content.as_str())
-    });
-    for (voice, text) in prompts.chain(nodes) {
-        match parts.last_mut() {
-            Some((last, merged)) if *last == voice => {
-                merged.push_str("\n\n");
-                merged.push_str(text);
-            }
-            _ => parts.push((voice, text.to_owned())),
-        }
+/// What a prompt may take, and how it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Options {
+    /// The model's context window, in tokens.
+    pub window: u32,
+    /// Tokens kept for the reply; `None`: the smaller of 8,192 and an eighth of the window.
+    pub reserve: Option<u32>,
+    /// What happens when the window is full.
+    pub strategy: Strategy,
+    /// Live or stable.
+    pub rendering: Rendering,
+}
+
+/// The window where nobody says how large it is: what most models that are served today have.
+pub const WINDOW: u32 = 128_000;
+
+/// The most that is kept for a reply unless somebody says otherwise.
+const RESERVE: u32 = 8_192;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { window: WINDOW, reserve: None, strategy: Strategy::default(), rendering: Rendering::default() }
     }
-    parts
 }
 
-/// A path as one text without seams, for a model that continues text: what a buffer tree is.
-#[must_use]
-pub fn prose(path: &[Node]) -> String {
-    path.iter().filter(|node| spoken(node)).map(|node| node.content.as_str()).collect()
+impl Options {
+    /// Tokens that the prompt may have.
+    #[must_use]
+    pub fn budget(&self) -> u32 {
+        self.window.saturating_sub(self.reserve.unwrap_or_else(|| RESERVE.min(self.window / 8)))
+    }
 }

@@ -14,6 +14,7 @@ mod node;
 mod session;
 mod text;
 mod time;
+mod tokens;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
@@ -28,8 +29,9 @@ pub use link::{Link, LinkTarget};
 pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};
 pub use session::{NewSession, Session, SessionPatch};
-pub use text::{estimated_tokens, first_sentence, first_words, one_line, sentences};
+pub use text::{first_sentence, first_words, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
+pub use tokens::estimated_tokens;
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 
 /// Declares a stored enum: each variant with its word (for people and JSON) and its number (for rows).

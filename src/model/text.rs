@@ -80,32 +80,6 @@ pub fn first_sentence(text: &str) -> String {
     if cut.chars().count() > 200 { first_words(&cut, 200) } else { cut }
 }
 
-/// About how many tokens a text is: a fair guess without any model's vocabulary.
-///
-/// A token is about four letters of a word, a run of up to three digits, or one other sign; a character of a script
-/// without spaces is about one token.
-#[must_use]
-pub fn estimated_tokens(text: &str) -> u32 {
-    let (mut quarters, mut run) = (0u64, 0u64);
-    for c in text.chars() {
-        if c.is_ascii_alphanumeric() {
-            run += 1;
-            continue;
-        }
-        // A short word is a token of its own.
-        quarters += if run == 0 { 0 } else { run.max(4) };
-        run = 0;
-        quarters += match c {
-            ' ' => 0,
-            c if c.is_ascii() => 3,
-            c if (c as u32) < 0x2e80 => 2,
-            _ => 4,
-        };
-    }
-    quarters += if run == 0 { 0 } else { run.max(4) };
-    u32::try_from(quarters.div_ceil(4)).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,14 +95,6 @@ mod tests {
         assert_eq!(first_sentence(&"word ".repeat(40)), format!("{}…", "word ".repeat(30)));
         assert!(first_sentence(&"x".repeat(500)).chars().count() <= 200);
         assert_eq!(first_sentence(""), "");
-    }
-
-    #[test]
-    fn tokens_are_guessed_by_words_and_signs() {
-        assert_eq!(estimated_tokens(""), 0);
-        assert_eq!(estimated_tokens("a cat"), 2);
-        assert_eq!(estimated_tokens("information"), 3);
-        assert_eq!(estimated_tokens("漢字"), 2);
     }
 
     #[test]

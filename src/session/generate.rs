@@ -19,14 +19,14 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    context::{self, Voice},
+    context::{self, ContextError, Voice},
     id::NodeId,
-    model::{Agent, AuthorType, EdgeKind, Mode, Node, Op, Parent},
+    model::{Agent, AuthorType, EdgeKind, Node, Op, Parent},
     ops::{Actor, Draft, OpsError},
     provider::{
         Event, Finish, FinishReason, Generation, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling,
     },
-    store::Mutation,
+    store::{Mutation, SessionFilter},
 };
 
 /// What to generate.
@@ -43,6 +43,8 @@ pub struct Plan {
     pub n: usize,
     /// How to draw, before the author's own settings.
     pub sampling: Sampling,
+    /// How much the author is shown, and how.
+    pub context: context::Options,
     /// Ends everything early; what came is saved.
     pub cancel: CancellationToken,
     /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
@@ -55,9 +57,24 @@ impl Plan {
     /// `n` continuations of a node by one model; what is not said here is the usual.
     #[must_use]
     pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
-        let (sampling, cancel) = (Sampling::default(), CancellationToken::new());
-        let (versions, models, prices) = (Vec::new(), vec![model], Prices::default());
-        Self { from, versions, author, models, n, sampling, cancel, drafts: None, prices }
+        Self {
+            from,
+            versions: Vec::new(),
+            author,
+            models: vec![model],
+            n,
+            sampling: Sampling::default(),
+            context: context::Options::default(),
+            cancel: CancellationToken::new(),
+            drafts: None,
+            prices: Prices::default(),
+        }
+    }
+
+    /// Tokens kept for the reply, where it may be longer than what is kept anyway.
+    fn reserve(&self) -> Option<u32> {
+        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
+        self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
     }
 }
 
@@ -98,6 +115,9 @@ pub enum GenerateError {
     /// Reading or saving failed.
     #[error(transparent)]
     Ops(#[from] OpsError),
+    /// There is no prompt.
+    #[error(transparent)]
+    Context(#[from] ContextError),
     /// The model failed.
     #[error(transparent)]
     Provider(#[from] ProviderError),
@@ -305,29 +325,49 @@ fn unfinished(total: Duration) -> Finish {
     Finish { total, ..Finish::new(FinishReason::Interrupted) }
 }
 
-/// What a model is asked: a conversation, or in a buffer tree the text so far.
+/// What a model is asked.
 fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
-    let snapshot = actor.loom().snapshot()?;
-    let path = snapshot.path_back(plan.from, &plan.versions, 0).map_err(OpsError::from)?;
-    let node = path.last().ok_or_else(|| OpsError::missing("node", plan.from))?;
-    let tree = snapshot.tree(node.tree).map_err(OpsError::from)?.ok_or_else(|| OpsError::missing("tree", node.tree))?;
-    if tree.mode == Mode::Buffer {
-        return Ok(Prompt::Raw(context::prose(&path)));
-    }
-    let prompts: Vec<&str> =
-        [&plan.author.profile.system_prompt, &tree.system_context].into_iter().flatten().map(String::as_str).collect();
-    let messages = context::conversation(&prompts, &path)
-        .into_iter()
-        .map(|(voice, content)| {
-            let role = match voice {
-                Voice::System => Role::System,
-                Voice::User => Role::User,
-                Voice::Assistant => Role::Assistant,
-            };
-            Message::new(role, content)
-        })
-        .collect();
-    Ok(Prompt::Chat(messages))
+    let options = context::Options { reserve: plan.reserve(), ..plan.context };
+    let assembled = context_of(actor, &plan.author, plan.from, &plan.versions, options)?;
+    Ok(match assembled.prompt {
+        context::Prompt::Text(text) => Prompt::Raw(text),
+        context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
+    })
+}
+
+fn message(message: context::Message) -> Message {
+    let role = match message.voice {
+        Voice::System => Role::System,
+        Voice::User => Role::User,
+        Voice::Assistant => Role::Assistant,
+    };
+    Message::new(role, message.content)
+}
+
+/// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
+/// are the same, else the author's newest in that tree.
+///
+/// # Errors
+/// If there is no such node, what is shown does not fit, or the store fails.
+pub fn context_of(
+    actor: &Actor,
+    author: &Agent,
+    from: NodeId,
+    versions: &[NodeId],
+    options: context::Options,
+) -> Result<context::Assembled, GenerateError> {
+    let loom = actor.loom();
+    let session = match actor.session().filter(|_| actor.agent() == author.id()) {
+        Some(session) => Some(loom.session(session)?),
+        None => {
+            let (agent, tree) = (Some(author.id()), Some(loom.node(from)?.tree));
+            let filter = SessionFilter { agent, tree, active: true, limit: 1, ..SessionFilter::default() };
+            loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
+        }
+    };
+    let (session, now, results) = (session.as_ref(), loom.now(), &[][..]);
+    let ask = context::Ask { agent: author, to: from, versions, session, results, options, now };
+    Ok(context::assemble(&*loom.snapshot()?, &ask)?)
 }
 
 fn own_sampling(author: &Agent) -> Sampling {

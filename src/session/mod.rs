@@ -8,6 +8,6 @@ mod stats;
 
 pub use drafts::recover;
 pub use envelope::Envelope;
-pub use generate::{GenerateError, Plan, Progress, generate};
+pub use generate::{GenerateError, Plan, Progress, context_of, generate};
 pub use host::open;
 pub use stats::{Share, Stats, Sums, path_stats, stats};

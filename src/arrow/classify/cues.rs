@@ -191,7 +191,9 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
 
 /// `a7x2's annotations`.
 fn possessed(terms: &[Term], at: usize) -> bool {
-    at.checked_sub(1).is_some_and(|before| terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end)
+    at.checked_sub(1).is_some_and(|before| {
+        terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end
+    })
 }
 
 fn of_key(key: Key) -> Cues {

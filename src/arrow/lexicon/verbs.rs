@@ -16,7 +16,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         "come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
          backtrack teleport hopover skipto follow rewind teleport chdir pushd popd land",
     ),
-    (Verb::Compare, "weigh juxtapose diff compare contrast differ diverge part deviate separate distinguish vimdiff sdiff colordiff cmp collate"),
+    (
+        Verb::Compare,
+        "weigh juxtapose diff compare contrast differ diverge part deviate separate distinguish vimdiff sdiff colordiff cmp collate",
+    ),
     (
         Verb::Continue,
         "cont spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen autogenerate extrapolate lengthen improvise",
@@ -38,7 +41,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Bookmark, "dog-ear dogear earmark bookmark star mark flag favourite favorite book-mark bm asterisk fav"),
     (Verb::Unbookmark, "unbookmark unstar unmark unflag un-star un-mark un-bookmark unfavourite unfavorite"),
     (Verb::Prune, "cull weed prune hide trim lop chop cut snip amputate excise uproot"),
-    (Verb::Remove, "throw toss bin axe nix ditch remove delete rm clear erase strip discard kill scrap del lose purge eliminate unlist eject withdraw"),
+    (
+        Verb::Remove,
+        "throw toss bin axe nix ditch remove delete rm clear erase strip discard kill scrap del lose purge eliminate unlist eject withdraw",
+    ),
     (
         Verb::Restore,
         "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove reopen unarchive",
@@ -53,7 +59,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Split, "slice halve bisect partition split divide cleave sunder cleave fracture segment dissect"),
     (Verb::Exclude, "mute exclude omit silence suppress blacklist un-include unlist"),
     (Verb::Include, "unmute include readmit reinclude un-exclude unexclude"),
-    (Verb::Unlink, "unlink disconnect detach untie sever unhook decouple dissociate disassociate uncouple unbind unpair un-link unchain delink"),
+    (
+        Verb::Unlink,
+        "unlink disconnect detach untie sever unhook decouple dissociate disassociate uncouple unbind unpair un-link unchain delink",
+    ),
     (Verb::Read, "read cat skim less sed head"),
     (Verb::Write, "pen type write append prepend insert echo"),
     (Verb::Pin, "pin affix fasten"),

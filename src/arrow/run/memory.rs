@@ -3,7 +3,7 @@
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
     documents::words,
-    frame::{content, count, escape, gist, id, quoted},
+    frame::{self, content, count, escape, gist, id, quoted},
     parts, summary, trace,
 };
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     id::{AgentId, TreeId},
     model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, one_line, section},
     ops::{Loom, OpsError},
+    store::Snapshot,
 };
 
 /// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.
@@ -21,15 +22,16 @@ const SUMMARY: (u32, u32) = (40, 300);
 /// # Errors
 /// If the store cannot be read.
 pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, Failure> {
-    let memory = loom.snapshot()?.memory(agent, tree)?;
+    let snapshot = loom.snapshot()?;
+    let memory = snapshot.memory(agent, tree)?;
     let mut lines = vec!["=== Operational Memory ===".to_owned()];
     if !memory.pins.is_empty() {
         lines.push("Pinned:".to_owned());
         for pin in &memory.pins {
-            lines.push(format!("  {}", pinned(loom, &pin.target)?));
+            lines.push(format!("  {}", pinned(&*snapshot, &pin.target)?));
         }
     }
-    let done = trace::phrases(loom, agent, tree)?;
+    let done = trace::phrases(&*snapshot, agent, tree)?;
     if !done.is_empty() {
         lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
     }
@@ -45,15 +47,17 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, Failur
 }
 
 /// A pin in a line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
-fn pinned(loom: &Loom, target: &PinTarget) -> Result<String, Failure> {
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, OpsError> {
     Ok(match target {
-        PinTarget::Node(node) => {
-            let node = loom.node(*node)?;
+        PinTarget::Node(id) => {
+            let node = snapshot.node(*id)?.ok_or_else(|| OpsError::missing("node", id))?;
             let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
-            format!("{} {}{pruned}", id(&node), gist(&node))
+            format!("{} {}{pruned}", frame::id(&node), gist(&node))
         }
         PinTarget::Document { id, section: heading } => {
-            let snapshot = loom.snapshot()?;
             let found = snapshot.documents()?.into_iter().find(|document| document.id == *id);
             let document = found.ok_or_else(|| OpsError::missing("document", id))?;
             let text = snapshot.document_version(*id, 0)?.map(|version| version.content).unwrap_or_default();
@@ -222,7 +226,7 @@ impl Runner<'_> {
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
             None => block(&self.loom, agent, tree)?.into(),
-            Some(MemoryView::Trace) => match trace::phrases(&self.loom, agent, tree)?.as_slice() {
+            Some(MemoryView::Trace) => match trace::phrases(&*self.loom.snapshot()?, agent, tree)?.as_slice() {
                 [] => "Recent actions: none in this tree".to_owned().into(),
                 phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),
             },

@@ -25,7 +25,7 @@ mod tree;
 mod view;
 
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
-pub use memory::block as memory_block;
+pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
 pub use trace::phrases as recent_actions;
 

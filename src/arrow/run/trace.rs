@@ -1,12 +1,11 @@
 //! The trace: an agent's last actions in a tree, folded from the journal and, for what the journal does not tell, from
 //! what is kept beside it.
 
-use super::{Failure, frame::count};
+use super::frame::count;
 use crate::{
     id::{AgentId, NodeId, TreeId},
     model::{EdgeKind, JournalEntry, Op},
-    ops::Loom,
-    store::{JournalFilter, Snapshot},
+    store::{JournalFilter, Result, Snapshot},
     tools::Tool,
 };
 
@@ -14,8 +13,10 @@ use crate::{
 const PHRASES: usize = 10;
 /// Nodes that one phrase names.
 const NAMED: usize = 5;
-/// Entries of the journal that are looked at: others may have worked here meanwhile.
-const ENTRIES: u32 = 400;
+/// Entries of the journal that are looked at: others may have worked here meanwhile. It is part of every prompt.
+const ENTRIES: u32 = 100;
+/// Actions that are folded: more than ten phrases' worth costs more than it tells.
+const STEPS: usize = 20;
 
 /// Whether a tool's use is kept beside the journal: it looked, or changed what belongs to no tree.
 pub(super) const fn is_kept(tool: Tool) -> bool {
@@ -34,15 +35,18 @@ struct Step {
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn phrases(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<Vec<String>, Failure> {
-    let snapshot = loom.snapshot()?;
+pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
     let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
     let mut steps: Vec<(u64, Step)> = Vec::new();
-    for entry in entries.iter().rev().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
-        if let Some(step) = told(&*snapshot, entry)? {
+    for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
+        if steps.len() == STEPS {
+            break;
+        }
+        if let Some(step) = told(snapshot, entry)? {
             steps.push((entry.seq, step));
         }
     }
+    steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
         if let Some(verb) = looked(&action.tool) {
@@ -50,6 +54,7 @@ pub fn phrases(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<Vec<String>,
         }
     }
     steps.sort_by_key(|(seq, _)| *seq);
+    steps.drain(..steps.len().saturating_sub(STEPS));
     let mut phrases: Vec<(Step, Vec<String>)> = Vec::new();
     for (_, step) in steps {
         match phrases.last_mut() {
@@ -98,9 +103,9 @@ fn looked(tool: &str) -> Option<&'static str> {
 }
 
 /// What an entry of the journal tells; `None` for what is no action.
-fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>, Failure> {
+fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
     let node = entry.node.map(|id| snapshot.node(id)).transpose()?.flatten();
-    let local = |id: Option<NodeId>| -> Result<Option<String>, Failure> {
+    let local = |id: Option<NodeId>| -> Result<Option<String>> {
         let node = id.map(|id| snapshot.node(id)).transpose()?.flatten();
         Ok(node.map(|node| node.local.to_string()))
     };

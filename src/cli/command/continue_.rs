@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Sampling temperature
     #[arg(long, value_name = "NUMBER")]
     temperature: Option<f32>,
+    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    #[arg(long, value_name = "TOKENS")]
+    window: Option<u32>,
     /// Makes draws repeatable where the server can
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -72,6 +75,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             logprobs: args.logprobs,
             ..Sampling::default()
         },
+        context: desk.config.context(args.window),
         cancel: cancel.clone(),
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),

@@ -138,6 +138,7 @@ impl Host for Models<'_> {
         let plan = Plan {
             versions: asked.versions.to_vec(),
             sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
+            context: self.config.context(None),
             cancel: cancel.clone(),
             drafts: Some(self.drafts.to_owned()),
             ..Plan::new(asked.from.id, asked.author.clone(), model, n)

@@ -8,6 +8,7 @@ mod bookmark;
 mod branch;
 mod completions;
 mod config;
+mod context;
 mod continue_;
 mod demo;
 mod do_;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Say(say::Args),
     /// Have a model continue
     Continue(continue_::Args),
+    /// Show what a model would be sent from here
+    Context(context::Args),
     /// Run arrow lines as a model would, and print the answers
     Do(do_::Args),
     /// Go to another node
@@ -191,6 +194,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::View(args) => view::run(&args, desk),
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
+        Command::Context(args) => context::run(&args, desk),
         Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),
         Command::Edit(args) => edit::run(args, desk),

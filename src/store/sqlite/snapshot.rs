@@ -1,6 +1,6 @@
 //! A snapshot: a reader's connection inside one read transaction.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
     history,
@@ -357,6 +357,9 @@ impl Snapshot for SqliteSnapshot<'_> {
             Some(tree) => journal::tree_head(&self.conn, tree)?,
             None => Some(i64::try_from(journal::last(&self.conn)?).unwrap_or(i64::MAX)),
         };
+        if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
+            return read_chain(&self.conn, head, filter.limit);
+        }
         let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
         let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
         let mut entries = Vec::new();
@@ -379,31 +382,44 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 }
 
+/// What is read of a journal entry, and the one before it in its chain.
+const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
+         j.target, j.previous
+     FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
+         LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
+
 /// A journal entry and the one before it in its chain; `None` past the first.
 fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
-    Ok(conn
-        .prepare_cached(
-            "SELECT j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
-                 j.target, j.previous
-             FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
-                 LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node WHERE j.seq = ?1",
-        )?
-        .query_row([seq], |r| {
-            let local: Option<String> = r.get(9)?;
-            let entry = JournalEntry {
-                seq: r.get(0)?,
-                group: r.get(1)?,
-                at: Timestamp::from_millis(r.get(2)?),
-                agent: AgentId::from_bytes(r.get(3)?),
-                session: r.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
-                tree: r.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
-                op: coded(r, 6, Op::from_code)?,
-                change: coded(r, 7, ChangeKind::from_code)?.as_str().to_owned(),
-                node: r.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
-                local: local.and_then(|l| LocalId::try_from(l).ok()),
-                target: r.get(10)?,
-            };
-            Ok((entry, r.get(11)?))
-        })
-        .optional()?)
+    let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
+    Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
+}
+
+/// The newest entries of a chain, in one statement: starting one costs more than ten of its rows.
+fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntry>> {
+    let mut statement = conn.prepare_cached(&format!(
+        "WITH RECURSIVE chain(seq) AS (
+             SELECT ?1 UNION ALL
+             SELECT p.previous FROM chain c JOIN journal p ON p.seq = c.seq WHERE p.previous IS NOT NULL LIMIT ?2
+         )
+         SELECT {ENTRY} WHERE j.seq IN (SELECT seq FROM chain) ORDER BY j.seq DESC"
+    ))?;
+    let entries = statement.query_map(params![head, most], entry_of)?;
+    Ok(entries.collect::<rusqlite::Result<_>>()?)
+}
+
+fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
+    let local: Option<String> = row.get(9)?;
+    Ok(JournalEntry {
+        seq: row.get(0)?,
+        group: row.get(1)?,
+        at: Timestamp::from_millis(row.get(2)?),
+        agent: AgentId::from_bytes(row.get(3)?),
+        session: row.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
+        tree: row.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
+        op: coded(row, 6, Op::from_code)?,
+        change: coded(row, 7, ChangeKind::from_code)?.as_str().to_owned(),
+        node: row.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
+        local: local.and_then(|l| LocalId::try_from(l).ok()),
+        target: row.get(10)?,
+    })
 }

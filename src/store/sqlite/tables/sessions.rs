@@ -139,8 +139,10 @@ pub(in crate::store::sqlite) fn list(
     agent: Option<i64>,
     tree: Option<i64>,
 ) -> Result<Vec<SessionRow>> {
+    // A plain comparison lets SQLite take the index of a tree's sessions, which has them in this order.
+    let of_tree = if tree.is_some() { "tree = ?3" } else { "?3 IS NULL" };
     let mut statement = conn.prepare_cached(&format!(
-        "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR tree = ?3)
+        "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND {of_tree}
              AND (?4 = 0 OR active = 1)
          ORDER BY last_active_at DESC, id DESC LIMIT ?5"
     ))?;

@@ -1,0 +1,138 @@
+//! `loom context`: what a model would be sent from here, and what of the path is in it.
+
+use std::io::Write as _;
+
+use clap::ValueEnum;
+use loomtree::{
+    context::{Assembled, Fate, Options, Prompt, Reason, Rendering, Report, Strategy},
+    model::PinTarget,
+    session::context_of,
+};
+
+use crate::cli::{
+    desk::Desk,
+    error::Result,
+    out::{BOLD, DIM, ID, count, paint},
+    sanitize::{cut, sanitize},
+};
+
+/// What `context` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The node to go on from [default: where you are]
+    id: Option<String>,
+    /// Who would write
+    #[arg(long, value_name = "AGENT", default_value = "subject")]
+    agent: String,
+    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    #[arg(long, value_name = "TOKENS")]
+    window: Option<u32>,
+    /// What is done when not everything fits
+    #[arg(long, value_enum, default_value_t)]
+    strategy: How,
+    /// Everything as it is now, or what was shown as it was shown
+    #[arg(long, value_enum, default_value_t)]
+    rendering: When,
+    /// What is in it and what is not, with tokens, instead of the words
+    #[arg(long)]
+    report: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[value(rename_all = "snake_case")]
+enum How {
+    /// The newest nodes that fit
+    #[default]
+    RollingWindow,
+    /// The first nodes and the newest
+    Middle,
+    /// An error
+    Stop,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum When {
+    /// Everything as it is now
+    Live,
+    /// What was shown stays as it was shown
+    #[default]
+    Stable,
+}
+
+/// Prints the prompt or the report.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let here = desk.here()?;
+    let from = desk.node_or_here(&here, args.id.as_deref())?;
+    let author = desk.loom.agent(&args.agent)?;
+    let options = Options {
+        strategy: match args.strategy {
+            How::RollingWindow => Strategy::RollingWindow,
+            How::Middle => Strategy::Middle,
+            How::Stop => Strategy::Stop,
+        },
+        rendering: match args.rendering {
+            When::Live => Rendering::Live,
+            When::Stable => Rendering::Stable,
+        },
+        ..desk.config.context(args.window)
+    };
+    let actor = match &here.session {
+        Some(session) => desk.actor().in_session(session.id),
+        None => desk.actor(),
+    };
+    let assembled = context_of(&actor, &author, from.id, here.versions(), options)?;
+    match (desk.out.json, args.report) {
+        (true, true) => Ok(desk.out.json(&assembled.report)?),
+        (true, false) => Ok(desk.out.json(&assembled)?),
+        (false, true) => report(&assembled.report, desk),
+        (false, false) => prompt(&assembled, desk),
+    }
+}
+
+fn prompt(assembled: &Assembled, desk: &mut Desk<'_>) -> Result<()> {
+    match &assembled.prompt {
+        Prompt::Text(text) => writeln!(desk.out, "{}", sanitize(text))?,
+        Prompt::Messages(messages) => {
+            for (at, message) in messages.iter().enumerate() {
+                let gap = if at == 0 { "" } else { "\n" };
+                let role = serde_json::to_value(message.voice).unwrap_or_default();
+                writeln!(desk.out, "{gap}{}", paint(DIM, format!("── {} ──", role.as_str().unwrap_or("?"))))?;
+                writeln!(desk.out, "{}", sanitize(&message.content))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn report(report: &Report, desk: &mut Desk<'_>) -> Result<()> {
+    for (part, tokens) in &report.parts {
+        writeln!(desk.out, "{tokens:>9}  {}", part.as_str())?;
+    }
+    let free = report.budget.saturating_sub(report.total);
+    writeln!(desk.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
+    writeln!(desk.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
+    writeln!(desk.out)?;
+    if report.earlier > 0 {
+        let above = format!("⋮ {} above, not looked at: no room", count(report.earlier, "node"));
+        writeln!(desk.out, "{}", paint(DIM, above))?;
+    }
+    for node in &report.path {
+        let id = paint(ID, &node.local);
+        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}", node.tokens, node.author_type.as_str(), fate(node.fate))?;
+    }
+    for pin in &report.pins {
+        let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };
+        let name = cut(&pin.name, desk.out.width.saturating_sub(40));
+        writeln!(desk.out, "{:>9}  {kind}  {name}  {}", pin.tokens, fate(pin.fate))?;
+    }
+    Ok(())
+}
+
+fn fate(fate: Fate) -> String {
+    let said = |what: &str, why: Reason| format!("{what}: {}", why.as_str());
+    match fate {
+        Fate::In => "in".to_owned(),
+        Fate::Cut(why) => said("cut", why),
+        Fate::Out(why) => said("out", why),
+    }
+}

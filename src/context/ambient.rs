@@ -1,0 +1,92 @@
+//! The ambient block: where in the tree the agent stands, and who else is there. Its cost is bounded.
+
+use crate::{
+    arrow::run::frame::{self, count},
+    model::{Agent, AgentKind, Node, Timestamp, Tree, estimated_tokens},
+    store::{Result, SessionFilter, Snapshot},
+};
+
+use super::{Ask, Rendering, node::date};
+
+/// Nodes that the trace of the position names.
+const TRACE: u32 = 3;
+/// For how long one who did something counts as active, in milliseconds.
+const ACTIVE: i64 = 120_000;
+/// Sessions that are looked at for others who are active.
+const SESSIONS: u32 = 16;
+/// Tokens that the line on changed nodes may have.
+pub(super) const CHANGED: u32 = 256;
+
+/// Others who are active in a tree, a line each.
+fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
+    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: SESSIONS, ..SessionFilter::default() };
+    let (mut told, mut lines, mut agents) = (vec![agent.id()], Vec::new(), None);
+    for session in snapshot.sessions(&filter)? {
+        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE);
+        if !recent || told.contains(&session.agent) {
+            continue;
+        }
+        told.push(session.agent);
+        let Some(node) = session.position.map(|at| snapshot.node(at)).transpose()?.flatten() else { continue };
+        if agents.is_none() {
+            agents = Some(snapshot.agents()?);
+        }
+        let kind = agents.iter().flatten().find(|other| other.id() == session.agent).map(|other| other.profile.kind);
+        let who = match kind {
+            Some(AgentKind::Human) => "Human",
+            Some(AgentKind::Model) | None => "Model",
+        };
+        lines.push(format!("{who} active at {}, depth:{}", frame::id(&node), node.depth));
+    }
+    Ok(lines)
+}
+
+/// The lines of the block, but for the one on what changed.
+pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Result<Vec<String>> {
+    let trail = snapshot.path_back(ask.to, ask.versions, TRACE)?;
+    let depth = trail.last().map_or(0, |node| node.depth);
+    let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
+    let held: Vec<&str> = ask.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
+    let mut lines = vec![
+        format!("Tree: {} ({} mode)", frame::quoted(&tree.title), tree.mode),
+        format!("{nodes} · {branches} · depth: {depth}"),
+        format!("Position: {}*", trace(&trail)),
+        format!("Permissions: {}", held.join(", ")),
+    ];
+    lines.extend(others(snapshot, ask.agent, tree, ask.now)?);
+    if ask.options.rendering == Rendering::Stable {
+        lines.push(format!("Now: {} UTC", date(ask.now)));
+    }
+    Ok(lines)
+}
+
+/// The block with these lines.
+pub(super) fn block(lines: &[String]) -> String {
+    if lines.is_empty() { String::new() } else { format!("=== Loom Context ===\n{}\n===", lines.join("\n")) }
+}
+
+fn trace(trail: &[Node]) -> String {
+    let above = trail.first().is_some_and(|node| node.depth > 0).then(|| "…".to_owned());
+    above.into_iter().chain(trail.iter().map(frame::id)).collect::<Vec<_>>().join(" → ")
+}
+
+/// What there is to say of nodes that are shown without it; the newest come first to have room. That the conversation
+/// goes on after a node is seen.
+pub(super) fn changed<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
+    let (mut told, mut tokens) = (Vec::new(), 0);
+    for node in newest_first {
+        let facts = frame::facts(node);
+        let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
+        if facts.is_empty() {
+            continue;
+        }
+        let said = format!("{} {}", frame::id(node), facts.replace(" · ", ", "));
+        tokens += estimated_tokens(&said) + 2;
+        if tokens + 4 > CHANGED {
+            break;
+        }
+        told.push(said);
+    }
+    told.reverse();
+    (!told.is_empty()).then(|| format!("Changed: {}", told.join(" · ")))
+}

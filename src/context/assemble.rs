@@ -1,0 +1,198 @@
+//! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
+
+use crate::{
+    id::NodeId,
+    model::{Agent, Mode, Permission, Session, Timestamp, Tree, estimated_tokens},
+    store::Snapshot,
+    tools,
+};
+
+use super::{
+    ContextError, Options, Part, PinReport, Prompt, Rendering, Report, Voice, ambient, memory,
+    message::{MESSAGE, Piece, merged},
+    node::{View, escaped},
+    shown::Shown,
+    window::{LEAST, Room},
+};
+
+/// What an aware agent has to know, before the list of what it may use.
+const ADDENDUM: &str = include_str!("loom_aware.md");
+/// The part of the budget that a stable prompt keeps for what changes, so that the room for the conversation does not
+/// change with it: an eighth.
+const CHANGING: u32 = 8;
+/// The part of the budget that pins may have: a quarter.
+const PINS: u32 = 4;
+
+/// Who is shown what, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Who is to write.
+    pub agent: &'a Agent,
+    /// The node to continue.
+    pub to: NodeId,
+    /// The versions to read on the way to it.
+    pub versions: &'a [NodeId],
+    /// The session that the agent works in, if it works in one: its state is shown.
+    pub session: Option<&'a Session>,
+    /// What this turn's commands were answered and what was recalled, the oldest first; as the engine words it.
+    pub results: &'a [String],
+    /// Window, strategy, rendering.
+    pub options: Options,
+    /// The time now.
+    pub now: Timestamp,
+}
+
+/// A prompt, and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Assembled {
+    /// What the model is given.
+    #[serde(flatten)]
+    pub prompt: Prompt,
+    /// What is in it, and what is not.
+    pub report: Report,
+}
+
+/// Puts a prompt together.
+///
+/// # Errors
+/// If there is no such node, the fixed parts alone are too long, or the strategy is `stop` and the conversation is; or
+/// if the store fails.
+pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, ContextError> {
+    let to = snapshot.node(ask.to)?.ok_or(ContextError::NoNode(ask.to))?;
+    let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
+    let view = View {
+        agent: ask.agent.id(),
+        aware: ask.agent.profile.permissions.has(Permission::LoomAware),
+        mode: tree.mode,
+        rendering: ask.options.rendering,
+        now: ask.now,
+    };
+    let document = tree.mode == Mode::Buffer && !view.aware;
+    let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, &tree)? };
+    let tokens = around.room(&view, ask.options.budget())?;
+    let room = Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, tokens };
+    let window = room.choose(snapshot, ask.to)?;
+    let shown = Shown::of(&view, &window);
+    if view.aware && view.rendering == Rendering::Stable {
+        around.ambient.extend(ambient::changed(shown.newest_first()));
+    }
+    let (path, earlier, pins) = (shown.report(&window), window.earlier(), std::mem::take(&mut around.pins));
+    let pieces = around.pieces(&view, shown);
+    let mut parts = parts(&pieces);
+    let prompt = if document {
+        Prompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
+    } else {
+        let messages = merged(pieces);
+        parts.push((Part::Messages, MESSAGE * u32::try_from(messages.len()).unwrap_or(u32::MAX)));
+        Prompt::Messages(messages)
+    };
+    let total = parts.iter().map(|(_, tokens)| tokens).sum();
+    let report = Report { window: ask.options.window, budget: ask.options.budget(), total, parts, earlier, path, pins };
+    Ok(Assembled { prompt, report })
+}
+
+/// What stands around the conversation; what is empty is not there.
+#[derive(Default)]
+struct Around {
+    agent_prompt: String,
+    tree_prompt: String,
+    addendum: String,
+    state: String,
+    memory: String,
+    pins: Vec<PinReport>,
+    results: String,
+    /// The lines of the ambient block.
+    ambient: Vec<String>,
+}
+
+impl Around {
+    fn read(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View, tree: &Tree) -> Result<Self, ContextError> {
+        let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
+        let bare = Self {
+            agent_prompt: prompt(&ask.agent.profile.system_prompt),
+            tree_prompt: prompt(&tree.system_context),
+            ..Self::default()
+        };
+        if !view.aware {
+            return Ok(bare);
+        }
+        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.budget() / PINS)?;
+        let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
+        Ok(Self {
+            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions)),
+            state: block("Session State", &escaped(state)),
+            memory,
+            pins,
+            results: block("Results", &ask.results.join("\n")),
+            ambient: ambient::lines(snapshot, ask, tree)?,
+            ..bare
+        })
+    }
+
+    /// Tokens that are left for the conversation.
+    fn room(&self, view: &View, budget: u32) -> Result<u32, ContextError> {
+        let sum = |texts: &[&str]| texts.iter().map(|text| estimated_tokens(text)).sum::<u32>();
+        let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
+        let mut changing = sum(&[&self.state, &self.memory, &self.results, &ambient::block(&self.ambient)]);
+        if view.aware && view.rendering == Rendering::Stable {
+            changing += ambient::CHANGED;
+        }
+        let fixed = lasting + changing;
+        if fixed + LEAST > budget {
+            return Err(ContextError::Fixed { fixed, over: fixed + LEAST - budget, budget });
+        }
+        if view.aware && view.rendering == Rendering::Stable {
+            changing = changing.max(budget / CHANGING);
+        }
+        Ok(budget.saturating_sub(lasting + changing).max(LEAST))
+    }
+
+    /// The pieces in their order.
+    fn pieces(self, view: &View, mut shown: Shown<'_>) -> Vec<Piece> {
+        let stable = view.rendering == Rendering::Stable;
+        let system = [
+            (Part::AgentPrompt, self.agent_prompt),
+            (Part::TreePrompt, self.tree_prompt),
+            (Part::Addendum, self.addendum),
+        ];
+        let own = [(Part::State, self.state), (Part::Memory, self.memory)];
+        let now = [(Part::Ambient, ambient::block(&self.ambient))];
+        let input = shown.take_input(view);
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (Part, String)>| {
+            let texts = texts.filter(|(_, text)| !text.is_empty());
+            pieces.extend(texts.map(|(part, text)| Piece { part, voice, tokens: estimated_tokens(&text), text, kept }));
+        };
+        push(Voice::System, stable, &mut system.into_iter());
+        let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
+        push(Voice::System, false, &mut first.into_iter().flatten());
+        pieces.extend(shown.pieces(view));
+        let mut push = |part, text: String| {
+            if !text.is_empty() {
+                let tokens = estimated_tokens(&text);
+                pieces.push(Piece { part, voice: Voice::User, tokens, text, kept: false });
+            }
+        };
+        push(Part::Results, self.results);
+        last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
+        pieces.extend(input);
+        pieces
+    }
+}
+
+/// A block of the engine's around a text; nothing around none.
+fn block(title: &str, text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("=== {title} ===\n{text}\n===") }
+}
+
+/// Tokens of each part, in the order in which they come first.
+fn parts(pieces: &[Piece]) -> Vec<(Part, u32)> {
+    let mut parts: Vec<(Part, u32)> = Vec::new();
+    for piece in pieces {
+        match parts.iter_mut().find(|(known, _)| *known == piece.part) {
+            Some((_, sum)) => *sum += piece.tokens,
+            None => parts.push((piece.part, piece.tokens)),
+        }
+    }
+    parts
+}

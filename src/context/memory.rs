@@ -1,0 +1,135 @@
+//! Operational memory as it stands in a prompt: what is pinned with its words, the last actions, labels of stashes.
+//!
+//! `→ memory` shows the same without the words of pins, since who asks has them in the prompt.
+
+use crate::{
+    arrow::run::{frame, pinned, recent_actions},
+    id::{AgentId, TreeId},
+    model::{PinTarget, estimated_tokens, section},
+    ops::OpsError,
+    store::{Snapshot, StoreError},
+};
+
+use super::{Fate, PinReport, Reason, node::escaped, window::floor};
+
+/// Tokens of a pin of which not even the beginning is shown any more.
+const LEAST: u32 = 24;
+
+/// The block, empty if there is nothing in it, and what became of the pins. Their words have at most `share` tokens.
+pub(super) fn block(
+    snapshot: &dyn Snapshot,
+    agent: AgentId,
+    tree: TreeId,
+    share: u32,
+) -> Result<(String, Vec<PinReport>), StoreError> {
+    let memory = snapshot.memory(agent, tree)?;
+    let (mut lines, mut pins, mut left) = (Vec::new(), Vec::new(), share);
+    if !memory.pins.is_empty() {
+        lines.push("Pinned:".to_owned());
+    }
+    for pin in memory.pins {
+        let name = pinned(snapshot, &pin.target).map_err(store)?;
+        let words = Pinned::read(snapshot, &pin.target)?;
+        let (text, fate) = words.within(left);
+        left = left.saturating_sub(estimated_tokens(&text));
+        let mut line = format!("  {name}");
+        // What the line says in full is not said again.
+        let said = text.is_empty() || fate == Fate::In && name.contains(&format!("\"{text}\""));
+        if !said {
+            line.push_str("\n    ");
+            line.push_str(&text.replace('\n', "\n    "));
+        }
+        pins.push(PinReport { target: pin.target, name, tokens: estimated_tokens(&line), fate });
+        lines.push(line);
+    }
+    let done = recent_actions(snapshot, agent, tree)?;
+    if !done.is_empty() {
+        lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
+    }
+    if !memory.stashes.is_empty() {
+        let labels: Vec<String> = memory.stashes.iter().map(|stash| frame::quoted(&stash.label)).collect();
+        lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
+    }
+    if lines.is_empty() {
+        return Ok((String::new(), pins));
+    }
+    Ok((format!("=== Operational Memory ===\n{}\n===", lines.join("\n")), pins))
+}
+
+/// What is pinned cannot be deleted, so nothing but the store itself fails.
+fn store(error: OpsError) -> StoreError {
+    match error {
+        OpsError::Store(error) => error,
+        other => StoreError::Undecodable(other.to_string()),
+    }
+}
+
+/// The words of a pin.
+struct Pinned {
+    text: String,
+    /// What shows all of them.
+    command: String,
+    /// Why they are not shown, whatever room there is.
+    out: Option<Reason>,
+}
+
+impl Pinned {
+    fn read(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<Self, StoreError> {
+        Ok(match target {
+            PinTarget::Node(id) => {
+                let Some(node) = snapshot.node(*id)? else { return Ok(Self::gone()) };
+                let pruned = node.state.pruned_by.is_some().then_some(Reason::Pruned);
+                let excluded = node.state.excluded.then_some(Reason::Excluded);
+                let purged = node.purged_at.is_some().then_some(Reason::Purged);
+                let command = format!("→ view {} full", node.local);
+                Self { text: node.content, command, out: pruned.or(excluded).or(purged) }
+            }
+            PinTarget::Document { id, section: heading } => {
+                let named = snapshot.documents()?.into_iter().find(|document| document.id == *id);
+                let (Some(document), Some(version)) = (named, snapshot.document_version(*id, 0)?) else {
+                    return Ok(Self::gone());
+                };
+                let mut command = format!("→ read doc:{}", frame::quoted(&document.name));
+                let text = match heading {
+                    None => version.content,
+                    Some(heading) => {
+                        command.push_str(&format!(" section:{}", frame::quoted(heading)));
+                        match section(&version.content, heading) {
+                            Ok(found) => version.content[found.span].to_owned(),
+                            // A section may have gone since it was pinned.
+                            Err(_) => return Ok(Self::gone()),
+                        }
+                    }
+                };
+                Self { text, command, out: None }
+            }
+        })
+    }
+
+    fn gone() -> Self {
+        Self { text: String::new(), command: String::new(), out: Some(Reason::Empty) }
+    }
+
+    /// As much of the words as fits, with the command that shows the rest.
+    fn within(&self, tokens: u32) -> (String, Fate) {
+        let text = self.text.trim_matches('\n');
+        if let Some(reason) = self.out {
+            return (String::new(), Fate::Out(reason));
+        }
+        let all = estimated_tokens(text);
+        if all <= tokens {
+            return (escaped(text).into_owned(), Fate::In);
+        }
+        if tokens < LEAST {
+            return (format!("[about {all} tokens · {}]", self.command), Fate::Out(Reason::Budget));
+        }
+        let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
+        let mut begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
+        while estimated_tokens(begun) > tokens {
+            share -= (share / 16).max(1);
+            begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
+        }
+        let rest = all.saturating_sub(estimated_tokens(begun));
+        (format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command), Fate::Cut(Reason::Budget))
+    }
+}

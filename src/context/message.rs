@@ -1,0 +1,75 @@
+//! The prompt as a provider takes it: messages whose voices alternate.
+
+use serde::Serialize;
+
+use super::Part;
+
+/// In whose voice a part of a conversation is given to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Voice {
+    /// What the model is told beforehand.
+    System,
+    /// Whom it talks with, tools included.
+    User,
+    /// The model itself.
+    Assistant,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Who speaks.
+    #[serde(rename = "role")]
+    pub voice: Voice,
+    /// What is said.
+    pub content: String,
+    /// Whether the prompt up to the end of this message will come again: where a provider has explicit cache marks, one
+    /// belongs here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
+}
+
+/// What a model is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prompt {
+    /// A chat.
+    Messages(Vec<Message>),
+    /// One text that is continued without any frame around it: a buffer tree, for an agent that does not see the tree.
+    Text(String),
+}
+
+/// A piece of a chat, before pieces of one voice are put together.
+pub(super) struct Piece {
+    pub(super) part: Part,
+    pub(super) voice: Voice,
+    pub(super) text: String,
+    pub(super) tokens: u32,
+    /// Whether it will stand at the same place in the next prompt.
+    pub(super) kept: bool,
+}
+
+/// Tokens that a message costs beside its words.
+pub(super) const MESSAGE: u32 = 4;
+
+/// Pieces as messages: consecutive pieces of one voice become one message (many providers require that voices
+/// alternate), with a blank line between them. Cache marks go to the first message and to the last that is wholly kept.
+pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
+    let mut messages: Vec<Message> = Vec::new();
+    for piece in pieces {
+        match messages.last_mut() {
+            Some(last) if last.voice == piece.voice => {
+                last.content.push_str("\n\n");
+                last.content.push_str(&piece.text);
+                last.kept &= piece.kept;
+            }
+            _ => messages.push(Message { voice: piece.voice, content: piece.text, kept: piece.kept }),
+        }
+    }
+    let kept = messages.iter().take_while(|message| message.kept).count();
+    for (at, message) in messages.iter_mut().enumerate() {
+        message.kept = at < kept && (at + 1 == kept || at == 0 && message.voice == Voice::System);
+    }
+    messages
+}

@@ -1,0 +1,118 @@
+//! The nodes that are shown, worded, and what the report says of them and of the others.
+
+use crate::model::{Mode, Node, estimated_tokens};
+
+use super::{
+    Fate, NodeReport, Part, Reason, Rendering, Voice,
+    message::{MESSAGE, Piece},
+    node::View,
+    window::{Seen, Window, cut},
+};
+
+/// The nodes that are shown, the oldest first.
+pub(super) struct Shown<'w> {
+    nodes: Vec<Worded<'w>>,
+    /// The note on what is not shown, and before which node it stands.
+    note: Option<(usize, String)>,
+}
+
+/// A node as it is shown.
+struct Worded<'w> {
+    node: &'w Node,
+    text: String,
+    tokens: u32,
+    cut: bool,
+}
+
+impl<'w> Shown<'w> {
+    /// Words the nodes of a window.
+    pub(super) fn of(view: &View, window: &'w Window) -> Self {
+        let shown = |seen: &&'w Seen| seen.out.is_none();
+        let head: Vec<&Seen> = window.head.iter().filter(shown).collect();
+        let tail: Vec<&Seen> = window.seen[window.start..].iter().filter(shown).collect();
+        let gone = tail.first().map_or(0, |first| first.node.depth);
+        let gone = gone.saturating_sub(u32::try_from(window.head.len()).unwrap_or(u32::MAX));
+        let note = (window.full && view.aware && gone > 0).then(|| (head.len(), note(gone)));
+        let mut nodes: Vec<Worded<'w>> = Vec::with_capacity(head.len() + tail.len());
+        for (at, seen) in head.iter().chain(&tail).enumerate() {
+            // What stands before a gap is not what stands before the node.
+            let before = nodes.last().filter(|_| note.as_ref().is_none_or(|(gap, _)| *gap != at)).map(|last| last.node);
+            nodes.push(worded(view, seen, before));
+        }
+        Self { nodes, note }
+    }
+
+    /// The nodes, the newest first.
+    pub(super) fn newest_first(&self) -> impl Iterator<Item = &'w Node> {
+        self.nodes.iter().rev().map(|worded| worded.node)
+    }
+
+    /// Takes the newest node out if it is what the model is to answer: it stands last.
+    pub(super) fn take_input(&mut self, view: &View) -> Option<Piece> {
+        let answers = view.aware && view.mode == Mode::Dialogue;
+        let input = self.nodes.pop_if(|last| answers && view.voice(last.node) == Voice::User)?;
+        Some(Piece { part: Part::Input, voice: Voice::User, text: input.text, tokens: input.tokens, kept: false })
+    }
+
+    /// The conversation.
+    pub(super) fn pieces(self, view: &View) -> Vec<Piece> {
+        let kept = view.rendering == Rendering::Stable;
+        let mut pieces: Vec<Piece> = Vec::with_capacity(self.nodes.len() + 1);
+        for shown in self.nodes {
+            let voice = view.voice(shown.node);
+            pieces.push(Piece { part: Part::Conversation, voice, text: shown.text, tokens: shown.tokens, kept });
+        }
+        if let Some((at, text)) = self.note {
+            let tokens = estimated_tokens(&text);
+            pieces.insert(at, Piece { part: Part::Conversation, voice: Voice::User, text, tokens, kept });
+        }
+        pieces
+    }
+
+    /// What became of each node that was looked at, the oldest first.
+    pub(super) fn report(&self, window: &Window) -> Vec<NodeReport> {
+        let mut worded = self.nodes.iter().peekable();
+        let looked = window.head.iter().chain(&window.seen);
+        looked
+            .map(|seen| {
+                let shown = worded.next_if(|worded| worded.node.id == seen.node.id);
+                let fate = match (seen.out, shown) {
+                    (Some(reason), _) => Fate::Out(reason),
+                    (None, Some(shown)) if shown.cut => Fate::Cut(Reason::Budget),
+                    (None, Some(_)) => Fate::In,
+                    (None, None) => Fate::Out(Reason::Budget),
+                };
+                let node = &seen.node;
+                NodeReport {
+                    id: node.id,
+                    local: node.local.clone(),
+                    author_type: node.author_type,
+                    depth: node.depth,
+                    tokens: shown.map_or(0, |shown| shown.tokens),
+                    fate,
+                }
+            })
+            .collect()
+    }
+}
+
+fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> {
+    let node = &seen.node;
+    let mut text = view.header(node, before);
+    let mut tokens = estimated_tokens(&text);
+    if seen.cut {
+        let words = cut(view, node, seen.tokens.saturating_sub(tokens + MESSAGE));
+        tokens += estimated_tokens(&words);
+        text.push_str(&words);
+    } else {
+        tokens += View::tokens(node);
+        text.push_str(&view.words(node));
+    }
+    Worded { node, text, tokens, cut: seen.cut }
+}
+
+fn note(earlier: u32) -> String {
+    let messages = if earlier == 1 { "1 earlier message is" } else { &format!("{earlier} earlier messages are") };
+    let them = if earlier == 1 { "it" } else { "them" };
+    format!("[Note: {messages} in the archive, not shown. → recall search \"…\" finds {them}.]")
+}

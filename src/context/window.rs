@@ -1,0 +1,221 @@
+//! Which nodes of a path are shown when not all of them fit.
+//!
+//! **Where a stable window begins.** A window that slides by a message a turn changes every prompt near its beginning.
+//! So a full stable window may begin at any node of its oldest quarter, and of these it takes the one whose depth is
+//! divisible by the highest power of two. Among consecutive numbers there is only one such; it stays the choice until
+//! it leaves the quarter, or a more divisible one enters at the quarter's other end. Both ends only ever move towards
+//! newer nodes, so the beginning does too, about a quarter at a time, and nobody has to remember where it was.
+
+use crate::{
+    id::NodeId,
+    model::{EdgeKind, Node, Tree, estimated_tokens},
+    store::{ChildFilter, Result as StoreResult, Snapshot},
+};
+
+use super::{
+    ContextError, Options, Reason, Rendering, Strategy, Voice,
+    message::MESSAGE,
+    node::{View, escaped},
+    path::Path,
+};
+
+/// Tokens kept for the note on what is not shown.
+const NOTE: u32 = 40;
+/// Tokens kept for the marker in a node that was cut.
+const MARKER: u32 = 40;
+/// Tokens for the conversation below which there is none: the note, the newest node's header, the marker in it, and a few
+/// words.
+pub(super) const LEAST: u32 = 160;
+/// The most nodes that are shown of a path's beginning.
+const FIRST: usize = 64;
+
+/// A node that was looked at.
+pub(super) struct Seen {
+    pub(super) node: Node,
+    /// At most so many tokens, its header included.
+    pub(super) tokens: u32,
+    /// Why it is not shown, whatever room there is.
+    pub(super) out: Option<Reason>,
+    /// Whether it alone is too long, and `tokens` is what it may have.
+    pub(super) cut: bool,
+}
+
+/// What is shown of a path.
+pub(super) struct Window {
+    /// The first nodes of the path, where the strategy shows them.
+    pub(super) head: Vec<Seen>,
+    /// What was looked at from the newest node back, the oldest first.
+    pub(super) seen: Vec<Seen>,
+    /// What is shown of `seen`: from this one on.
+    pub(super) start: usize,
+    /// Whether nodes before that one are left out for want of room.
+    pub(super) full: bool,
+}
+
+impl Window {
+    /// Nodes further up than what was looked at.
+    pub(super) fn earlier(&self) -> u32 {
+        let above = self.seen.first().map_or(0, |seen| seen.node.depth);
+        above.saturating_sub(u32::try_from(self.head.len()).unwrap_or(u32::MAX))
+    }
+}
+
+/// What the choice goes by.
+pub(super) struct Room<'a> {
+    pub(super) view: &'a View,
+    pub(super) options: &'a Options,
+    pub(super) tree: &'a Tree,
+    pub(super) versions: &'a [NodeId],
+    /// Tokens for the conversation.
+    pub(super) tokens: u32,
+}
+
+impl Room<'_> {
+    /// Reads a path backwards until the room is full, and chooses what is shown.
+    pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
+        let mut path = Path::new(snapshot, to, self.versions);
+        let (mut seen, mut used, mut passed) = (Vec::<Seen>::new(), 0u32, 0u32);
+        // What is left out has no tokens, but looking at it has its price.
+        while used <= self.tokens && passed <= self.tokens {
+            let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
+            let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
+            let Some(node) = path.next(want)? else { break };
+            let next = self.look(node);
+            used = used.saturating_add(next.tokens);
+            passed += if next.out.is_some() { MESSAGE } else { 0 };
+            seen.push(next);
+        }
+        if used <= self.tokens {
+            let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > 0);
+            seen.reverse();
+            return Ok(Window { head: Vec::new(), seen, start: 0, full });
+        }
+        let above = seen.last().map_or(0, |last| last.node.depth);
+        if self.options.strategy == Strategy::Stop {
+            let mean = used / u32::try_from(seen.len()).unwrap_or(u32::MAX);
+            let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
+            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.budget() });
+        }
+        let head = if self.options.strategy == Strategy::Middle { self.head(snapshot, above)? } else { Vec::new() };
+        let taken: u32 = head.iter().map(|first| first.tokens).sum();
+        let note = if self.view.aware { NOTE } else { 0 };
+        let room = self.tokens.saturating_sub(taken + note);
+        let start = self.opening(&seen, self.start(&seen, room));
+        if seen[start].tokens > room {
+            (seen[start].tokens, seen[start].cut) = (room, true);
+        }
+        seen.reverse();
+        let start = seen.len() - 1 - start;
+        Ok(Window { head, full: seen[start].node.depth > 0, seen, start })
+    }
+
+    fn look(&self, node: Node) -> Seen {
+        let out = self.view.left_out(&node);
+        let tokens = match out {
+            Some(_) => 0,
+            None => estimated_tokens(&self.view.header(&node, None)) + View::tokens(&node) + MESSAGE,
+        };
+        Seen { node, tokens, out, cut: false }
+    }
+
+    /// Where the window begins among nodes of which the newest is the first; that one it holds in any case.
+    fn start(&self, seen: &[Seen], room: u32) -> usize {
+        let newest = seen.iter().position(|seen| seen.out.is_none()).unwrap_or(0);
+        let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
+        let (mut used, mut start) = (0u32, newest);
+        for (at, next) in seen.iter().enumerate().filter(|(_, next)| next.out.is_none()) {
+            used = used.saturating_add(next.tokens);
+            if used > room {
+                break;
+            }
+            let better = next.node.depth.trailing_zeros() > seen[start].node.depth.trailing_zeros();
+            if used <= quarter || better {
+                start = at;
+            }
+        }
+        start
+    }
+
+    /// Where a bare conversation begins: some providers take none that the model itself opens. Others begin with the
+    /// note on what is not shown.
+    fn opening(&self, seen: &[Seen], start: usize) -> usize {
+        if self.view.aware {
+            return start;
+        }
+        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == Voice::User;
+        (0..=start).rev().find(opens).unwrap_or(start)
+    }
+
+    /// The first nodes of the path, up to a tenth of the budget; none that is as deep as `above`.
+    ///
+    /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
+    /// shown: reading all of a path for its first nodes would cost as much as the path is long.
+    fn head(&self, snapshot: &dyn Snapshot, above: u32) -> StoreResult<Vec<Seen>> {
+        let most = self.options.budget() / 10;
+        let root = self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten();
+        let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
+        let (mut head, mut used) = (Vec::<Seen>::new(), 0u32);
+        while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {
+            if node.state.continuations == 1 && node.state.versions == 0 {
+                let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 1 };
+                next = snapshot.children(node.id, &filter)?.pop().filter(|child| child.state.versions == 0);
+            }
+            let seen = self.look(node);
+            used = used.saturating_add(seen.tokens);
+            if used > most {
+                // The root is always shown, if need be in part.
+                if head.is_empty() && most >= LEAST {
+                    head.push(Seen { tokens: most, cut: true, ..seen });
+                }
+                break;
+            }
+            head.push(seen);
+        }
+        Ok(head)
+    }
+
+    /// The version that is read in a place.
+    fn read_version(&self, snapshot: &dyn Snapshot, node: Node) -> StoreResult<Node> {
+        if node.state.versions == 0 {
+            return Ok(node);
+        }
+        let mut all = snapshot.versions(node.id)?;
+        let chosen = all.iter().position(|version| self.versions.contains(&version.id));
+        let at = chosen.unwrap_or(all.len().saturating_sub(1));
+        Ok(if all.is_empty() { node } else { all.swap_remove(at) })
+    }
+}
+
+/// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
+/// the rest.
+pub(super) fn cut(view: &View, node: &Node, most: u32) -> String {
+    let text = node.content.trim_end_matches('\n');
+    let all = estimated_tokens(text);
+    let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
+    loop {
+        let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
+        let (left, right) = (&text[..floor(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
+        let gone = all.saturating_sub(estimated_tokens(left) + estimated_tokens(right));
+        let shown = if view.aware {
+            // A half may begin within a line, so each is looked at by itself.
+            let (left, right, id) = (escaped(left), escaped(right), &node.local);
+            format!("{left}\n[about {gone} tokens of this node are not shown here · → view {id} full]\n{right}")
+        } else {
+            format!("{left}\n[…]\n{right}")
+        };
+        if half == 0 || estimated_tokens(&shown) <= most {
+            return shown;
+        }
+        half -= half.div_ceil(16);
+    }
+}
+
+/// The last boundary of a character up to `at`.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first boundary of a character from `at` on.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
