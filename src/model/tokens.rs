@@ -57,12 +57,12 @@ pub fn estimated_tokens(text: &str) -> u32 {
         state = (step & 0x3f) as u8;
         biased += u64::from(step >> 6);
     }
-    let hundredths = biased.saturating_sub(BIAS * text.len() as u64);
+    let hundredths = biased.saturating_sub(u64::from(BIAS.unsigned_abs()) * text.len() as u64);
     u32::try_from(hundredths.div_ceil(100)).unwrap_or(u32::MAX)
 }
 
 /// What is added to each cost in the table, because some are negative.
-const BIAS: u64 = 100;
+const BIAS: i16 = 100;
 
 // Classes of bytes.
 const LOWER: u8 = 0;
@@ -80,7 +80,8 @@ const CLASSES: [u8; 256] = {
     let mut classes = [SIGN; 256];
     let mut byte = 0;
     while byte < 256 {
-        classes[byte] = match byte as u8 {
+        #[allow(clippy::cast_possible_truncation)] // under 256
+        let class = match byte as u8 {
             b'a'..=b'z' => LOWER,
             b'A'..=b'Z' => UPPER,
             b'0'..=b'9' => DIGIT,
@@ -105,6 +106,7 @@ const CLASSES: [u8; 256] = {
             0xe0 | 0xe1 | 0xee => LEAD + 8,
             0xf0..=0xff => LEAD + 9,
         };
+        classes[byte] = class;
         byte += 1;
     }
     classes
@@ -140,7 +142,7 @@ const STEPS: [u16; 2048] = {
         let mut class = 0;
         while class < LEAD + 10 {
             let (next, cost) = step(state, class);
-            steps[(state as usize) << 5 | class as usize] = ((cost + BIAS as i16) as u16) << 6 | next as u16;
+            steps[(state as usize) << 5 | class as usize] = (cost + BIAS).cast_unsigned() << 6 | next as u16;
             class += 1;
         }
         state += 1;
