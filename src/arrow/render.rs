@@ -138,6 +138,8 @@ impl Command {
                 nodes.iter().try_fold(to, |to, node| to.plain(Some(node)))?.text("", Some(content))?
             }
             Self::Bookmark { node, label } => to.plain(node.as_ref())?.text("", label.as_ref())?,
+            // The bare words ask for nothing yet.
+            Self::Exclude { node: None } | Self::Include { node: None } => to.plain(Some("here"))?,
             Self::Unbookmark { node } | Self::Exclude { node } | Self::Include { node } => to.plain(node.as_ref())?,
             Self::Prune { node } | Self::Restore { node } => to.plain(Some(node))?,
             Self::Undo { n } | Self::Redo { n } => to.plain(*n)?,

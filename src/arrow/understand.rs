@@ -16,7 +16,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Form, Func, Prep, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     probable,
     terms::{self, Shape, Term},
 };
@@ -169,7 +169,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
-    name_nodes(line, &mut bag, &candidate, &said);
+    name_nodes(line, &trace.terms, &mut bag, &candidate, &said);
     let bound = bind::bind(
         tool,
         Binder { bag: &mut bag, tool, at: candidate.verb, cues: candidate.cues, verb: candidate.group, said: &said },
@@ -206,7 +206,7 @@ fn thought(line: &str) -> (&str, Option<&str>) {
 /// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
 ///
 /// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
-fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate, said: &str) {
+fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candidate, said: &str) {
     let wanted = match candidate.tool {
         Tool::Diff | Tool::Merge | Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink => 2,
         Tool::View
@@ -233,9 +233,14 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate, said: &str) 
     // `view fade`: an operation's own name and nothing else.
     let outright = candidate.verb <= 1 && bag.args.len() == 1 && said == candidate.tool.name();
     let mut missing = wanted.max(found) - found;
+    // Where the last id stands: another one may follow it.
+    let mut last = None;
     for arg in &mut bag.args {
         let text = arg.text.of(line);
+        let before = arg.at.checked_sub(1).and_then(|at| terms.get(at));
         let stands = arg.at == candidate.verb + 1
+            || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
+            || wanted == 2 && last.is_some_and(|last| last + 1 == arg.at)
             || matches!(
                 arg.prep,
                 Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against)
@@ -251,6 +256,9 @@ fn name_nodes(line: &str, bag: &mut Bag<'_>, candidate: &Candidate, said: &str) 
         {
             arg.what = args::What::Id;
             missing -= 1;
+        }
+        if is_id(arg) {
+            last = Some(arg.at);
         }
     }
 }

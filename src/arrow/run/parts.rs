@@ -3,6 +3,7 @@
 //! The whole is kept for the agent under the command's name, and `→ recall "view a7x2kq part 2"` shows the next part: one
 //! way for every tool, and the same part however often it is asked for.
 
+use super::frame::count;
 use crate::model::estimated_tokens;
 
 /// Bytes of a result that are kept.
@@ -35,8 +36,12 @@ pub(super) fn shown(parts: &[&str], part: usize, label: &str) -> String {
     let left: u32 = parts.iter().skip(part).map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
     match left {
         0 => text,
-        left if label.is_empty() => format!("{text}\n[about {left} tokens more, which could not be kept]"),
-        left => format!("{text}\n[about {left} tokens more · → recall \"{label} part {}\"]", part + 1),
+        left if label.is_empty() => {
+            format!("{text}\n[about {} more, which could not be kept]", count(left as u64, "token"))
+        }
+        left => {
+            format!("{text}\n[about {} more · → recall \"{label} part {}\"]", count(left as u64, "token"), part + 1)
+        }
     }
 }
 
@@ -99,7 +104,7 @@ mod tests {
         assert_eq!(shown(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
         assert_eq!(shown(&parts, 2, "view x"), "two");
         let inside = ["one → ", "✓ two\n", "three"];
-        assert_eq!(shown(&inside, 2, "x"), "…✓ two\n[about 2 tokens more · → recall \"x part 3\"]");
+        assert_eq!(shown(&inside, 2, "x"), "…✓ two\n[about 1 token more · → recall \"x part 3\"]");
         assert!(shown(&inside, 1, "x").starts_with("one → …\n["));
         assert_eq!(shown(&inside, 3, "x"), "three");
         assert_eq!(shown(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
