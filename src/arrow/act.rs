@@ -266,8 +266,10 @@ impl Reader<'_> {
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
                             || self.is_named_first(verb, at) && self.only_points(second)
-                            || matches!(group, Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall)
-                                && self.func_at(second + 1) == Some(Func::It) =>
+                            || matches!(
+                                group,
+                                Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall
+                            ) && self.func_at(second + 1) == Some(Func::It) =>
                     {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
@@ -344,7 +346,10 @@ impl Reader<'_> {
             if matches!(self.text_at(at), "we're" | "i'm" | "I'm")
                 && self.func_at(at - 1).is_none()
                 && self.terms[at - 1].entry.noun.is_some()
-                && matches!(self.terms.get(at + 1).and_then(|next| next.entry.prep), Some(Prep::On | Prep::At | Prep::In))
+                && matches!(
+                    self.terms.get(at + 1).and_then(|next| next.entry.prep),
+                    Some(Prep::On | Prep::At | Prep::In)
+                )
             {
                 self.zones[at..at + 2].fill(zone);
                 at += 2;

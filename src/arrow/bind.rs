@@ -144,7 +144,10 @@ impl Binder<'_, '_> {
             Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include
         );
         self.bag.take(|arg| {
-            (wordless || arg.prep == Some(Prep::From)) && matches!(arg.what, What::Text { .. }) && arg.key.is_none() && terms::is_id(arg.text.of(line))
+            (wordless || arg.prep == Some(Prep::From))
+                && matches!(arg.what, What::Text { .. })
+                && arg.key.is_none()
+                && terms::is_id(arg.text.of(line))
         })
     }
 

@@ -1,5 +1,8 @@
 //! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
 
+mod courtesies;
+
+use self::courtesies::{DOUBTFUL, PHRASES, PLAIN, POLITE};
 use super::{
     lexicon::{Form, Func, Noun, Prep, Verb},
     terms::{Shape, Term},
@@ -16,153 +19,6 @@ pub(super) struct Padding {
     /// The verb that follows may stand in `-ing`.
     pub(super) gerund: bool,
 }
-
-const PLAIN: Padding = Padding { polite: false, doubtful: false, gerund: false };
-const POLITE: Padding = Padding { polite: true, doubtful: false, gerund: false };
-const GERUND: Padding = Padding { polite: true, doubtful: false, gerund: true };
-const DOUBTFUL: Padding = Padding { polite: false, doubtful: true, gerund: false };
-
-/// What may stand before a verb and mean nothing but that it is asked for; longer ones first.
-const PHRASES: &[(&[&str], Padding)] = &[
-    (&["would", "you", "be", "so", "kind", "as", "to"], POLITE),
-    (&["would", "you", "be", "so", "good", "as", "to"], POLITE),
-    (&["do", "me", "a", "favor", "and"], POLITE),
-    (&["do", "me", "a", "favour", "and"], POLITE),
-    (&["be", "so", "kind", "as", "to"], POLITE),
-    (&["be", "so", "good", "as", "to"], POLITE),
-    (&["would", "you", "be", "able", "to"], POLITE),
-    (&["i", "would", "be", "grateful", "if", "you", "would"], POLITE),
-    (&["i", "would", "be", "grateful", "if", "you", "could"], POLITE),
-    (&["i'd", "be", "grateful", "if", "you", "would"], POLITE),
-    (&["i'd", "be", "grateful", "if", "you", "could"], POLITE),
-    (&["the", "next", "step", "is", "to"], PLAIN),
-    (&["my", "next", "step", "is", "to"], PLAIN),
-    (&["it", "is", "time", "to"], PLAIN),
-    (&["it", "is", "necessary", "to"], POLITE),
-    (&["it's", "necessary", "to"], POLITE),
-    (&["i", "am", "going", "to"], PLAIN),
-    (&["take", "a", "moment", "to"], PLAIN),
-    (&["take", "a", "minute", "to"], PLAIN),
-    (&["take", "a", "moment", "and"], PLAIN),
-    (&["would", "it", "be", "possible", "to"], POLITE),
-    (&["is", "it", "possible", "to"], POLITE),
-    (&["it", "would", "be", "good", "to"], PLAIN),
-    (&["it", "would", "be", "nice", "to"], PLAIN),
-    (&["i", "think", "it's", "time", "to"], PLAIN),
-    (&["i", "think", "we", "should"], PLAIN),
-    (&["i", "think", "we're", "ready", "to"], PLAIN),
-    (&["i", "think", "i'm", "ready", "to"], PLAIN),
-    (&["we're", "ready", "to"], PLAIN),
-    (&["we", "are", "ready", "to"], PLAIN),
-    (&["i", "am", "ready", "to"], PLAIN),
-    (&["i'm", "ready", "to"], PLAIN),
-    (&["please", "to"], POLITE),
-    (&["take", "another"], PLAIN),
-    (&["have", "another"], PLAIN),
-    (&["take", "one", "more"], PLAIN),
-    (&["i", "hereby"], POLITE),
-    (&["be", "so", "good", "and"], POLITE),
-    (&["it", "may", "please", "you", "to"], POLITE),
-    (&["may", "it", "please", "you", "to"], POLITE),
-    (&["it", "would", "assist", "me", "to"], POLITE),
-    (&["it", "would", "help", "to"], PLAIN),
-    (&["it", "would", "help", "me", "to"], POLITE),
-    (&["i", "should", "like", "to"], POLITE),
-    (&["i", "should", "be", "obliged", "to"], POLITE),
-    (&["i", "would", "ask", "you", "to"], POLITE),
-    (&["i", "beg", "you", "to"], POLITE),
-    (&["i", "wish", "you", "to"], POLITE),
-    (&["i", "would", "be", "glad", "to"], POLITE),
-    (&["i'd", "be", "glad", "to"], POLITE),
-    (&["i'd", "be", "glad", "if", "you", "would"], POLITE),
-    (&["i'd", "appreciate", "it", "if", "you", "would"], POLITE),
-    (&["i'd", "appreciate", "it", "if", "you", "could"], POLITE),
-    (&["you", "may"], POLITE),
-    (&["you", "can"], POLITE),
-    (&["the", "plan", "is", "to"], PLAIN),
-    (&["what", "i", "want", "is", "to"], POLITE),
-    (&["all", "i", "want", "is", "to"], POLITE),
-    (&["don't", "forget", "to"], POLITE),
-    (&["do", "not", "forget", "to"], POLITE),
-    (&["do", "not", "hesitate", "to"], POLITE),
-    (&["time", "we"], PLAIN),
-    (&["proceed", "to"], PLAIN),
-    (&["sudo"], PLAIN),
-    (&["i", "think", "i'll"], PLAIN),
-    (&["i", "would", "like", "you", "to"], POLITE),
-    (&["i'd", "like", "you", "to"], POLITE),
-    (&["i", "want", "you", "to"], POLITE),
-    (&["i", "need", "you", "to"], POLITE),
-    (&["i'm", "going", "to"], PLAIN),
-    (&["we're", "going", "to"], PLAIN),
-    (&["it's", "time", "to"], PLAIN),
-    (&["go", "ahead", "and"], PLAIN),
-    (&["go", "on", "and"], PLAIN),
-    (&["how", "about", "we"], PLAIN),
-    (&["please", "you"], GERUND),
-    (&["please", "doing"], POLITE),
-    (&["do", "a"], PLAIN),
-    (&["do", "the"], PLAIN),
-    (&["i", "ask", "to"], POLITE),
-    (&["i", "ask", "you", "to"], POLITE),
-    (&["we", "ask", "to"], POLITE),
-    (&["i", "request", "to"], POLITE),
-    (&["how", "about", "i"], PLAIN),
-    (&["would", "you", "mind"], GERUND),
-    (&["do", "you", "mind"], GERUND),
-    (&["be", "sure", "to"], PLAIN),
-    (&["make", "sure", "to"], PLAIN),
-    (&["make", "sure", "you"], PLAIN),
-    (&["feel", "free", "to"], PLAIN),
-    (&["allow", "me", "to"], POLITE),
-    (&["permit", "me", "to"], POLITE),
-    (&["let", "me", "to"], POLITE),
-    (&["help", "me", "to"], POLITE),
-    (&["help", "me"], POLITE),
-    (&["let", "me"], PLAIN),
-    (&["let", "us"], PLAIN),
-    (&["let", "him"], PLAIN),
-    (&["how", "about"], GERUND),
-    (&["what", "about"], GERUND),
-    (&["try", "and"], PLAIN),
-    (&["try", "to"], PLAIN),
-    (&["stop", "and"], PLAIN),
-    (&["pause", "and"], PLAIN),
-    (&["pause", "to"], PLAIN),
-    (&["stop", "to"], PLAIN),
-    (&["sit", "and"], PLAIN),
-    (&["time", "to"], PLAIN),
-    (&["time", "for"], GERUND),
-    (&["need", "to"], PLAIN),
-    (&["want", "to"], PLAIN),
-    (&["have", "to"], PLAIN),
-    (&["going", "to"], PLAIN),
-    (&["remember", "to"], PLAIN),
-    (&["wish", "to"], PLAIN),
-    (&["for", "now"], PLAIN),
-    (&["next", "up"], PLAIN),
-    (&["next", "step"], PLAIN),
-    (&["next", "i'll"], PLAIN),
-    (&["at", "the", "moment"], PLAIN),
-    (&["right", "now"], PLAIN),
-    (&["after", "that"], PLAIN),
-    (&["after", "which"], PLAIN),
-    (&["before", "that"], PLAIN),
-    (&["at", "last"], PLAIN),
-    (&["at", "once"], PLAIN),
-    (&["no", "problem"], PLAIN),
-    (&["take", "a"], PLAIN),
-    (&["have", "a"], PLAIN),
-    (&["run", "a"], PLAIN),
-    (&["perform", "a"], PLAIN),
-    (&["git"], PLAIN),
-    (&["loom"], PLAIN),
-    (&["mind"], GERUND),
-    (&["gonna"], PLAIN),
-    (&["wanna"], PLAIN),
-    (&["gotta"], PLAIN),
-    (&["lemme"], PLAIN),
-];
 
 /// Verbs with a particle that say what shall not be done.
 const REFRAINS: &[(&str, &str)] = &[
@@ -208,7 +64,7 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     }
     if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase))
         // `take a look`, but not `have a bookmark`.
-        && (phrase.len() != 2 || phrase[1] != "a" || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
+        && (phrase.len() != 2 || !matches!(phrase[1], "a" | "another") || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
         // `help me with merge` is no politeness.
         && (phrase[0] != "help" || phrase.len() > 2 || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base))
     {
@@ -224,7 +80,8 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject) && !word(line, terms, 0).eq_ignore_ascii_case("should")
+            if func(terms, 1) == Some(Func::Subject)
+                && !word(line, terms, 0).eq_ignore_ascii_case("should")
                 && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
                     && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
         {
@@ -272,8 +129,7 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         if verb(terms, at).is_none_or(|(verb, _)| verb != Verb::Get) {
             padding = DOUBTFUL;
         }
-    } else if verb(terms, at)
-        .is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
+    } else if verb(terms, at).is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
     {
         return None;
     }
@@ -345,7 +201,15 @@ pub(super) const fn bears_content(verb: Verb) -> bool {
 pub(super) const fn embeds(verb: Verb) -> bool {
     matches!(
         verb,
-        Verb::See | Verb::Get | Verb::List | Verb::Compare | Verb::Check | Verb::Find | Verb::Help | Verb::Ask | Verb::Tell
+        Verb::See
+            | Verb::Get
+            | Verb::List
+            | Verb::Compare
+            | Verb::Check
+            | Verb::Find
+            | Verb::Help
+            | Verb::Ask
+            | Verb::Tell
     )
 }
 
@@ -369,7 +233,7 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         }
         // `say five levels deep`
         Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.shape, Shape::Number(_))) => true,
-        Verb::Annotate => first == Verb::Link && !own,
+        Verb::Annotate => matches!(first, Verb::Link | Verb::Add | Verb::Make | Verb::Put) && !own,
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
         Verb::Take | Verb::Bring => !own && matches!(first, Verb::Go | Verb::Decide | Verb::Move),
@@ -460,10 +324,19 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let asks = |words: &[&str]| {
         terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
     };
-    if ids == 2 && matches!(first.as_str(), "what" | "what's" | "how") && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"]) {
+    if ids == 2
+        && matches!(first.as_str(), "what" | "what's" | "how")
+        && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
+    {
         return Some(Verb::Compare);
     }
-    if first == "how" && ids == 0 && nouns(Noun::Tree) && asks(&["look", "looks", "does", "is"]) && asks(&["tree"]) && !asks(&["use", "draw", "call"]) {
+    if first == "how"
+        && ids == 0
+        && nouns(Noun::Tree)
+        && asks(&["look", "looks", "does", "is"])
+        && asks(&["tree"])
+        && !asks(&["use", "draw", "call"])
+    {
         return Some(Verb::See);
     }
     if first == "how" && ids == 0 && names_tool {

@@ -64,7 +64,11 @@ impl Reader<'_> {
                     || term.text.of(self.line) == "that"
             });
             let judges = self.terms[at - 1].is(',') && term.entry.func == Some(Func::Be) && !telling;
-            if judges && self.is_idle(from) && self.terms[from + 1..].len() <= 4 && !self.terms.iter().any(|t| t.is('?')) {
+            if judges
+                && self.is_idle(from)
+                && self.terms[from + 1..].len() <= 4
+                && !self.terms.iter().any(|t| t.is('?'))
+            {
                 return Segment::Tells;
             }
             return Segment::Remarks;
@@ -189,9 +193,14 @@ impl Reader<'_> {
         let part = &self.terms[from + 1..from + length];
         let verbless = part.iter().all(|term| {
             !is_finite(term)
-                && (term.entry.verb.is_none() || term.entry.noun.is_some() || term.entry.func.is_some()
+                && (term.entry.verb.is_none()
+                    || term.entry.noun.is_some()
+                    || term.entry.func.is_some()
                     || term.shape == Shape::Word && TABLE.iter().any(|row| row.name == term.text.of(self.line)))
-                && !matches!(term.entry.func, Some(Func::Subject | Func::Infinitive | Func::If | Func::What | Func::Sub))
+                && !matches!(
+                    term.entry.func,
+                    Some(Func::Subject | Func::Infinitive | Func::If | Func::What | Func::Sub)
+                )
                 && !term.is('?')
                 && !matches!(term.shape, Shape::Key(_))
                 && !term.is_text()
@@ -251,18 +260,19 @@ impl Reader<'_> {
     /// Whether nothing else is asked behind `at`.
     pub(super) fn asks_no_more(&mut self, at: usize) -> bool {
         let about = matches!(self.func_at(at), Some(Func::If | Func::What | Func::Why))
-            || matches!(self.terms[at].entry.prep, Some(Prep::About | Prep::Over | Prep::On | Prep::Through | Prep::Of));
-        about
-            && !(at..self.terms.len()).any(|at| {
-                self.is_boundary(at)
-                    && matches!(self.imperative(at + 1, false, false), Head::Request(verb, _) if self.has_argument(verb))
-            })
+            || matches!(
+                self.terms[at].entry.prep,
+                Some(Prep::About | Prep::Over | Prep::On | Prep::Through | Prep::Of)
+            );
+        about && !(at..self.terms.len()).any(|at| {
+            self.is_boundary(at)
+                && matches!(self.imperative(at + 1, false, false), Head::Request(verb, _) if self.has_argument(verb))
+        })
     }
 
     /// Whether `not` or the like at `at` denies the request, and is no value, no limit, no `wait:no`.
     pub(super) fn denies(&self, at: usize, group: Verb) -> bool {
-        let value = at > 0
-            && (matches!(self.terms[at - 1].shape, Shape::Key(_)) || self.terms[at - 1].is('='));
+        let value = at > 0 && (matches!(self.terms[at - 1].shape, Shape::Key(_)) || self.terms[at - 1].is('='));
         !value && !self.is_no_wait(at, group) && !self.is_limit(at)
     }
 
@@ -273,9 +283,8 @@ impl Reader<'_> {
             .iter()
             .take(2)
             .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
-        let enough =
-            matches!(self.text_at(at + 1), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice")
-                && self.terms[..at].iter().rev().take(3).any(|term| matches!(term.shape, Shape::Number(_)));
+        let enough = matches!(self.text_at(at + 1), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice")
+            && self.terms[..at].iter().rev().take(3).any(|term| matches!(term.shape, Shape::Number(_)));
         named && given || enough
     }
 

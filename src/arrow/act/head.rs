@@ -43,7 +43,9 @@ impl Reader<'_> {
                 }
                 (_, Some(Func::Why)) => return Head::Speech(Speech::Question),
                 // `do it again, redo`
-                (_, Some(Func::Do)) if first && text.eq_ignore_ascii_case("do") && matches!(self.func_at(at + 1), Some(Func::It)) => {
+                (_, Some(Func::Do))
+                    if first && text.eq_ignore_ascii_case("do") && matches!(self.func_at(at + 1), Some(Func::It)) =>
+                {
                     return Head::Other;
                 }
                 (_, Some(Func::Be | Func::Do | Func::Have | Func::Modal)) if first => return self.asking(at),
@@ -239,7 +241,10 @@ impl Reader<'_> {
             let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
             // `a7x2 deserves a bookmark`
             if at <= subject + 2
-                && matches!(self.text_at(at), "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants")
+                && matches!(
+                    self.text_at(at),
+                    "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants"
+                )
                 && matches!(self.text_at(at + 1), "a" | "an")
                 && self.terms[at + 2..].iter().take(2).any(|term| {
                     matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
@@ -253,9 +258,9 @@ impl Reader<'_> {
                 && self.terms[..before].iter().any(Term::is_id)
                 && !matches!(self.text_at(before), "could" | "might" | "would")
             {
-                let back = self.terms[at..].iter().any(|term| {
-                    term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context)
-                });
+                let back = self.terms[at..]
+                    .iter()
+                    .any(|term| term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context));
                 match (self.text_at(at), self.verb_at(at)) {
                     ("come" | "return", _) if back => return Some((at, Verb::Bring)),
                     ("point", _) => return Some((at, Verb::Link)),
@@ -271,6 +276,13 @@ impl Reader<'_> {
             }
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                // `a7x2 should be split at 120`
+                Some((verb @ (Verb::Split | Verb::Prune), Form::Base))
+                    if matches!(self.text_at(at), "split" | "cut")
+                        && phrases::shall_be(self.line, &self.terms[..at]) =>
+                {
+                    return Some((at, verb));
+                }
                 // `a7x2 can lose its bookmark`
                 Some((Verb::Remove, Form::Base))
                     if self.func_at(at - 1) == Some(Func::Modal)

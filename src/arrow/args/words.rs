@@ -76,7 +76,9 @@ impl Bag<'_> {
                 self.signs.whole = true
             }
             "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
-            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => self.signs.searches = true,
+            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => {
+                self.signs.searches = true
+            }
             "once" => {
                 let before = at.checked_sub(1).map(|before| terms[before].text.of(self.line));
                 let again = terms.get(at + 1).map(|next| next.text.of(self.line));
@@ -96,14 +98,11 @@ impl Bag<'_> {
         }
         if entry.verb.is_some() || entry.noun.is_some() {
             let said = |name: &str| name.eq_ignore_ascii_case(text);
-            let row = TABLE
-                .iter()
-                .find(|row| said(row.name))
-                .or_else(|| {
-                    // A synonym only tells which, if no operation is named outright.
-                    let named = self.signs.tool.is_some_and(|tool| tool != Tool::Help);
-                    TABLE.iter().find(|row| !named && row.synonyms.iter().any(|s| said(s)))
-                });
+            let row = TABLE.iter().find(|row| said(row.name)).or_else(|| {
+                // A synonym only tells which, if no operation is named outright.
+                let named = self.signs.tool.is_some_and(|tool| tool != Tool::Help);
+                TABLE.iter().find(|row| !named && row.synonyms.iter().any(|s| said(s)))
+            });
             let row = row.filter(|row| row.tool != Tool::Help || self.signs.tool.is_none());
             self.signs.tool = row.map(|row| row.tool).or(self.signs.tool);
         }

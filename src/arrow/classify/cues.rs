@@ -191,7 +191,9 @@ fn of_zone(line: &str, terms: &[Term], act: &Act, within: impl Fn(Zone) -> bool)
 
 /// `a7x2's annotations`.
 fn possessed(terms: &[Term], at: usize) -> bool {
-    at.checked_sub(1).is_some_and(|before| terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end)
+    at.checked_sub(1).is_some_and(|before| {
+        terms[before].is_id() && !terms[before].bracketed && terms[before].whole.end > terms[before].text.end
+    })
 }
 
 fn of_key(key: Key) -> Cues {
@@ -233,6 +235,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             return (at, Verb::Continue);
         }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
+        // `I want a7x2 gone`
+        if helped && other == Verb::Go && form == Form::Past {
+            return (at, Verb::Remove);
+        }
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
             || helped && form == Form::Past && term.entry.noun.is_none()

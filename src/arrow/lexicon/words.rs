@@ -4,8 +4,14 @@ use super::{Func, Noun, Prep};
 
 /// Nouns by what they name, singular and plural as they come.
 pub(super) const NOUNS: &[(Noun, &str)] = &[
-    (Noun::Node, "node nodes message messages post posts entry leafnode id ids passage moment spot scene point piece fragment snippet stanza excerpt"),
-    (Noun::Branch, "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough"),
+    (
+        Noun::Node,
+        "node nodes message messages post posts entry leafnode id ids passage moment spot scene point piece fragment snippet stanza excerpt",
+    ),
+    (
+        Noun::Branch,
+        "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough",
+    ),
     (Noun::Tree, "tree map outline overview shape layout structure"),
     (Noun::Root, "root beginning trunk origin outset"),
     (Noun::Parent, "parent ancestor mother father"),
@@ -13,15 +19,33 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Previous, "previous prev"),
     (Noun::Leaf, "leaf tip bottommost"),
     (Noun::Sibling, "sibling siblings brothers sisters cousins peers brethren sister brother"),
-    (Noun::Continuation, "continuation continuations child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny"),
-    (Noun::Alternative, "way ways direction directions alternative alternatives option options completions completion candidate candidates"),
-    (Noun::Annotation, "annotation annotations with-annotations margin note notes comment comments remark remarks annots footnote footnotes gloss glosses marginalia jotting jottings observation observations scribble scribbles margins"),
-    (Noun::Link, "tie ties link links connection connections crossreferences cross-references crosslinks crosslink crossreference reference references relation relations tether edge edges"),
-    (Noun::Version, "version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition"),
+    (
+        Noun::Continuation,
+        "continuation continuations child children kids variation variations replies take takes successors successor offspring descendants follow-ups followups successions sequels progeny",
+    ),
+    (
+        Noun::Alternative,
+        "way ways direction directions alternative alternatives option options completions completion candidate candidates",
+    ),
+    (
+        Noun::Annotation,
+        "annotation annotations with-annotations margin note notes comment comments remark remarks annots footnote footnotes gloss glosses marginalia jotting jottings observation observations scribble scribbles margins",
+    ),
+    (
+        Noun::Link,
+        "tie ties link links connection connections crossreferences cross-references crosslinks crosslink crossreference reference references relation relations tether edge edges",
+    ),
+    (
+        Noun::Version,
+        "version versions revision revisions wordings rewordings edits drafts redrafts rewrites variants variant iterations rewordings editions edition",
+    ),
     (Noun::Bookmark, "bookmark bookmarks star stars flag flags dogear dog-ear dogears dog-ears earmark earmarks"),
     (Noun::Pin, "pin pins"),
     (Noun::Stash, "stash stashes stashed shelf"),
-    (Noun::Todo, "todo todos to-do to-dos task tasks item items todo-list checklist to-dos chores chore duties errands action-item"),
+    (
+        Noun::Todo,
+        "todo todos to-do to-dos task tasks item items todo-list checklist to-dos chores chore duties errands action-item",
+    ),
     (Noun::Memory, "memory"),
     (Noun::Doc, "doc docs document documents file files paper manuscript notebook memo"),
     (Noun::Section, "section sections heading chapter"),
@@ -29,7 +53,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Turn, "turn turns"),
     (Noun::Summary, "summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
     (Noun::Text, "text texts content contents words body wording sentence paragraph"),
-    (Noun::Agent, "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern"),
+    (
+        Noun::Agent,
+        "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern",
+    ),
     (Noun::Tool, "tool tools command commands op operation"),
     (Noun::Help, "help usage manual documentation instructions syntax"),
     (Noun::Context, "context prompt"),
@@ -48,7 +75,10 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Start, "start top beginning"),
     (Noun::End, "end bottom"),
     (Noun::Times, "while bit little moment- times time moment"),
-    (Noun::Difference, "difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity"),
+    (
+        Noun::Difference,
+        "different difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity",
+    ),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),
     (Noun::Site, "site sites domain domains"),
