@@ -57,7 +57,7 @@ fn what_is_probably_meant_is_understood() {
 fn a_refusal_says_what_was_understood() {
     let refusal = arrow::understand("→ don't prune a7x2").unwrap_err();
     assert_eq!(refusal.code, RefusalCode::InvalidSyntax);
-    assert_eq!(refusal.probable, ["→ prune a7x2"]);
+    assert!(refusal.probable.is_empty(), "what was denied is not offered");
     let refusal = arrow::understand("→ edit b3k9ze").unwrap_err();
     assert_eq!(refusal.message, "`edit` needs the text, in quotes");
     assert_eq!(refusal.probable, ["→ edit b3k9ze \"text\""]);
@@ -102,10 +102,10 @@ fn a_string_goes_on_over_lines() {
 
 #[test]
 fn verbs_are_known() {
-    for word in ["view", "prune", "checkout", "ls", "todo", "veiw"] {
+    for word in ["view", "prune", "checkout", "ls", "todo"] {
         assert!(arrow::is_verb(word), "{word}");
     }
-    for word in ["the", "void", "self", "Result", "", "→", "i32"] {
+    for word in ["the", "void", "none", "returns", "veiw", "self", "Result", "", "→", "i32"] {
         assert!(!arrow::is_verb(word), "{word}");
     }
 }

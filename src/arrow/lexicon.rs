@@ -138,7 +138,7 @@ pub(super) fn slip(word: &str) -> Option<&'static str> {
     let word = lower(word, &mut buffer)?;
     if word.len() < 3
         || !word.iter().all(u8::is_ascii_alphabetic)
-        || verbs::ORDINARY.iter().any(|w| w.as_bytes() == word)
+        || verbs::ORDINARY.split(' ').any(|w| w.as_bytes() == word)
     {
         return None;
     }

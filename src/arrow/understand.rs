@@ -5,10 +5,13 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod doubts;
+
 use std::fmt;
 
 use serde::Serialize;
 
+use self::doubts::{dangling, doubts};
 use super::{
     Command,
     act::{self, Act, Speech, Zone},
@@ -16,9 +19,9 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    lexicon::{Func, Noun, Prep},
     probable,
-    terms::{self, Shape, Term},
+    terms::{self, Term},
 };
 use crate::tools::{Tool, Weight};
 
@@ -160,7 +163,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
     let Some(candidate) = trace.candidate else {
         return Err(unasked(line, &trace.terms, act));
     };
-    if let Some(end) = dangling(&trace.terms, act, &candidate) {
+    if let Some(end) = dangling(line, &trace.terms, act, &candidate) {
         let message = format!("something is missing after {:?}", end.of(line));
         let understood = format!("`{}`: {}", candidate.tool.name(), candidate.tool.spec().help);
         let probable = probable::commands(line, &trace.terms, Some(candidate.tool));
@@ -299,30 +302,6 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     bag
 }
 
-/// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
-fn dangling(terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
-    let at = terms.iter().rposition(|term| !matches!(term.shape, Shape::Mark(_)))?;
-    let last = &terms[at];
-    // `what it is linked to`, `where I came from`
-    let clause = terms.iter().enumerate().any(|(place, term)| {
-        matches!(term.entry.func, Some(Func::What | Func::Sub | Func::Clause | Func::Be))
-            || place > candidate.verb && term.entry.func == Some(Func::Subject)
-    });
-    let leads = match last.shape {
-        Shape::Word => {
-            matches!(
-                last.entry.prep,
-                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::With | Prep::As | Prep::At | Prep::For)
-            ) && last.entry.noun.is_none()
-                || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
-        }
-        Shape::Key(key) => !key.is_switch(),
-        _ => false,
-    };
-    let asked = matches!(act.zones.get(at), Some(Zone::Main | Zone::Skip | Zone::Aside)) && at != candidate.verb;
-    (leads && asked && !clause && act.raw.is_none()).then_some(last.whole)
-}
-
 /// What an operation needs of confidence.
 fn needed(tool: Tool) -> f32 {
     match tool.spec().weight {
@@ -331,87 +310,6 @@ fn needed(tool: Tool) -> f32 {
         Weight::Changes => 0.7,
         Weight::Risks => 0.8,
     }
-}
-
-/// What speaks against having understood, each with what it takes of confidence.
-fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
-    let mut doubts = Vec::new();
-    #[allow(clippy::cast_precision_loss)] // a few words
-    let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
-    if strange > 0.0 {
-        // Beside an argument a word more may describe it; without any it is the line that is about something else.
-        // A light verb means what its objects say, so there an unknown word may be the object.
-        let light = matches!(
-            candidate.group,
-            Verb::Get
-                | Verb::Put
-                | Verb::Add
-                | Verb::Make
-                | Verb::Take
-                | Verb::Bring
-                | Verb::Keep
-                | Verb::Ask
-                | Verb::Carry
-                | Verb::Leave
-                | Verb::Turn
-                | Verb::Drop
-                | Verb::Go
-        );
-        let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => 0.15,
-            (true, true) => 0.35,
-            (false, _) => 0.5,
-        };
-        doubts.push(("words that were not understood", each * strange));
-    }
-    if bag.close > 0 {
-        doubts.push(("the verb could be a noun", 0.25));
-    }
-    if act.nominal {
-        doubts.push(("it has no verb", 0.2));
-    }
-    // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
-    let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
-    if bare
-        && matches!(
-            candidate.tool,
-            Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge
-        )
-    {
-        doubts.push(("it could be a remark", 0.35));
-    }
-    if act.doubtful {
-        doubts.push(("it is only thought about", 0.35));
-    }
-    if terms.get(candidate.verb).is_some_and(|term| term.slipped) {
-        doubts.push(("the verb is misspelt", 0.1));
-    }
-    doubts
-}
-
-/// How many verbs among the arguments have nothing to do with the operation.
-fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
-    let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
-    if candidate.tool == Tool::Think {
-        return 0;
-    }
-    let mut count = 0;
-    for (at, term) in terms.iter().enumerate() {
-        let entry = term.entry;
-        let idle = entry.noun.is_none() && entry.func.is_none() && entry.prep.is_none() && entry.lead.is_none();
-        let asked = at == candidate.verb || act.verb.is_some_and(|(verb, _)| verb == at);
-        if act.zones[at] == Zone::Main
-            && term.shape == Shape::Word
-            && idle
-            && !asked
-            // `redo what was undone`
-            && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
-            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
-        {
-            count += 1;
-        }
-    }
-    count
 }
 
 fn refuse(

@@ -276,6 +276,13 @@ impl Reader<'_> {
             }
             match self.verb_at(at) {
                 Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                // `a7x2 should be split at 120`
+                Some((verb @ (Verb::Split | Verb::Prune), Form::Base))
+                    if matches!(self.text_at(at), "split" | "cut")
+                        && phrases::shall_be(self.line, &self.terms[..at]) =>
+                {
+                    return Some((at, verb));
+                }
                 // `a7x2 can lose its bookmark`
                 Some((Verb::Remove, Form::Base))
                     if self.func_at(at - 1) == Some(Func::Modal)

@@ -62,7 +62,7 @@ const SPOKEN: Cues = of(&[n(Noun::Instruction), n(Noun::Reply), n(Noun::Continua
 pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     See {
         Help if n(Noun::Help) => but Cues::ID;
-        Diff if n(Noun::Difference);
+        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Diff if Cues::IDS => any p(Prep::Side), p(Prep::Apart), p(Prep::Between), p(Prep::Against);
         Search if n(Noun::Web);
         Search if p(Prep::Up), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Doc), n(Noun::Archive);
@@ -96,12 +96,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context), Cues::ID => but Cues::TEXT;
         Merge if p(Prep::Together), Cues::IDS;
-        Switch if Cues::ME, Cues::ID => any p(Prep::To), p(Prep::Back);
+        Switch if Cues::ME, Cues::ID => any p(Prep::To), p(Prep::Back) => but LISTED, n(Noun::Alternative);
         Switch if p(Prep::Back), p(Prep::To), Cues::ID;
         Todo if p(Prep::Up), n(Noun::Todo);
         Recall if n(Noun::Archive) => but n(Noun::Version);
         Help if n(Noun::Help) => but Cues::ID;
-        Diff if n(Noun::Difference);
+        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Continue if n(Noun::Token);
         Continue if n(Noun::Continuation), Cues::NUMBER;
         Continue if n(Noun::Alternative), Cues::NUMBER;
@@ -155,18 +155,10 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }
-    Respond {
-        Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context);
-        Respond;
-    }
+    Respond { Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
     Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
-    Edit {
-        Write => any DOC, n(Noun::Section);
-        Todo if n(Noun::Todo);
-        _ if n(Noun::Bookmark);
-        Edit;
-    }
+    Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
     Merge { Merge; }
     Bookmark {
         Annotate if n(Noun::Annotation), Cues::NEW, Cues::TEXT;
@@ -203,6 +195,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Undo {
         Unbookmark if n(Noun::Bookmark), Cues::ID;
+        Unlink if n(Noun::Link), Cues::IDS;
         _ => any Cues::ID, n(Noun::Everything);
         Undo;
     }
@@ -239,11 +232,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Pin { Pin; }
     Unpin { Drop; }
-    Stash {
-        Bookmark if n(Noun::Bookmark);
-        Write if Cues::FILE, Cues::TEXT;
-        Stash;
-    }
+    Stash { Bookmark if n(Noun::Bookmark); Write if Cues::FILE, Cues::TEXT; Stash; }
     Recall { Recall; }
     Grep { Recall; }
     Drop {
@@ -258,10 +247,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Todo if n(Noun::Todo);
         Drop;
     }
-    Decide {
-        Switch if Cues::ID, p(Prep::At) => but Cues::TEXT;
-        Decide;
-    }
+    Decide { Switch if Cues::ID, p(Prep::At) => but Cues::TEXT; Decide; }
     Record {
         Decide => any DECISION;
         Todo => any TODO;
@@ -276,11 +262,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Todo { Todo; }
     Delegate { Delegate; }
     Hand { Delegate => any p(Prep::Off), p(Prep::Over), p(Prep::To), p(Prep::Out), p(Prep::On), n(Noun::Agent); }
-    Search {
-        Recall => any PAST;
-        _ => any n(Noun::Doc), Cues::ID;
-        Search;
-    }
+    Search { Recall => any PAST; _ => any n(Noun::Doc), Cues::ID; Search; }
     Find {
         Recall => any PAST;
         Recall if n(Noun::Stash);
@@ -344,7 +326,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
         Edit if Cues::ID, Cues::TEXT, Cues::SAYS;
-        Diff if n(Noun::Difference);
+        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Merge if Cues::IDS;
         Pin if n(Noun::Pin);
         Search if n(Noun::Web);
@@ -362,11 +344,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Recall if n(Noun::Everything);
         Recall if n(Noun::Archive);
     }
-    Replace {
-        Write => any DOC, n(Noun::Section);
-        Edit if Cues::ID;
-        Edit if n(Noun::Text);
-    }
+    Replace { Write => any DOC, n(Noun::Section); Edit if Cues::ID; Edit if n(Noun::Text); }
     Take {
         Unbookmark if n(Noun::Bookmark);
         Drop if n(Noun::Pin);
@@ -407,7 +385,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Cues::ID, n(Noun::Continuation), n(Noun::Alternative); }
     Tell {
-        Diff if n(Noun::Difference);
+        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
         Help if n(Noun::Help);
         List => any LISTED;
@@ -419,6 +397,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
+        Continue if p(Prep::Up), p(Prep::At), Cues::ID;
     }
     Keep {
         Move if Cues::IDS, p(Prep::Under);

@@ -235,6 +235,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             return (at, Verb::Continue);
         }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
+        // `I want a7x2 gone`
+        if helped && other == Verb::Go && form == Form::Past {
+            return (at, Verb::Remove);
+        }
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
             || helped && form == Form::Past && term.entry.noun.is_none()

@@ -77,7 +77,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Times, "while bit little moment- times time moment"),
     (
         Noun::Difference,
-        "difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity",
+        "different difference differences diff comparison delta contrast discrepancies discrepancy deltas disparity",
     ),
     (Noun::Here, "here current position"),
     (Noun::Goal, "goal job"),

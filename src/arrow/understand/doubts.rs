@@ -1,0 +1,120 @@
+//! What speaks against having understood a line.
+
+use crate::{
+    arrow::{
+        act::{Act, Zone},
+        args::{self, Bag},
+        classify::Candidate,
+        lex::Bytes,
+        lexicon::{Form, Func, Prep, Verb},
+        terms::{Shape, Term},
+    },
+    tools::Tool,
+};
+
+/// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
+pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
+    let at = terms.iter().rposition(|term| !matches!(term.shape, Shape::Mark(_)))?;
+    let last = &terms[at];
+    // `what it is linked to`, `where I came from`
+    let clause = terms.iter().enumerate().any(|(place, term)| {
+        matches!(term.entry.func, Some(Func::What | Func::Sub | Func::Clause | Func::Be))
+            || place > candidate.verb && term.entry.func == Some(Func::Subject)
+    });
+    let leads = match last.shape {
+        Shape::Word => {
+            matches!(
+                last.entry.prep,
+                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::With | Prep::As | Prep::At | Prep::For)
+            ) && matches!(
+                last.text.of(line).to_ascii_lowercase().as_str(),
+                "to" | "into" | "onto" | "of" | "from" | "with" | "as" | "at" | "for"
+            ) || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
+        }
+        Shape::Key(key) => !key.is_switch(),
+        _ => false,
+    };
+    let asked = matches!(act.zones.get(at), Some(Zone::Main | Zone::Skip | Zone::Aside)) && at != candidate.verb;
+    (leads && asked && !clause && act.raw.is_none()).then_some(last.whole)
+}
+
+/// What speaks against having understood, each with what it takes of confidence.
+pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
+    let mut doubts = Vec::new();
+    #[allow(clippy::cast_precision_loss)] // a few words
+    let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
+    if strange > 0.0 {
+        // Beside an argument a word more may describe it; without any it is the line that is about something else.
+        // A light verb means what its objects say, so there an unknown word may be the object.
+        let light = matches!(
+            candidate.group,
+            Verb::Get
+                | Verb::Put
+                | Verb::Add
+                | Verb::Make
+                | Verb::Take
+                | Verb::Bring
+                | Verb::Keep
+                | Verb::Ask
+                | Verb::Carry
+                | Verb::Leave
+                | Verb::Turn
+                | Verb::Drop
+                | Verb::Go
+        );
+        let each = match (candidate.cues.is_concrete(), light) {
+            (true, false) => 0.15,
+            (true, true) => 0.35,
+            (false, _) => 0.5,
+        };
+        doubts.push(("words that were not understood", each * strange));
+    }
+    if bag.close > 0 {
+        doubts.push(("the verb could be a noun", 0.25));
+    }
+    if act.nominal {
+        doubts.push(("it has no verb", 0.2));
+    }
+    // `note: the tone shifts` may as well be a remark; `note on a7x2: …` is none.
+    let bare = act.raw.is_some_and(|raw| terms.get(candidate.verb).is_some_and(|verb| raw.start <= verb.whole.end + 3));
+    if bare
+        && matches!(
+            candidate.tool,
+            Tool::Edit | Tool::Annotate | Tool::Respond | Tool::Link | Tool::Bookmark | Tool::Merge
+        )
+    {
+        doubts.push(("it could be a remark", 0.35));
+    }
+    if act.doubtful {
+        doubts.push(("it is only thought about", 0.35));
+    }
+    if terms.get(candidate.verb).is_some_and(|term| term.slipped) {
+        doubts.push(("the verb is misspelt", 0.1));
+    }
+    doubts
+}
+
+/// How many verbs among the arguments have nothing to do with the operation.
+fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
+    let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
+    if candidate.tool == Tool::Think {
+        return 0;
+    }
+    let mut count = 0;
+    for (at, term) in terms.iter().enumerate() {
+        let entry = term.entry;
+        let idle = entry.noun.is_none() && entry.func.is_none() && entry.prep.is_none() && entry.lead.is_none();
+        let asked = at == candidate.verb || act.verb.is_some_and(|(verb, _)| verb == at);
+        if act.zones[at] == Zone::Main
+            && term.shape == Shape::Word
+            && idle
+            && !asked
+            // `redo what was undone`
+            && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
+            && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
+        {
+            count += 1;
+        }
+    }
+    count
+}
