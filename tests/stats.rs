@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use loomtree::{
     id::NodeId,
-    model::{Mode, Node, Parent},
+    model::{Mode, NewAgent, Node, Parent},
     ops::{Actor, Draft},
     provider::{Model, Money, Prices, Reply, Scripted},
     session::{Plan, Stats, generate, path_stats, stats},
@@ -30,6 +30,9 @@ fn scene() -> (Scene, Actor, Node) {
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Buffer, None, Draft::text("one two three")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    // Another one that is shown nothing but the words, as the subject is.
+    let subject = owner.loom().agent("subject").unwrap().profile;
+    owner.create_agent(NewAgent { id: owner.loom().agent_id(), name: "critic".to_owned(), ..subject }).unwrap();
     (scene, owner.in_session(session), root)
 }
 
@@ -56,7 +59,7 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     assert_eq!(sums(&actor, tree), Stats::default());
     // Prompts of 3 words each, then one of 4, since texts join without a seam; replies of 2, 1, 1 and 5 pieces.
     let first = grow(&actor, root.id, "subject", "scripted:a", &["alpha beta", "gamma"]).await;
-    grow(&actor, root.id, "collaborator", "free", &["delta"]).await;
+    grow(&actor, root.id, "critic", "free", &["delta"]).await;
     let elsewhere = actor.loom().actor(&actor.loom().agent("owner").unwrap());
     let last = grow(&elsewhere, first[0].id, "subject", "scripted:b", &[" w x y z"]).await;
 
@@ -77,7 +80,7 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     assert_eq!((path.all.generations, path.all.prompt, path.all.output), (2, 7, 7));
     let session = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
     assert_eq!((sums(&actor, session).all.generations, sums(&actor, session).all.prompt), (3, 9));
-    let agent = Some(actor.loom().agent("collaborator").unwrap().id());
+    let agent = Some(actor.loom().agent("critic").unwrap().id());
     assert_eq!(sums(&actor, GenerationFilter { agent, ..tree }).all.generations, 1);
     assert_eq!(sums(&actor, GenerationFilter { agent, ..session }).all.generations, 1);
     let other = actor.create_tree(None, Mode::Dialogue, None, Draft::text("other")).unwrap().0.id;
