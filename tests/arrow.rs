@@ -174,3 +174,13 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_refusal_does_not_repeat_a_megabyte() {
+    let long = "x".repeat(1_200_000);
+    for line in [format!("→ annotate a7x2 \"{long}\""), format!("→ {long} a7x2"), format!("→ prune {long}")] {
+        let refusal = loomtree::arrow::understand(&line).unwrap_err();
+        assert!(refusal.message.len() < 1_100, "{}", refusal.message.len());
+        assert!(refusal.probable.iter().all(|command| command.len() <= 1_000));
+    }
+}

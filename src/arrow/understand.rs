@@ -32,6 +32,9 @@ const LONGEST_LINE: usize = 4 * LONGEST_CONTENT;
 /// time; a content without quotes may be longer.
 const MOST_WORDS: usize = 256;
 
+/// The longest sentence, and the longest command offered, in bytes.
+const LONGEST_SAID: usize = 1_000;
+
 /// A line that was understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understood {
@@ -316,10 +319,16 @@ fn refuse(
     code: RefusalCode,
     line: &str,
     span: Option<Bytes>,
-    message: String,
+    mut message: String,
     understood: String,
-    probable: Vec<String>,
+    mut probable: Vec<String>,
 ) -> Refusal {
+    // A refusal is for reading: it does not repeat a megabyte.
+    if message.len() > LONGEST_SAID {
+        message.truncate(message.floor_char_boundary(LONGEST_SAID));
+        message.push('…');
+    }
+    probable.retain(|command| command.len() <= LONGEST_SAID);
     Refusal { code, span: span.unwrap_or(Bytes { start: 0, end: line.len() }), message, understood, probable }
 }
 
