@@ -184,3 +184,22 @@ fn a_refusal_does_not_repeat_a_megabyte() {
         assert!(refusal.probable.iter().all(|command| command.len() <= 1_000));
     }
 }
+
+proptest! {
+    // One id in ten has no digit, and looks like a word that nobody knows.
+    #[test]
+    fn an_id_is_an_id_whatever_its_letters(
+        [a, b] in prop::array::uniform2("[0-9abcdefghjkmnpqrstvwxyz]{6}").prop_filter("two", |[a, b]| a != b),
+    ) {
+        for line in [
+            format!("view {a} full"), format!("list {a} links"), format!("switch to {a}"), format!("diff {a} {b}"),
+            format!("annotate {a} \"a note\""), format!("link {a} to {b}"), format!("merge {a} {b} \"both\""),
+            format!("prune {a}"), format!("copy {a} to {b}"), format!("move {a} to {b}"), format!("pin {a}"),
+            format!("stash \"l\" summary-of:{a}-{b}"), format!("show me node {a}"),
+        ] {
+            let command = loomtree::arrow::understand(&line).map_err(|e| TestCaseError::fail(format!("{line}: {e}")))?;
+            let said = serde_json::to_string(&command.command).unwrap();
+            prop_assert!(said.contains(&a) && (!line.contains(&b) || said.contains(&b)), "{line}: {said}");
+        }
+    }
+}

@@ -19,7 +19,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Func, Noun, Prep},
+    lexicon::{Func, Noun, Prep, Verb},
     probable,
     terms::{self, Term},
 };
@@ -163,7 +163,7 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         return Err(unasked(line, &trace.terms, act));
     }
     trace.candidate = classify::classify(line, &trace.terms, act);
-    let Some(candidate) = trace.candidate else {
+    let Some(mut candidate) = trace.candidate else {
         return Err(unasked(line, &trace.terms, act));
     };
     if let Some(end) = dangling(line, &trace.terms, act, &candidate) {
@@ -172,8 +172,12 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         let probable = probable::commands(line, &trace.terms, Some(candidate.tool));
         return Err(refuse(RefusalCode::InvalidSyntax, line, Some(end), message, understood, probable));
     }
-    let tool = candidate.tool;
     let mut bag = bag(line, &trace.terms, act, &candidate);
+    if candidate.tool == Tool::Switch && candidate.group == Verb::Move && names_two(line, &bag, &candidate) {
+        candidate.tool = Tool::Move;
+        trace.candidate = Some(candidate);
+    }
+    let tool = candidate.tool;
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
     name_nodes(line, &trace.terms, &mut bag, &candidate, &said);
     let bound = bind::bind(
@@ -209,6 +213,19 @@ fn thought(line: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// `move rage to fade`: what is moved and where to, though one of them has no digit and so did not count as an id.
+fn names_two(line: &str, bag: &Bag<'_>, candidate: &Candidate) -> bool {
+    let node = |arg: &args::Arg| {
+        arg.what == args::What::Id || arg.what == args::What::Name && terms::could_be_id(arg.text.of(line))
+    };
+    match bag.args.as_slice() {
+        [what, to] => {
+            what.at == candidate.verb + 1 && matches!(to.prep, Some(Prep::To | Prep::Under)) && node(what) && node(to)
+        }
+        _ => false,
+    }
+}
+
 /// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
 ///
 /// One id in ten has no digit. Short ones look like words, so these count only beside another argument.
@@ -237,7 +254,8 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
     let found = bag.args.iter().filter(|arg| is_id(arg)).count();
     let beside = bag.args.iter().any(|arg| arg.what != args::What::Name);
     // `view fade`: an operation's own name and nothing else.
-    let outright = candidate.verb <= 1 && bag.args.len() == 1 && said == candidate.tool.name();
+    // `link fade to rage`: its name and the two that it wants.
+    let outright = candidate.verb <= 1 && bag.args.len() == wanted.max(1) && said == candidate.tool.name();
     let mut missing = wanted.max(found) - found;
     // Where the last id stands: another one may follow it.
     let mut last = None;
@@ -325,8 +343,7 @@ fn refuse(
 ) -> Refusal {
     // A refusal is for reading: it does not repeat a megabyte.
     if message.len() > LONGEST_SAID {
-        message.truncate(message.floor_char_boundary(LONGEST_SAID));
-        message.push('…');
+        message = message.chars().take(LONGEST_SAID / 4).chain(['…']).collect();
     }
     probable.retain(|command| command.len() <= LONGEST_SAID);
     Refusal { code, span: span.unwrap_or(Bytes { start: 0, end: line.len() }), message, understood, probable }
