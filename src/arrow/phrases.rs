@@ -20,7 +20,7 @@ pub(super) struct Padding {
     pub(super) gerund: bool,
 }
 
-/// Verbs with a particle that say what shall not be done.
+/// Beginnings that say what shall not be done, or not yet.
 const REFRAINS: &[(&str, &str)] = &[
     ("hold", "off"),
     ("lay", "off"),
@@ -33,6 +33,15 @@ const REFRAINS: &[(&str, &str)] = &[
     ("think", "twice"),
     ("think", "better"),
     ("hold", "back"),
+    ("hold", "on"),
+    ("hang", "on"),
+    ("come", "on"),
+    ("remember", "to"),
+    ("next", "time"),
+    ("as", "soon"),
+    ("as", "long"),
+    // What comes next in a film.
+    ("cut", "to"),
 ];
 
 /// Whether `terms` begin with a verb that says what shall not be done: `hold off on pruning a7x2`.
