@@ -33,7 +33,6 @@ const REFRAINS: &[(&str, &str)] = &[
     ("think", "twice"),
     ("think", "better"),
     ("hold", "back"),
-    ("hold", "on"),
     ("hang", "on"),
     ("come", "on"),
     ("remember", "to"),
