@@ -1,5 +1,6 @@
 //! One arrow line from text to command: `cargo bench --bench arrow`. Lines are those of `fixtures/arrow/tune.jsonl`, or of
 //! the file that is given behind `--`.
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(
     missing_docs,
     clippy::unwrap_used,

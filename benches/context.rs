@@ -1,5 +1,6 @@
 //! The context assembler and the estimate of tokens, as two tables: `cargo bench --bench context`. `-- --nodes N` sets
 //! the size of the large tree. The estimate is judged against OpenAI's tokenizers; nothing is downloaded.
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
 
 mod common;

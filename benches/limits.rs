@@ -1,5 +1,6 @@
 //! The store against its limits, as one table: `cargo bench --bench limits`. Each row is measured beside what it is
 //! compared with, in turns, and judged by the ratio of the medians. `-- --nodes N` sets the size of the large tree.
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(
     missing_docs,
     unreachable_pub,

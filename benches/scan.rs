@@ -1,6 +1,7 @@
 //! The stream scanner, as one table: `cargo bench --bench scan`. Each figure is the median of several runs over the
 //! same text, which is long enough to come from memory. Beside it stands what the standard library takes to check the
 //! same bytes for UTF-8, without looking for anything.
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(missing_docs, clippy::unwrap_used, clippy::print_stdout)]
 
 use std::{hint::black_box, time::Instant};

@@ -1,4 +1,5 @@
 //! Single operations of the store, by criterion: `cargo bench --bench store`.
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(
     missing_docs,
     unreachable_pub,

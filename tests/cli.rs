@@ -1,7 +1,7 @@
 //! The program `loom`, run for real: what it prints, what it says when something is wrong, and how it ends.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
 mod support;

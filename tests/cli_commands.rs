@@ -1,7 +1,7 @@
 //! The program `loom` beside trees: documents, agents, databases, configuration, completions.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
 mod support;

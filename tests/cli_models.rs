@@ -1,7 +1,7 @@
 //! The program `loom` with models and files: continuing, importing, exporting.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
 mod support;

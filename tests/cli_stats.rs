@@ -1,7 +1,7 @@
 //! `loom stats`.
 
 #![cfg(feature = "cli")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 #[path = "support/cli.rs"]
 mod support;
@@ -50,4 +50,15 @@ fn a_price_that_is_none_is_said_with_its_line() {
     std::fs::write(home.file("c.yaml"), "prices:\n  gpt*: { input: -1, output: 2 }\n").unwrap();
     let said = home.fails(2, &["--config", "c.yaml", "stats"]);
     assert!(said.contains("c.yaml") && said.contains("a price is a number"), "{said}");
+}
+
+#[test]
+fn what_an_arrow_line_had_written_has_its_price_too() {
+    let home = Home::new();
+    home.start("Tell me something.");
+    let config = "model: scripted:words\nprices:\n  scripted:*: { input: 1000, output: 2000000, currency: cents }\n";
+    std::fs::write(home.file("c.yaml"), config).unwrap();
+    home.ok(&["--config", "c.yaml", "do", "continue n:2 using agent:\"subject\""]);
+    let all = &home.json(&["stats"])[0]["all"];
+    assert_eq!((&all["generations"], &all["priced"]), (&2.into(), &2.into()));
 }

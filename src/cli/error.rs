@@ -92,6 +92,11 @@ impl CliError {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
 
+    /// What happened, without what to do about it.
+    pub(crate) fn message(&self) -> String {
+        self.speech().message
+    }
+
     fn speech(&self) -> Speech {
         match self {
             Self::Ops(error) => of_ops(error),

@@ -18,15 +18,14 @@ use super::{
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use super::prompt::prompt;
 use crate::{
-    context::{self, ContextError, Voice},
+    context::{self, ContextError},
     id::NodeId,
     model::{Agent, AuthorType, EdgeKind, Node, Op, Parent},
     ops::{Actor, Draft, OpsError},
-    provider::{
-        Event, Finish, FinishReason, Generation, Message, Model, Prices, Prompt, ProviderError, Request, Role, Sampling,
-    },
-    store::{Mutation, SessionFilter},
+    provider::{Event, Finish, FinishReason, Generation, Model, Prices, ProviderError, Request, Sampling},
+    store::Mutation,
 };
 
 /// What to generate.
@@ -72,7 +71,7 @@ impl Plan {
     }
 
     /// Tokens kept for the reply, where it may be longer than what is kept anyway.
-    fn reserve(&self) -> Option<u32> {
+    pub(super) fn reserve(&self) -> Option<u32> {
         let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
         self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
     }
@@ -323,51 +322,6 @@ async fn run(
 
 fn unfinished(total: Duration) -> Finish {
     Finish { total, ..Finish::new(FinishReason::Interrupted) }
-}
-
-/// What a model is asked.
-fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
-    let options = context::Options { reserve: plan.reserve(), ..plan.context };
-    let assembled = context_of(actor, &plan.author, plan.from, &plan.versions, options)?;
-    Ok(match assembled.prompt {
-        context::Prompt::Text(text) => Prompt::Raw(text),
-        context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
-    })
-}
-
-fn message(message: context::Message) -> Message {
-    let role = match message.voice {
-        Voice::System => Role::System,
-        Voice::User => Role::User,
-        Voice::Assistant => Role::Assistant,
-    };
-    Message::new(role, message.content)
-}
-
-/// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
-/// are the same, else the author's newest in that tree.
-///
-/// # Errors
-/// If there is no such node, what is shown does not fit, or the store fails.
-pub fn context_of(
-    actor: &Actor,
-    author: &Agent,
-    from: NodeId,
-    versions: &[NodeId],
-    options: context::Options,
-) -> Result<context::Assembled, GenerateError> {
-    let loom = actor.loom();
-    let session = match actor.session().filter(|_| actor.agent() == author.id()) {
-        Some(session) => Some(loom.session(session)?),
-        None => {
-            let (agent, tree) = (Some(author.id()), Some(loom.node(from)?.tree));
-            let filter = SessionFilter { agent, tree, active: true, limit: 1, ..SessionFilter::default() };
-            loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
-        }
-    };
-    let (session, now, results) = (session.as_ref(), loom.now(), &[][..]);
-    let ask = context::Ask { agent: author, to: from, versions, session, results, options, now };
-    Ok(context::assemble(&*loom.snapshot()?, &ask)?)
 }
 
 fn own_sampling(author: &Agent) -> Sampling {

@@ -170,7 +170,8 @@ impl Pending {
     }
 }
 
-/// How often [`Pending::wait`] looks before it sleeps: about 50 µs.
+/// How often [`Pending::wait`] looks before it sleeps: a few times what an append takes in memory. A caller that slept
+/// would be woken by the writer, which costs both of them about as much as the append.
 const LOOKS: u32 = 4_096;
 
 /// Wakes a thread that waits for its receipt: one system call, and no lock as a condition variable has.

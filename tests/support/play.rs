@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use loomtree::{
     arrow::run::{Alone, Host, Reply, Runner, read},
     id::{NodeId, SessionId, TreeId},
-    model::{AgentKind, Mode, NewAgent, Parent, Permissions, Timestamp},
+    model::{Mode, NewAgent, Parent, Permissions, Timestamp},
     ops::{Actor, Draft, Loom},
 };
 
@@ -91,17 +91,8 @@ impl Play {
 
     /// Makes a model agent with these permissions.
     pub(crate) fn agent(&self, name: &str, permissions: Permissions) {
-        let agent = NewAgent {
-            id: self.loom.agent_id(),
-            name: name.to_owned(),
-            kind: AgentKind::Model,
-            model: None,
-            system_prompt: None,
-            temperature: None,
-            max_tokens: None,
-            stop: Vec::new(),
-            permissions,
-        };
+        let subject = self.loom.agent("subject").unwrap().profile;
+        let agent = NewAgent { id: self.loom.agent_id(), name: name.to_owned(), permissions, ..subject };
         self.owner.create_agent(agent).unwrap();
     }
 

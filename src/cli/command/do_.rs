@@ -141,6 +141,7 @@ impl Host for Models<'_> {
             context: self.config.context(None),
             cancel: cancel.clone(),
             drafts: Some(self.drafts.to_owned()),
+            prices: self.config.prices.clone(),
             ..Plan::new(asked.from.id, asked.author.clone(), model, n)
         };
         runtime.spawn(stop_on_ctrl_c(cancel));
@@ -158,7 +159,7 @@ fn failure(error: &CliError) -> Failure {
         CliError::NoModel => Failure::new(Code::NotConfigured, "no model is attached")
             .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
         CliError::Provider(error) => of_provider(error),
-        other => Failure::new(Code::NotConfigured, format!("{other:?}")),
+        other => Failure::new(Code::NotConfigured, other.message()),
     }
 }
 

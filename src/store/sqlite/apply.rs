@@ -4,7 +4,7 @@
 use rusqlite::Connection;
 
 use super::{
-    cache::{Cache, REMEMBERED},
+    cache::Cache,
     copy, history, purge,
     tables::{
         agents, bookmarks, journal, links,
@@ -14,7 +14,7 @@ use super::{
     visibility,
 };
 use crate::{
-    id::{AgentId, IdSource, NodeId, SessionId, TreeId},
+    id::IdSource,
     model::{ContentHash, EdgeKind, NewNode, Op, Parent},
     store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
 };
@@ -37,7 +37,7 @@ impl Trace {
 /// One change being applied, within a savepoint.
 pub(super) struct Apply<'a> {
     pub(super) conn: &'a Connection,
-    cache: &'a mut Cache,
+    pub(super) cache: &'a mut Cache,
     pub(super) ids: &'a dyn IdSource,
     pub(super) change: &'a Change,
     pub(super) agent: i64,
@@ -343,57 +343,6 @@ impl<'a> Apply<'a> {
             added.branch_points = i64::from(children == 2);
         }
         Ok(added)
-    }
-
-    /// A node that must be there.
-    pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
-        if let Some(anchor) = self.cache.nodes.get(&id) {
-            return Ok(*anchor);
-        }
-        let anchor = nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
-        self.remember(id, anchor);
-        Ok(anchor)
-    }
-
-    /// A node that must be in this tree.
-    pub(super) fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
-        let node = self.node(id)?;
-        if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
-    }
-
-    fn remember(&mut self, id: NodeId, anchor: Anchor) {
-        if self.cache.nodes.len() >= REMEMBERED {
-            self.cache.nodes.clear();
-            self.cache.stateless.clear();
-        }
-        self.cache.nodes.insert(id, anchor);
-    }
-
-    pub(super) fn tree_row(&mut self, id: TreeId) -> Result<i64> {
-        if let Some(row) = self.cache.trees.get(&id) {
-            return Ok(*row);
-        }
-        let row = trees::row(self.conn, id)?;
-        self.cache.trees.insert(id, row);
-        Ok(row)
-    }
-
-    pub(super) fn agent_row(&mut self, id: AgentId) -> Result<i64> {
-        if let Some(row) = self.cache.agents.get(&id) {
-            return Ok(*row);
-        }
-        let row = agents::row(self.conn, id)?;
-        self.cache.agents.insert(id, row);
-        Ok(row)
-    }
-
-    pub(super) fn session_row(&mut self, id: SessionId) -> Result<i64> {
-        if let Some(row) = self.cache.sessions.get(&id) {
-            return Ok(*row);
-        }
-        let row = sessions::row(self.conn, id)?;
-        self.cache.sessions.insert(id, row);
-        Ok(row)
     }
 
     /// Whether undoing is what is being done: its entries are marked with what they take back.

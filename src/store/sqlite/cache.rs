@@ -4,10 +4,17 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::tables::{journal, nodes::Anchor};
+use super::{
+    apply::Apply,
+    tables::{
+        agents, journal,
+        nodes::{self, Anchor},
+        sessions, trees,
+    },
+};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
-    store::Result,
+    store::{Result, StoreError},
 };
 
 /// What is known without asking the file: row numbers of what never moves, the nodes that were added last, and what
@@ -27,7 +34,7 @@ pub(super) struct Cache {
 }
 
 /// Nodes remembered at the most: about 1 MB.
-pub(super) const REMEMBERED: usize = 8_192;
+const REMEMBERED: usize = 8_192;
 
 impl Cache {
     pub(super) fn clear(&mut self) {
@@ -47,5 +54,59 @@ impl Cache {
     /// Writes what the transaction has left to its end.
     pub(super) fn flush(&mut self, conn: &Connection) -> Result<()> {
         self.journal.write(conn)
+    }
+}
+
+/// Row numbers and places, asked of the cache first.
+impl Apply<'_> {
+    /// A node that must be there.
+    pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
+        if let Some(anchor) = self.cache.nodes.get(&id) {
+            return Ok(*anchor);
+        }
+        let anchor = nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
+        self.remember(id, anchor);
+        Ok(anchor)
+    }
+
+    /// A node that must be in this tree.
+    pub(super) fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
+        let node = self.node(id)?;
+        if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
+    }
+
+    pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) {
+        if self.cache.nodes.len() >= REMEMBERED {
+            self.cache.nodes.clear();
+            self.cache.stateless.clear();
+        }
+        self.cache.nodes.insert(id, anchor);
+    }
+
+    pub(super) fn tree_row(&mut self, id: TreeId) -> Result<i64> {
+        if let Some(row) = self.cache.trees.get(&id) {
+            return Ok(*row);
+        }
+        let row = trees::row(self.conn, id)?;
+        self.cache.trees.insert(id, row);
+        Ok(row)
+    }
+
+    pub(super) fn agent_row(&mut self, id: AgentId) -> Result<i64> {
+        if let Some(row) = self.cache.agents.get(&id) {
+            return Ok(*row);
+        }
+        let row = agents::row(self.conn, id)?;
+        self.cache.agents.insert(id, row);
+        Ok(row)
+    }
+
+    pub(super) fn session_row(&mut self, id: SessionId) -> Result<i64> {
+        if let Some(row) = self.cache.sessions.get(&id) {
+            return Ok(*row);
+        }
+        let row = sessions::row(self.conn, id)?;
+        self.cache.sessions.insert(id, row);
+        Ok(row)
     }
 }

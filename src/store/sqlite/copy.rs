@@ -6,7 +6,7 @@ use rusqlite::params;
 
 use super::{
     apply::{Apply, Trace},
-    rows::{self, NODE, NodeRow},
+    rows::{self, FROM, NODE, NodeRow},
     tables::nodes,
 };
 use crate::{
@@ -40,9 +40,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
     for row in branch {
         let read = apply
             .conn
-            .prepare_cached(&format!(
-                "SELECT {NODE} FROM nodes n LEFT JOIN node_state s ON s.node = n.seq WHERE n.seq = ?1"
-            ))?
+            .prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?
             .query_row([row], NodeRow::read)?;
         let (parent_row, version_row, edited_row) = (read.parent, read.version_of, read.edited_from);
         let node = names.finish(vec![read])?.pop().ok_or_else(|| StoreError::not_found("node", row))?;

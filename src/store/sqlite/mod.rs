@@ -16,6 +16,7 @@ mod error;
 mod history;
 mod migrate;
 mod open;
+mod path;
 mod pool;
 mod purge;
 mod rebuild;

@@ -16,11 +16,14 @@ use crate::{
     store::{Result, StoreError},
 };
 
-/// What [`NodeRow::read`] reads, of `nodes n LEFT JOIN node_state s ON s.node = n.seq`.
+/// What [`NodeRow::read`] reads, of [`FROM`].
 pub(super) const NODE: &str = "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
      n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
      n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, \
      s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+
+/// Where [`NODE`] reads from.
+pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
 
 /// A node as its row has it: neighbours by row number.
 pub(super) struct NodeRow {

@@ -3,15 +3,15 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    history,
+    history, path,
     pool::{Pool, Reader},
-    rows::{NODE, Names, NodeRow, coded},
+    rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
         agents, documents, journal, links, memory,
         nodes::{Anchor, anchor, hidden_by},
         provenance, sessions, sources, trees,
     },
-    visibility::{self, row_of, version_read},
+    visibility::{self, row_of},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
@@ -21,7 +21,7 @@ use crate::{
     },
     store::{
         ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
-        Snapshot, StoreError, TreeFilter, UndoTarget,
+        Snapshot, TreeFilter, UndoTarget,
     },
 };
 
@@ -85,54 +85,6 @@ impl<'p> SqliteSnapshot<'p> {
         }
         Ok(best.into_iter().map(|(_, local)| local).collect())
     }
-
-    /// The path as rows, the newest first.
-    ///
-    /// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
-    /// and the scan begins anew at the parent where it is not.
-    fn path_rows(&self, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
-        let mut path: Vec<NodeRow> = Vec::new();
-        // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
-        // a path that comes from one to that root passes over it, for it has been read.
-        let mut read_already: Vec<i64> = Vec::new();
-        // The node to be read next, and whether it is meant itself, whatever versions its place has.
-        let mut next = Some((to, true));
-        let mut statement =
-            self.conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq <= ?1 ORDER BY n.seq DESC"))?;
-        while path.len() < limit
-            && let Some((start, _)) = next
-        {
-            let mut rows = statement.query([start])?;
-            while path.len() < limit
-                && let Some((wanted, meant)) = next
-            {
-                let Some(row) = rows.next()? else { break };
-                if row.get::<_, i64>(0)? != wanted {
-                    if wanted == start {
-                        return Err(StoreError::Undecodable(format!("node {wanted} is missing")));
-                    }
-                    break;
-                }
-                let node = NodeRow::read(row)?;
-                next = node.parent.map(|parent| (parent, false));
-                if read_already.contains(&node.row) {
-                    continue;
-                }
-                if node.node.state.versions > 0 && !meant {
-                    let read = version_read(&self.conn, node.row, versions)?;
-                    if read != node.row {
-                        next = Some((read, true));
-                        break;
-                    }
-                }
-                if node.version_of.is_some() {
-                    read_already.push(visibility::common(&self.conn, anchor(&self.conn, node.row)?)?.row);
-                }
-                path.push(node);
-            }
-        }
-        Ok(path)
-    }
 }
 
 impl Drop for SqliteSnapshot<'_> {
@@ -145,8 +97,6 @@ impl Drop for SqliteSnapshot<'_> {
 fn limit(limit: u32) -> i64 {
     if limit == 0 { -1 } else { i64::from(limit) }
 }
-
-const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
 
 impl Snapshot for SqliteSnapshot<'_> {
     fn last_seq(&self) -> Result<u64> {
@@ -209,7 +159,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             wanted.extend(row_of(&self.conn, *version)?);
         }
         let most = if limit == 0 { usize::MAX } else { limit as usize };
-        let mut rows = self.path_rows(row, &wanted, most)?;
+        let mut rows = path::rows(&self.conn, row, &wanted, most)?;
         rows.reverse();
         Names::new(&self.conn).finish(rows)
     }
