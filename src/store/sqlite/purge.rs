@@ -28,7 +28,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         PurgeTarget::Tree(id) => {
             let row = apply.tree_row(id)?;
             conn.execute(
-                "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL, summary = NULL WHERE id = ?1",
+                "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1",
                 [row],
             )?;
             conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
