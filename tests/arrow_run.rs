@@ -1186,3 +1186,21 @@ fn permissions_are_those_of_now() {
         "✗ PERMISSION_DENIED: annotate: this needs the permission loom_write"
     );
 }
+
+#[test]
+fn where_another_generates_nothing_is_continued_until_later() {
+    let play = Play::new();
+    let subject = play.loom.agent("subject").unwrap();
+    play.owner.lease(play.nine, subject.id(), std::time::Duration::from_secs(60)).wait().unwrap();
+    let said = lines(
+        &mut play.at(play.nine),
+        &["→ respond \"me first\"", &format!("→ prune {}", play.id(play.trauma)), "→ annotate \"a note\""],
+    );
+    assert_snapshot!(said, @r"
+    ✗ CONFLICT: respond: subject is generating at [6v90ah] (for at most 60 s more)
+      hint: try again later, or write elsewhere: notes and other branches are free
+    ✗ CONFLICT: prune: subject is generating at [6v90ah] (for at most 60 s more)
+      hint: try again later, or write elsewhere: notes and other branches are free
+    ✓ annotation [5p1a9g] added to [6v90ah]
+    ");
+}

@@ -175,6 +175,7 @@ fn of_store(error: &StoreError) -> Speech {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => Speech::new("not_found", 1, message),
+        StoreError::Leased { .. } => Speech::new("conflict", 1, message).hint("try again when it is done"),
         StoreError::Conflict(_) => Speech::new("conflict", 1, message),
         StoreError::Refused(_) => Speech::new("refused", 1, message),
         StoreError::Busy { .. } => Speech::new("busy", 3, message).hint("try again, or set wait_seconds higher"),

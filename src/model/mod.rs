@@ -8,6 +8,7 @@ mod document;
 mod hash;
 mod journal;
 mod json;
+mod lease;
 mod link;
 mod memory;
 mod node;
@@ -25,6 +26,7 @@ pub use document::{
 pub use hash::ContentHash;
 pub use journal::{JournalEntry, Op};
 pub use json::Json;
+pub use lease::Lease;
 pub use link::{Link, LinkTarget};
 pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};

@@ -27,7 +27,7 @@ pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
-    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Link, Memory, Node, Session, Stashed, Tree},
+    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed, Tree},
 };
 
 /// Keeps trees. Cheap to share behind an `Arc`; every method may be called from any thread.
@@ -123,6 +123,8 @@ pub trait Snapshot {
     /// Sessions, the last active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
 
+    /// Who generates where in a tree. Also such leases as have run out since: see [`Lease::holds`].
+    fn leases(&self, tree: TreeId) -> Result<Vec<Lease>>;
     /// What an agent keeps at hand in a tree.
     fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory>;
     /// What an agent put aside under a label. Results that were cut have labels of their own;

@@ -10,8 +10,8 @@ use crate::{
     },
 };
 
-/// One change to one thing. Each leaves one entry in the journal, with what takes it back; only [`Mutation::Act`] and a
-/// stashed result leave none.
+/// One change to one thing. Each leaves one entry in the journal, with what takes it back; what says nothing of the
+/// conversation leaves none: [`Mutation::Act`], a stashed result, [`Mutation::Lease`], [`Mutation::Release`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -166,6 +166,22 @@ pub enum Mutation {
         /// What.
         action: Action,
     },
+    /// Takes a position for an agent that generates there, or holds it for longer; in the session of the change.
+    Lease {
+        /// The position: what continues it is theirs to write, in any version of it.
+        node: NodeId,
+        /// Who generates.
+        agent: AgentId,
+        /// Until when; at most [`crate::model::Lease::LONGEST`] from the change's time.
+        until: Timestamp,
+    },
+    /// Lets go of a lease that was taken in the session of the change, if it is still held.
+    Release {
+        /// The position.
+        node: NodeId,
+        /// Who generated.
+        agent: AgentId,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -188,7 +204,7 @@ pub enum PurgeTarget {
 }
 
 coded! {
-    /// The kind of a mutation, as the journal keeps it.
+    /// The kind of a mutation, as the journal keeps it. Those that leave no entry have one all the same.
     ChangeKind {
         /// See [`Mutation::CreateTree`].
         CreateTree = "create_tree", 0;
@@ -242,6 +258,10 @@ coded! {
         Unstash = "unstash", 24;
         /// See [`Mutation::Act`].
         Act = "act", 25;
+        /// See [`Mutation::Lease`].
+        Lease = "lease", 26;
+        /// See [`Mutation::Release`].
+        Release = "release", 27;
     }
 }
 

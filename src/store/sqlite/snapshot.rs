@@ -7,7 +7,7 @@ use super::{
     pool::{Pool, Reader},
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
-        agents, documents, journal, links, memory,
+        agents, documents, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
         provenance, sessions, sources, trees,
     },
@@ -16,8 +16,8 @@ use super::{
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Link, Memory, Node, Op, Session, Stashed,
-        Timestamp, Tree,
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op, Session,
+        Stashed, Timestamp, Tree,
     },
     store::{
         ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
@@ -282,6 +282,11 @@ impl Snapshot for SqliteSnapshot<'_> {
         let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
         let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
         found.into_iter().map(|row| self.finish_session(row)).collect()
+    }
+
+    fn leases(&self, tree: TreeId) -> Result<Vec<Lease>> {
+        let tree = trees::row(&self.conn, tree)?;
+        Ok(leases::all(&self.conn, Some(tree))?.into_iter().map(|held| held.lease).collect())
     }
 
     fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {

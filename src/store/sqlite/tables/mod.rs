@@ -4,6 +4,7 @@ pub(super) mod agents;
 pub(super) mod bookmarks;
 pub(super) mod documents;
 pub(super) mod journal;
+pub(super) mod leases;
 pub(super) mod links;
 pub(super) mod memory;
 pub(super) mod nodes;
