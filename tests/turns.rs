@@ -7,6 +7,8 @@ mod support;
 use std::time::Duration;
 
 use loomtree::{
+    arrow::run::{Alone, Runner, read},
+    context::{Ask, Options, Prompt, assemble},
     id::{NodeId, SessionId, TreeId},
     model::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Timestamp},
     ops::{Actor, Draft, OpsError},
@@ -245,4 +247,54 @@ fn one_who_is_refused_in_a_group_is_refused_alone() {
     t.owner.commit(Op::Generate, lost).unwrap_err();
     said(&t.collaborator, t.root, "free").unwrap();
     t.clean();
+}
+
+/// What the ambient block of `agent` says of others, as this store sees it.
+fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
+    let (loom, options) = (actor.loom(), Options::default());
+    let agent = loom.agent(agent).unwrap();
+    let ask = Ask { agent: &agent, to: at, versions: &[], session: None, results: &[], options, now: loom.now() };
+    let Prompt::Messages(messages) = assemble(&*loom.snapshot().unwrap(), &ask).unwrap().prompt else {
+        panic!("a dialogue is a chat")
+    };
+    let all = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
+    all.lines().filter(|line| line.contains(" active at ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn who_looks_or_generates_is_there_also_in_another_process() {
+    let t = Table::set();
+    let local = |node| t.owner.loom().node(node).unwrap().local.to_string();
+    let there = Scene::at(&t.scene.path, 78);
+    let their = there.owner();
+    let session = their.start_session("/elsewhere", t.tree, None).unwrap();
+    t.clock(121);
+    assert_eq!(others(&t.owner, "collaborator", t.node), [""; 0], "that was long ago");
+
+    // Over there somebody looks, and stands at the root: nothing is changed by it but that they are there.
+    there.clock.set(after(121));
+    let agent = their.loom().agent("owner").unwrap();
+    let mut runner = Runner::new(their.loom().clone(), agent, session, &Alone);
+    let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();
+    assert!(runner.run(&read(&format!("→ view {}", local(t.node))).unwrap()).is_ok());
+    assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before);
+    t.clock(241);
+    let looking = format!("Human active at [{}], depth:0", local(t.root));
+    assert_eq!(others(&t.owner, "collaborator", t.node), [looking.as_str()]);
+    assert_eq!(others(&t.owner, "owner", t.node), [""; 0], "nobody is told of themselves");
+
+    // A model that generates has no session of its own.
+    let subject = their.loom().agent("subject").unwrap().id();
+    there.clock.set(after(241));
+    their.lease(t.node, subject, MINUTE).wait().unwrap();
+    let generating = format!("Model active at [{}], depth:1 · generating", local(t.node));
+    assert_eq!(others(&t.owner, "collaborator", t.node), [generating.as_str(), &looking]);
+    // A lease is a sign of life of the session that asked for it, too.
+    their.clone().in_session(session).lease(t.root, subject, MINUTE).wait().unwrap();
+    t.clock(242);
+    assert_eq!(others(&t.owner, "collaborator", t.node).len(), 3);
+    t.clock(301);
+    assert_eq!(others(&t.owner, "collaborator", t.node), [looking.as_str()], "the leases ran out");
+    t.clock(362);
+    assert_eq!(others(&t.owner, "collaborator", t.node), [""; 0]);
 }
