@@ -20,6 +20,7 @@ mod navigate;
 mod prune;
 mod purge;
 mod split;
+mod summaries;
 mod trees;
 mod undo;
 

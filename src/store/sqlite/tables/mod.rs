@@ -11,4 +11,5 @@ pub(super) mod nodes;
 pub(super) mod provenance;
 pub(super) mod sessions;
 pub(super) mod sources;
+pub(super) mod summaries;
 pub(super) mod trees;
