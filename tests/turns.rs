@@ -337,3 +337,37 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
     assert!(matches!(late, OpsError::Store(StoreError::Conflict(_))), "{late}");
     assert_eq!(kept(all[0]), None);
 }
+
+#[test]
+fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
+    let t = Table::set();
+    let of = |model: &str| {
+        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::model::Correction::permille)
+    };
+    let reckon = |estimated, reported| t.owner.reckon("openai:gpt", estimated, reported).wait().unwrap();
+    let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();
+    reckon(1_500, 1_800);
+    assert_eq!(of("openai:gpt"), None, "too little is known");
+    reckon(500, 600);
+    assert_eq!((of("openai:gpt"), of("openai:other")), (Some(1_200), None));
+    // A provider that tells nothing, or nonsense, does little harm.
+    reckon(100, 0);
+    reckon(0, 100);
+    assert_eq!(of("openai:gpt"), Some(1_200));
+    reckon(10, u64::MAX);
+    assert_eq!(of("openai:gpt"), Some(1_220));
+    // The model is served otherwise from now on: old prompts fade.
+    for _ in 0..8 {
+        reckon(100_000, 90_000);
+    }
+    assert_eq!(of("openai:gpt"), Some(900));
+    for _ in 0..16 {
+        reckon(100_000, 110_000);
+    }
+    let now = of("openai:gpt").unwrap();
+    assert!((1_080..=1_100).contains(&now), "{now}");
+    reckon(u64::MAX, u64::MAX);
+    assert!(of("openai:gpt").is_some());
+    assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before, "nothing was said");
+    t.clean();
+}

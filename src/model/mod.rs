@@ -4,6 +4,7 @@
 //! stored has a word and a number per variant, both fixed for ever: the number is what rows hold.
 
 mod agent;
+mod correction;
 mod document;
 mod hash;
 mod journal;
@@ -20,6 +21,7 @@ mod tokens;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
+pub use correction::Correction;
 pub use document::{
     Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
     replace_section, section, sections,

@@ -11,6 +11,7 @@ mod branch;
 mod documents;
 mod edit;
 mod error;
+mod estimates;
 mod lease;
 mod links;
 mod marks;

@@ -28,8 +28,8 @@ pub use sqlite::{OpenOptions, SqliteStore};
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     model::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed, Summary,
-        SummaryOf, Tree,
+        Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed,
+        Summary, SummaryOf, Tree,
     },
 };
 
@@ -136,6 +136,10 @@ pub trait Snapshot {
 
     /// What a model said that something is about; perhaps before it changed.
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>>;
+
+    /// How a model's own count of tokens compares with the estimate; `None` as long as too little is known. A model is
+    /// named as it was when that was kept.
+    fn correction(&self, model: &str) -> Result<Option<Correction>>;
 
     /// Documents, by name.
     fn documents(&self) -> Result<Vec<Document>>;

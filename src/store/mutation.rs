@@ -12,7 +12,7 @@ use crate::{
 
 /// One change to one thing. Each leaves one entry in the journal, with what takes it back; what says nothing of the
 /// conversation leaves none: [`Mutation::Act`], a stashed result, and everything from [`Mutation::Lease`] to
-/// [`Mutation::Summarize`].
+/// [`Mutation::Reckon`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -196,6 +196,15 @@ pub enum Mutation {
         /// What it said.
         content: String,
     },
+    /// Keeps how many tokens a model counted in a prompt of so many estimated ones.
+    Reckon {
+        /// The model's reference.
+        model: String,
+        /// The prompt by the estimate.
+        estimated: u64,
+        /// The prompt by the provider's count.
+        reported: u64,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -278,6 +287,8 @@ coded! {
         Release = "release", 27;
         /// See [`Mutation::Summarize`].
         Summarize = "summarize", 28;
+        /// See [`Mutation::Reckon`].
+        Reckon = "reckon", 29;
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     apply::{Apply, Trace},
     tables::{
-        documents, journal,
+        documents, estimates, journal,
         leases::{self, Held},
         summaries,
     },
@@ -32,6 +32,10 @@ impl Apply<'_> {
                 let (content, model) = (content.clone(), model.clone());
                 self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
                 ChangeKind::Summarize
+            }
+            Mutation::Reckon { model, estimated, reported } => {
+                estimates::add(self.conn, model, *estimated, *reported)?;
+                ChangeKind::Reckon
             }
             _ => return Err(StoreError::Refused("not a change to a turn".to_owned())),
         };

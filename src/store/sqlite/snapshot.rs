@@ -7,7 +7,7 @@ use super::{
     pool::{Pool, Reader},
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
-        agents, documents, journal, leases, links, memory,
+        agents, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
         provenance, sessions, sources, summaries, trees,
     },
@@ -16,8 +16,8 @@ use super::{
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op, Session,
-        Stashed, Summary, SummaryOf, Timestamp, Tree,
+        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op,
+        Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
     },
     store::{
         ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
@@ -305,6 +305,10 @@ impl Snapshot for SqliteSnapshot<'_> {
             SummaryOf::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
         };
         target.map_or(Ok(None), |target| summaries::of(&self.conn, target))
+    }
+
+    fn correction(&self, model: &str) -> Result<Option<Correction>> {
+        estimates::correction(&self.conn, model)
     }
 
     fn documents(&self) -> Result<Vec<Document>> {

@@ -3,6 +3,7 @@
 pub(super) mod agents;
 pub(super) mod bookmarks;
 pub(super) mod documents;
+pub(super) mod estimates;
 pub(super) mod journal;
 pub(super) mod leases;
 pub(super) mod links;
