@@ -1257,7 +1257,7 @@ fn what_is_long_is_summed_up_once_when_somebody_looks() {
         host.asked(),
         ["<text>\nMarie's reluctance stems from her childhood. Her father left in the summer.\n</text>"]
     );
-    let again = lines(&mut runner, &[&view, &list[0], &format!("→ view {marie} full"), &format!("→ view {trauma}")]);
+    let again = lines(&mut runner, &[&view, list[0], &format!("→ view {marie} full"), &format!("→ view {trauma}")]);
     assert!(again.contains("[46vf6z] model · \"Marie's reluctance → undo has a cause.\""), "{again}");
     assert!(again.contains("Her father left in the summer.") && again.contains("\"Building on the trauma angle"));
     assert_eq!(host.asked(), [""; 0], "it is kept, and what is one sentence says itself");
