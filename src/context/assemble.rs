@@ -119,7 +119,7 @@ impl Around {
         let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.budget() / PINS)?;
         let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
         Ok(Self {
-            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions)),
+            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions, &[])),
             state: block("Session State", &escaped(state)),
             memory,
             pins,

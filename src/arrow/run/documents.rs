@@ -12,7 +12,13 @@ use crate::{
 };
 
 impl Runner<'_> {
-    pub(super) fn read(&self, name: &str, summary: bool, lines: Option<Range>, heading: Option<&str>) -> Outcome {
+    pub(super) fn read_document(
+        &self,
+        name: &str,
+        summary: bool,
+        lines: Option<Range>,
+        heading: Option<&str>,
+    ) -> Outcome {
         let document = self.loom.document(name)?;
         let text = self.document_text(&document)?;
         let mut about = format!("doc:{}", quoted(&document.name));
