@@ -8,7 +8,7 @@
 //!
 //! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
 
-mod call;
+pub(in crate::arrow) mod call;
 mod change;
 mod documents;
 mod extra;
