@@ -53,6 +53,7 @@
 //!
 //! The features: `cli` (on by default) is what the program `loom` needs. A library sets `default-features = false`.
 
+pub mod agent;
 pub mod archive;
 pub mod arrow;
 pub mod context;

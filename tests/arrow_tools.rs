@@ -161,7 +161,7 @@ fn the_reference_is_what_the_table_says() {
 
 #[test]
 fn the_reference_and_the_help_name_every_tool_and_code() {
-    let (reference, overview) = (tools::reference(), tools::overview(Permissions::all()));
+    let (reference, overview) = (tools::reference(), tools::overview(Permissions::all(), &[]));
     assert!(estimated_tokens(&overview) < INLINE, "the help is cut");
     for spec in TABLE {
         assert!(reference.contains(&format!("\n### {}\n", spec.name)));

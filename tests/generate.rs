@@ -10,18 +10,16 @@ use std::{
 };
 
 use loomtree::{
-    context::Options,
     id::NodeId,
     model::{Mode, Node, Parent},
     ops::{Actor, Draft},
     provider::{
-        CutCause, Ending, Finish, FinishReason, Generation, Model, Prices, Prompt, ProviderError, Reply, Request, Role,
-        Sampling, Scripted,
+        CutCause, Ending, Finish, FinishReason, Generation, Model, Prompt, ProviderError, Reply, Request, Role,
+        Scripted,
     },
     session::{GenerateError, Plan, Progress, generate, recover},
 };
 use support::store::Scene;
-use tokio_util::sync::CancellationToken;
 
 fn scene(mode: Mode) -> (Scene, Actor, Node) {
     let scene = Scene::new(5);
@@ -33,18 +31,8 @@ fn scene(mode: Mode) -> (Scene, Actor, Node) {
 }
 
 fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> Plan {
-    Plan {
-        from,
-        versions: Vec::new(),
-        author: actor.loom().agent("subject").unwrap(),
-        models,
-        n,
-        sampling: Sampling::default(),
-        context: Options::default(),
-        cancel: CancellationToken::new(),
-        drafts: None,
-        prices: Prices::default(),
-    }
+    let author = actor.loom().agent("subject").unwrap();
+    Plan { models, ..Plan::new(from, author, Arc::new(Scripted::new([])), n) }
 }
 
 fn position(actor: &Actor) -> Option<NodeId> {
@@ -113,7 +101,7 @@ async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
             ended.push(node.content);
         }
         Progress::Failed { saved, .. } => ended.push(saved.map_or("nothing".to_owned(), |n| n.content)),
-        Progress::Text { .. } => {}
+        _ => {}
     })
     .await
     .unwrap();

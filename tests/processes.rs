@@ -16,7 +16,7 @@ use std::{
 
 use loomtree::{
     id::{NodeId, SessionId, TreeId},
-    model::{Mode, Node, Op, Parent},
+    model::{Mode, Node, Op, Parent, Timestamp},
     ops::{Actor, Draft, OpsError},
     store::{Mutation, StoreError},
 };
@@ -33,6 +33,13 @@ fn child() {
     match words.as_slice() {
         ["chain", path, number, session] => write_chain(path, number.parse().unwrap(), session.parse().unwrap()),
         ["branch", path, number, root] => write_branch(path, number.parse().unwrap(), root.parse().unwrap()),
+        ["lease", path, node] => {
+            let actor = worker(path, 0);
+            actor.lease(node.parse().unwrap(), actor.agent(), Duration::from_secs(60)).wait().unwrap();
+            child::say("taken");
+            // Whoever killed it finds the lease.
+            std::thread::sleep(Duration::from_secs(600));
+        }
         ["open", path, number] => {
             let scene = Scene::at(path.as_ref(), number.parse().unwrap());
             let agents = scene.owner().loom().snapshot().unwrap().agents().unwrap();
@@ -185,6 +192,26 @@ fn sixteen_threads_make_one_file_at_once() {
             }
         });
     }
+}
+
+#[test]
+fn a_lease_of_a_killed_process_is_waited_for_until_it_runs_out() {
+    let scene = Scene::new(7);
+    let owner = scene.owner();
+    let (_, root) = conversation(&owner);
+    let subject = owner.loom().actor(&owner.loom().agent("subject").unwrap());
+    let append = || subject.append(Parent::Node(root.id), Draft::text("mine"));
+    append().unwrap();
+    let (mut child, lines) =
+        child::start(child::command(&[], &["lease", scene.path.to_str().unwrap(), &root.id.to_string()]));
+    assert_eq!(lines.recv().unwrap(), "taken");
+    assert!(matches!(append().unwrap_err(), OpsError::Store(StoreError::Leased { seconds: 60, .. })));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    append().unwrap_err();
+    scene.clock.set(Timestamp::from_millis(owner.loom().now().as_millis() + 60_000));
+    append().unwrap();
+    assert_clean(&owner);
 }
 
 #[test]

@@ -102,5 +102,8 @@ impl<'a> Batch<'a> {
 
 /// Whether an error is about what was to be stored, rather than about the store.
 fn is_about_an_item(error: &StoreError) -> bool {
-    matches!(error, StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Refused(_))
+    matches!(
+        error,
+        StoreError::NotFound { .. } | StoreError::Conflict(_) | StoreError::Leased { .. } | StoreError::Refused(_)
+    )
 }

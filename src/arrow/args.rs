@@ -376,7 +376,7 @@ const fn named(noun: Noun) -> Option<Key> {
 }
 
 /// Resolves `\"`, `\\`, `\n` and `\t`; what else a backslash stands before stays as it is.
-fn unescape(text: &str) -> String {
+pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(c) = characters.next() {

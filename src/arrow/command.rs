@@ -4,7 +4,7 @@
 //! types, fields in the order of the specification's table, absent options left out. Ids are kept as they were
 //! written, lowered and without brackets: looking them up needs a store and belongs to execution.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
@@ -15,7 +15,7 @@ use crate::tools::Tool;
 /// What a line asks for, with every argument typed and within its limits.
 ///
 /// A node that is absent means the current position.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub enum Command {
     /// Shows a node or a branch.
@@ -27,10 +27,10 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         branch: Option<NodeRef>,
         /// The whole content.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         full: bool,
         /// The notes on it too.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         annotations: bool,
         /// How a branch is rendered.
         #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         depth: Option<u32>,
         /// In words and figures instead of a drawing.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         summary: bool,
     },
     /// Moves the position.
@@ -214,7 +214,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         node: Option<NodeRef>,
         /// The other end; a mere node is its id alone in JSON.
-        #[serde(serialize_with = "super::values::node_or_end")]
+        #[serde(with = "super::values::node_or_end")]
         from: LinkEnd,
     },
     /// Shows a document.
@@ -222,7 +222,7 @@ pub enum Command {
         /// The document, by name.
         doc: String,
         /// Its summary.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         summary: bool,
         /// These lines.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -282,7 +282,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
         /// A summary of everything so far.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         summary: bool,
         /// At most so many.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -314,7 +314,7 @@ pub enum Command {
     /// Shows or changes the plan.
     Todo {
         /// New items.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         add: Vec<String>,
         /// The item that is done.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -323,7 +323,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         cancel: Option<u32>,
         /// Goes on with the plan.
-        #[serde(skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "is_false")]
         resume: bool,
         /// What came of it, or why it was given up.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -357,10 +357,10 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         max: Option<u32>,
         /// Only these sites.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         include: Vec<String>,
         /// None of these sites.
-        #[serde(skip_serializing_if = "Vec::is_empty")]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         exclude: Vec<String>,
     },
     /// Thinks in private, up to a line with `←` alone.

@@ -6,6 +6,7 @@ mod bind;
 mod classify;
 mod command;
 mod explain;
+mod extra;
 mod key;
 mod lex;
 mod lexicon;

@@ -15,7 +15,7 @@ impl Display for NodeRef {
 }
 
 /// A string in quotes, with escapes.
-struct Quoted<'a>(&'a str);
+pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl Display for Quoted<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! What arguments are, once they are typed: nodes, ranges, choices.
 
-use serde::{Deserialize, Serialize, ser::SerializeMap};
+use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
 /// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -36,6 +36,17 @@ impl Serialize for Range {
     }
 }
 
+impl<'de> Deserialize<'de> for Range {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let ends = text.split_once('-').unwrap_or((&text, &text));
+        match (ends.0.parse(), ends.1.parse()) {
+            (Ok(first), Ok(last)) if first <= last => Ok(Self { first, last }),
+            _ => Err(D::Error::custom(format_args!("{text:?} is no range"))),
+        }
+    }
+}
+
 /// Part of a path, from one node to another, written `a7x2-b3k9`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
@@ -51,8 +62,18 @@ impl Serialize for Span {
     }
 }
 
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match text.split_once('-') {
+            Some((first, last)) => Ok(Self { first: first.into(), last: last.into() }),
+            None => Err(D::Error::custom(format_args!("{text:?} is no part of a path"))),
+        }
+    }
+}
+
 /// How `view` renders a branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rendering {
     /// Running text, without headers.
@@ -62,7 +83,7 @@ pub enum Rendering {
 }
 
 /// What `list` lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listing {
     /// The node's children that continue it.
@@ -80,7 +101,7 @@ pub enum Listing {
 }
 
 /// A place named by its relation to the current position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relative {
     /// The node before.
@@ -98,7 +119,7 @@ pub enum Relative {
 }
 
 /// What a `respond` adds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResponseKind {
     /// Words of the conversation.
@@ -110,7 +131,8 @@ pub enum ResponseKind {
 }
 
 /// The other end of a link.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LinkEnd {
     /// A document by name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -124,7 +146,7 @@ pub struct LinkEnd {
 }
 
 /// What a `decide` records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
     /// What was decided.
@@ -134,7 +156,7 @@ pub enum DecisionKind {
 }
 
 /// What `memory` shows instead of everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryView {
     /// The agent's last actions.
@@ -144,7 +166,7 @@ pub enum MemoryView {
 }
 
 /// How far a web search goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchDepth {
     /// Titles and excerpts.
@@ -154,7 +176,7 @@ pub enum SearchDepth {
 }
 
 /// What a web search looks through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
     /// Everything.
@@ -192,10 +214,55 @@ impl Serialize for WritePlace {
     }
 }
 
-/// `"b3k9"` for a node, an object for anything else.
-pub(super) fn node_or_end<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
-    match end {
-        LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
-        end => end.serialize(serializer),
+impl<'de> Deserialize<'de> for WritePlace {
+    /// Without a place, the text goes to the end.
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Fields {
+            at: Option<At>,
+            replace: Option<String>,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum At {
+            Line(u32),
+            Word(String),
+        }
+        let Fields { at, replace } = Fields::deserialize(deserializer)?;
+        match (at, replace) {
+            (None, None) => Ok(Self::Append),
+            (None, Some(section)) => Ok(Self::Section(section)),
+            (Some(At::Line(line)), None) => Ok(Self::Line(line)),
+            (Some(At::Word(word)), None) if word == "start" => Ok(Self::Start),
+            (Some(At::Word(word)), None) if word == "end" => Ok(Self::End),
+            _ => Err(D::Error::custom("it is no place in a document")),
+        }
+    }
+}
+
+/// A link's end as `unlink` has it: `"b3k9"` for a node, an object for anything else.
+pub(super) mod node_or_end {
+    use serde::{Deserialize, Serialize};
+
+    use super::{LinkEnd, NodeRef};
+
+    pub(in crate::arrow) fn serialize<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
+        match end {
+            LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
+            end => end.serialize(serializer),
+        }
+    }
+
+    pub(in crate::arrow) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<LinkEnd, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            Node(NodeRef),
+            End(LinkEnd),
+        }
+        Ok(match Either::deserialize(from)? {
+            Either::Node(node) => LinkEnd { node: Some(node), ..LinkEnd::default() },
+            Either::End(end) => end,
+        })
     }
 }

@@ -22,6 +22,8 @@ use super::{
 pub(crate) struct Config {
     /// The model that continues: a name from `models`, or a reference such as `ollama:llama3.2`.
     pub(crate) model: Option<String>,
+    /// The small model that sums up what is long.
+    pub(crate) summaries: Option<String>,
     /// Models by name.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) models: Names,
@@ -52,6 +54,9 @@ pub(crate) const STARTER: &str = "\
 # The model that continues: a name from the list below, or provider:model, or a URL.
 # Without it: LOOM_MODEL, then keys in the environment, then servers on this machine.
 # model: ollama:llama3.2
+
+# A small model that sums up what is long when somebody looks at it; without it, first sentences serve.
+# summaries: ollama:llama3.2:1b
 
 # Models by name. Keys do not stand here: key_env names a variable, key_file a file.
 # models:

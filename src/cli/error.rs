@@ -175,6 +175,7 @@ fn of_store(error: &StoreError) -> Speech {
     let message = error.to_string();
     match error {
         StoreError::NotFound { .. } => Speech::new("not_found", 1, message),
+        StoreError::Leased { .. } => Speech::new("conflict", 1, message).hint("try again when it is done"),
         StoreError::Conflict(_) => Speech::new("conflict", 1, message),
         StoreError::Refused(_) => Speech::new("refused", 1, message),
         StoreError::Busy { .. } => Speech::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
@@ -195,6 +196,17 @@ fn of_provider(error: &ProviderError) -> Speech {
     }
 }
 
+impl From<GenerateError> for CliError {
+    fn from(error: GenerateError) -> Self {
+        match error {
+            GenerateError::Provider(ProviderError::Cancelled) => Self::Cancelled,
+            GenerateError::Ops(error) => error.into(),
+            GenerateError::Provider(error) => error.into(),
+            error => Self::Generation(error.to_string()),
+        }
+    }
+}
+
 impl From<OpsError> for CliError {
     fn from(error: OpsError) -> Self {
         Self::Ops(error)
@@ -210,16 +222,6 @@ impl From<StoreError> for CliError {
 impl From<ProviderError> for CliError {
     fn from(error: ProviderError) -> Self {
         Self::Provider(error)
-    }
-}
-
-impl From<GenerateError> for CliError {
-    fn from(error: GenerateError) -> Self {
-        match error {
-            GenerateError::Ops(error) => error.into(),
-            GenerateError::Provider(error) => error.into(),
-            other => Self::failed(other.to_string()),
-        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! need too; that belongs in the library.
 
 mod args;
+mod attach;
 mod command;
 mod config;
 mod desk;

@@ -2,6 +2,7 @@
 
 use crate::{
     arrow::run::frame::{self, count},
+    id::{AgentId, NodeId},
     model::{Agent, AgentKind, Node, Timestamp, Tree, estimated_tokens},
     store::{Result, SessionFilter, Snapshot},
 };
@@ -12,31 +13,42 @@ use super::{Ask, Rendering, node::date};
 const TRACE: u32 = 3;
 /// For how long one who did something counts as active, in milliseconds.
 const ACTIVE: i64 = 120_000;
-/// Sessions that are looked at for others who are active.
-const SESSIONS: u32 = 16;
+/// Leases, and sessions, that are looked at for others who are active.
+const LISTED: usize = 16;
 /// Tokens that the line on changed nodes may have.
 pub(super) const CHANGED: u32 = 256;
 
-/// Others who are active in a tree, a line each.
+/// Others who are active in a tree, a line each: who generates, and where; then who did or looked at something lately.
 fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
-    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: SESSIONS, ..SessionFilter::default() };
-    let (mut told, mut lines, mut agents) = (vec![agent.id()], Vec::new(), None);
+    let mut found: Vec<(AgentId, NodeId, &str)> = Vec::new();
+    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now)).take(LISTED) {
+        if lease.agent != agent.id() {
+            found.push((lease.agent, lease.node, " · generating"));
+        }
+    }
+    let limit = u32::try_from(LISTED).unwrap_or(u32::MAX);
+    let filter = SessionFilter { tree: Some(tree.id), active: true, limit, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
         let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(ACTIVE);
-        if !recent || told.contains(&session.agent) {
-            continue;
+        let told = session.agent == agent.id() || found.iter().any(|(other, ..)| *other == session.agent);
+        if let Some(at) = session.position.or(tree.root).filter(|_| recent && !told) {
+            found.push((session.agent, at, ""));
         }
-        told.push(session.agent);
-        let Some(node) = session.position.map(|at| snapshot.node(at)).transpose()?.flatten() else { continue };
-        if agents.is_none() {
-            agents = Some(snapshot.agents()?);
-        }
-        let kind = agents.iter().flatten().find(|other| other.id() == session.agent).map(|other| other.profile.kind);
+    }
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let agents = snapshot.agents()?;
+    let mut lines = Vec::with_capacity(found.len());
+    for (other, at, doing) in found {
+        let kind = agents.iter().find(|agent| agent.id() == other).map(|agent| agent.profile.kind);
         let who = match kind {
             Some(AgentKind::Human) => "Human",
             Some(AgentKind::Model) | None => "Model",
         };
-        lines.push(format!("{who} active at {}, depth:{}", frame::id(&node), node.depth));
+        if let Some(node) = snapshot.node(at)? {
+            lines.push(format!("{who} active at {}, depth:{}{doing}", frame::id(&node), node.depth));
+        }
     }
     Ok(lines)
 }

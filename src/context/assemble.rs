@@ -1,6 +1,7 @@
 //! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
 
 use crate::{
+    arrow::run::Extra,
     id::NodeId,
     model::{Agent, Mode, Permission, Session, Timestamp, Tree, estimated_tokens},
     store::Snapshot,
@@ -8,11 +9,11 @@ use crate::{
 };
 
 use super::{
-    ContextError, Options, Part, PinReport, Prompt, Rendering, Report, Voice, ambient, memory,
+    ContextError, Exchange, Options, Part, PinReport, Prompt, Rendering, Report, Voice, ambient, exchange, memory,
     message::{MESSAGE, Piece, merged},
     node::{View, escaped},
     shown::Shown,
-    window::{LEAST, Room},
+    window::{LEAST, Room, cut},
 };
 
 /// What an aware agent has to know, before the list of what it may use.
@@ -34,8 +35,12 @@ pub struct Ask<'a> {
     pub versions: &'a [NodeId],
     /// The session that the agent works in, if it works in one: its state is shown.
     pub session: Option<&'a Session>,
-    /// What this turn's commands were answered and what was recalled, the oldest first; as the engine words it.
-    pub results: &'a [String],
+    /// What this turn's commands were answered, the oldest first.
+    pub exchanges: &'a [Exchange],
+    /// What this turn answers: shown last where the agent has gone elsewhere since.
+    pub input: Option<NodeId>,
+    /// Tools of the program around the engine.
+    pub extras: &'a [Extra],
     /// Window, strategy, rendering.
     pub options: Options,
     /// The time now.
@@ -66,13 +71,17 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         mode: tree.mode,
         rendering: ask.options.rendering,
         now: ask.now,
+        correction: ask.options.correction,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
     let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, &tree)? };
-    let tokens = around.room(&view, ask.options.budget())?;
+    let tokens = around.room(&view, ask.options.room())?;
     let room = Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, tokens };
     let window = room.choose(snapshot, ask.to)?;
-    let shown = Shown::of(&view, &window);
+    let shown = Shown::of(&view, &window, std::mem::take(&mut around.exchanges));
+    if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {
+        around.input = None;
+    }
     if view.aware && view.rendering == Rendering::Stable {
         around.ambient.extend(ambient::changed(shown.newest_first()));
     }
@@ -87,7 +96,16 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         Prompt::Messages(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
-    let report = Report { window: ask.options.window, budget: ask.options.budget(), total, parts, earlier, path, pins };
+    let report = Report {
+        window: ask.options.window,
+        budget: ask.options.room(),
+        correction: ask.options.correction,
+        total,
+        parts,
+        earlier,
+        path,
+        pins,
+    };
     Ok(Assembled { prompt, report })
 }
 
@@ -100,7 +118,9 @@ struct Around {
     state: String,
     memory: String,
     pins: Vec<PinReport>,
-    results: String,
+    exchanges: Vec<(NodeId, Vec<Piece>)>,
+    /// What the turn answers, in case it is not on the path.
+    input: Option<(NodeId, Piece)>,
     /// The lines of the ambient block.
     ambient: Vec<String>,
 }
@@ -116,14 +136,16 @@ impl Around {
         if !view.aware {
             return Ok(bare);
         }
-        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.budget() / PINS)?;
+        let stable = view.rendering == Rendering::Stable;
+        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
         let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
         Ok(Self {
-            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions)),
+            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions, ask.extras)),
             state: block("Session State", &escaped(state)),
             memory,
             pins,
-            results: block("Results", &ask.results.join("\n")),
+            exchanges: exchange::worded(ask.exchanges, ask.options.room(), stable),
+            input: input(snapshot, ask, view)?,
             ambient: ambient::lines(snapshot, ask, tree)?,
             ..bare
         })
@@ -133,7 +155,10 @@ impl Around {
     fn room(&self, view: &View, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| estimated_tokens(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
-        let mut changing = sum(&[&self.state, &self.memory, &self.results, &ambient::block(&self.ambient)]);
+        let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
+        let answers =
+            self.exchanges.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
+        changing += answers.map(|piece| piece.tokens + MESSAGE).sum::<u32>();
         if view.aware && view.rendering == Rendering::Stable {
             changing += ambient::CHANGED;
         }
@@ -157,11 +182,12 @@ impl Around {
         ];
         let own = [(Part::State, self.state), (Part::Memory, self.memory)];
         let now = [(Part::Ambient, ambient::block(&self.ambient))];
-        let input = shown.take_input(view);
+        let input = shown.take_input(view).or(self.input.map(|(_, piece)| piece));
         let mut pieces: Vec<Piece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (Part, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces.extend(texts.map(|(part, text)| Piece { part, voice, tokens: estimated_tokens(&text), text, kept }));
+            pieces
+                .extend(texts.map(|(part, text)| Piece::new(part, voice, text.clone(), estimated_tokens(&text), kept)));
         };
         push(Voice::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
@@ -170,14 +196,28 @@ impl Around {
         let mut push = |part, text: String| {
             if !text.is_empty() {
                 let tokens = estimated_tokens(&text);
-                pieces.push(Piece { part, voice: Voice::User, tokens, text, kept: false });
+                pieces.push(Piece::new(part, Voice::User, text, tokens, false));
             }
         };
-        push(Part::Results, self.results);
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
         pieces.extend(input);
         pieces
     }
+}
+
+/// What a turn answers, whole or in part, in case the agent has left its place.
+fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(NodeId, Piece)>, ContextError> {
+    let Some(node) = ask.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
+    if node.id == ask.to || view.left_out(&node).is_some() {
+        return Ok(None);
+    }
+    let (share, header) = (ask.options.room() / PINS, view.header(&node, None));
+    let text = match view.tokens(&node) {
+        tokens if tokens <= share => format!("{header}{}", view.words(&node)),
+        _ => format!("{header}{}", cut(view, &node, share)),
+    };
+    let tokens = estimated_tokens(&text);
+    Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
 }
 
 /// A block of the engine's around a text; nothing around none.

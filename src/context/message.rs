@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Part;
+use super::{Answer, Call, Part};
 
 /// In whose voice a part of a conversation is given to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -24,6 +24,12 @@ pub struct Message {
     pub voice: Voice,
     /// What is said.
     pub content: String,
+    /// Tools that the model called after that, in the provider's way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// What such calls gave; these come before the words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// Whether the prompt up to the end of this message will come again: where a provider has explicit cache marks, one
     /// belongs here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -48,6 +54,15 @@ pub(super) struct Piece {
     pub(super) tokens: u32,
     /// Whether it will stand at the same place in the next prompt.
     pub(super) kept: bool,
+    pub(super) calls: Vec<Call>,
+    pub(super) answers: Vec<Answer>,
+}
+
+impl Piece {
+    /// A piece of words.
+    pub(super) const fn new(part: Part, voice: Voice, text: String, tokens: u32, kept: bool) -> Self {
+        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new() }
+    }
 }
 
 /// Tokens that a message costs beside its words.
@@ -59,12 +74,23 @@ pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for piece in pieces {
         match messages.last_mut() {
-            Some(last) if last.voice == piece.voice => {
-                last.content.push_str("\n\n");
+            // What calls gave begins a message: words before it belong to one of their own.
+            Some(last) if last.voice == piece.voice && (piece.answers.is_empty() || last.content.is_empty()) => {
+                if !last.content.is_empty() && !piece.text.is_empty() {
+                    last.content.push_str("\n\n");
+                }
                 last.content.push_str(&piece.text);
+                last.calls.extend(piece.calls);
+                last.answers.extend(piece.answers);
                 last.kept &= piece.kept;
             }
-            _ => messages.push(Message { voice: piece.voice, content: piece.text, kept: piece.kept }),
+            _ => messages.push(Message {
+                voice: piece.voice,
+                content: piece.text,
+                calls: piece.calls,
+                answers: piece.answers,
+                kept: piece.kept,
+            }),
         }
     }
     let kept = messages.iter().take_while(|message| message.kept).count();

@@ -11,10 +11,9 @@
 //! | --- | --- | --- |
 //! | system prompts: the agent's, the tree's, what an aware agent has to know | first | first |
 //! | the session's state, operational memory | after them | after the conversation |
-//! | the conversation, each node with its header | then | then |
-//! | results of this turn | then | after the conversation |
-//! | the ambient block | then | then |
-//! | the newest node, if it is what the model is to answer | last | last |
+//! | the conversation, each node with its header; what this turn's commands were answered, after what asked | then | then |
+//! | the ambient block | then | last but one |
+//! | what the model is to answer, where it stands no longer on the path or is its newest node | last | last |
 //!
 //! An agent without the permission `loom_aware` gets the system prompts and the bare conversation, as if there were no
 //! tree around it.
@@ -26,12 +25,12 @@
 //! prefix. The price is that a node which was imported with its notes is shown first without their number, and that
 //! the ambient block tells it.
 //!
-//! **What is left out:** an agent's own thoughts and tool results hang beside the path and are not read; native tool
-//! calls are not given in the provider's form yet.
+//! **What is left out:** an agent's own thoughts and the results of earlier turns hang beside the path and are not read.
 
 mod ambient;
 mod assemble;
 mod error;
+mod exchange;
 mod memory;
 mod message;
 mod node;
@@ -42,10 +41,13 @@ mod window;
 
 pub use assemble::{Ask, Assembled, assemble};
 pub use error::ContextError;
+pub use exchange::{Answer, Call, Exchange, Outcome};
 pub use message::{Message, Prompt, Voice};
 pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
 
 use serde::Serialize;
+
+use crate::model::Correction;
 
 /// How a full window is dealt with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -82,6 +84,9 @@ pub struct Options {
     pub strategy: Strategy,
     /// Live or stable.
     pub rendering: Rendering,
+    /// What the model counts of what is estimated here.
+    #[serde(skip_serializing_if = "Correction::is_none")]
+    pub correction: Correction,
 }
 
 /// The window where nobody says how large it is: what most models that are served today have.
@@ -92,12 +97,24 @@ const RESERVE: u32 = 8_192;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: WINDOW, reserve: None, strategy: Strategy::default(), rendering: Rendering::default() }
+        Self {
+            window: WINDOW,
+            reserve: None,
+            strategy: Strategy::default(),
+            rendering: Rendering::default(),
+            correction: Correction::default(),
+        }
     }
 }
 
 impl Options {
-    /// Tokens that the prompt may have.
+    /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.correction.room_in(self.budget())
+    }
+
+    /// Tokens that the prompt may have by the model's count.
     #[must_use]
     pub fn budget(&self) -> u32 {
         self.window.saturating_sub(self.reserve.unwrap_or_else(|| RESERVE.min(self.window / 8)))

@@ -1,6 +1,9 @@
 //! The nodes that are shown, worded, and what the report says of them and of the others.
 
-use crate::model::{Mode, Node, estimated_tokens};
+use crate::{
+    id::NodeId,
+    model::{Mode, Node, estimated_tokens},
+};
 
 use super::{
     Fate, NodeReport, Part, Reason, Rendering, Voice,
@@ -14,6 +17,8 @@ pub(super) struct Shown<'w> {
     nodes: Vec<Worded<'w>>,
     /// The note on what is not shown, and before which node it stands.
     note: Option<(usize, String)>,
+    /// What commands were answered, and before which node it stands.
+    answered: Vec<(usize, Vec<Piece>)>,
 }
 
 /// A node as it is shown.
@@ -26,7 +31,7 @@ struct Worded<'w> {
 
 impl<'w> Shown<'w> {
     /// Words the nodes of a window.
-    pub(super) fn of(view: &View, window: &'w Window) -> Self {
+    pub(super) fn of(view: &View, window: &'w Window, exchanges: Vec<(NodeId, Vec<Piece>)>) -> Self {
         let shown = |seen: &&'w Seen| seen.out.is_none();
         let head: Vec<&Seen> = window.head.iter().filter(shown).collect();
         let tail: Vec<&Seen> = window.seen[window.start..].iter().filter(shown).collect();
@@ -39,7 +44,8 @@ impl<'w> Shown<'w> {
             let before = nodes.last().filter(|_| note.as_ref().is_none_or(|(gap, _)| *gap != at)).map(|last| last.node);
             nodes.push(worded(view, seen, before));
         }
-        Self { nodes, note }
+        let answered = exchanges.into_iter().map(|(after, pieces)| (slot(&nodes, window, after), pieces)).collect();
+        Self { nodes, note, answered }
     }
 
     /// The nodes, the newest first.
@@ -47,25 +53,35 @@ impl<'w> Shown<'w> {
         self.nodes.iter().rev().map(|worded| worded.node)
     }
 
-    /// Takes the newest node out if it is what the model is to answer: it stands last.
+    /// Whether a node is shown.
+    pub(super) fn has(&self, id: NodeId) -> bool {
+        self.nodes.iter().any(|worded| worded.node.id == id)
+    }
+
+    /// Takes the newest node out if it is what the model is to answer: it stands last. Within a turn it stays where it
+    /// is, before what was done about it.
     pub(super) fn take_input(&mut self, view: &View) -> Option<Piece> {
-        let answers = view.aware && view.mode == Mode::Dialogue;
+        let answers = view.aware && view.mode == Mode::Dialogue && self.answered.is_empty();
         let input = self.nodes.pop_if(|last| answers && view.voice(last.node) == Voice::User)?;
-        Some(Piece { part: Part::Input, voice: Voice::User, text: input.text, tokens: input.tokens, kept: false })
+        Some(Piece::new(Part::Input, Voice::User, input.text, input.tokens, false))
     }
 
     /// The conversation.
     pub(super) fn pieces(self, view: &View) -> Vec<Piece> {
         let kept = view.rendering == Rendering::Stable;
         let mut pieces: Vec<Piece> = Vec::with_capacity(self.nodes.len() + 1);
-        for shown in self.nodes {
-            let voice = view.voice(shown.node);
-            pieces.push(Piece { part: Part::Conversation, voice, text: shown.text, tokens: shown.tokens, kept });
+        let (mut answered, mut note) = (self.answered.into_iter().peekable(), self.note);
+        for (at, shown) in self.nodes.into_iter().enumerate() {
+            while let Some((_, answers)) = answered.next_if(|(before, _)| *before <= at) {
+                pieces.extend(answers);
+            }
+            if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
+                let tokens = estimated_tokens(&text);
+                pieces.push(Piece::new(Part::Conversation, Voice::User, text, tokens, kept));
+            }
+            pieces.push(Piece::new(Part::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept));
         }
-        if let Some((at, text)) = self.note {
-            let tokens = estimated_tokens(&text);
-            pieces.insert(at, Piece { part: Part::Conversation, voice: Voice::User, text, tokens, kept });
-        }
+        pieces.extend(answered.flat_map(|(_, answers)| answers));
         pieces
     }
 
@@ -96,6 +112,14 @@ impl<'w> Shown<'w> {
     }
 }
 
+/// Before which shown node that stands which comes after a node of the window; at the end where that is not in it.
+fn slot(nodes: &[Worded<'_>], window: &Window, after: NodeId) -> usize {
+    let tail = &window.seen[window.start..];
+    let Some(at) = tail.iter().position(|seen| seen.node.id == after) else { return nodes.len() };
+    let later = tail[at + 1..].iter().filter(|seen| seen.out.is_none()).count();
+    nodes.len() - later
+}
+
 fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> {
     let node = &seen.node;
     let mut text = view.header(node, before);
@@ -105,7 +129,7 @@ fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> 
         tokens += estimated_tokens(&words);
         text.push_str(&words);
     } else {
-        tokens += View::tokens(node);
+        tokens += view.tokens(node);
         text.push_str(&view.words(node));
     }
     Worded { node, text, tokens, cut: seen.cut }

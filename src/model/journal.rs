@@ -60,15 +60,21 @@ coded! {
         Generate = "generate", 24;
         /// Pinned, stashed, dropped, decided: changed what it keeps at hand.
         Memory = "memory", 25;
+        /// Spoke in a turn, or was answered in it.
+        Turn = "turn", 26;
     }
 }
 
 impl Op {
     /// Whether `undo` may take it back. A purge is final; moving about and bringing in whole histories are not what
-    /// somebody means by "undo", nor is what an agent keeps at hand.
+    /// somebody means by "undo", nor is what an agent keeps at hand, nor its own words in the turn in
+    /// which it says it.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
-        !matches!(self, Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo | Self::Memory)
+        !matches!(
+            self,
+            Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo | Self::Memory | Self::Turn
+        )
     }
 }
 

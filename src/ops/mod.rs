@@ -11,6 +11,8 @@ mod branch;
 mod documents;
 mod edit;
 mod error;
+mod estimates;
+mod lease;
 mod links;
 mod marks;
 mod memory;
@@ -19,6 +21,7 @@ mod navigate;
 mod prune;
 mod purge;
 mod split;
+mod summaries;
 mod trees;
 mod undo;
 

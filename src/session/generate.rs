@@ -1,327 +1,380 @@
-//! Generating: several continuations of one node, by one or several models, streaming side by side.
+//! Generating: drives turns ([`crate::agent`]), one for each continuation, streaming side by side.
 //!
-//! Each is saved when it ends, whatever the others do. One that is cut off or cancelled is saved as far as it came,
+//! Each reply is saved when it ends, whatever the others do. One that is cut off or cancelled is saved as far as it came,
 //! marked as interrupted; one that fails before a word came leaves nothing. How many run at once is up to the model:
 //! some servers break one stream off when the next request comes.
 
-use std::{
-    ops::Range,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{ops::Range, sync::Arc, time::Duration};
 
-use super::{
-    drafts::{DraftFile, Meant},
-    envelope::Envelope,
-};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::prompt::prompt;
+use super::{
+    commands::Batch,
+    drafts::{DraftFile, Meant},
+    plan::{GenerateError, Plan, Progress},
+    prompt::prompt,
+    save::{Saving, save},
+    stream::{Asking, Tell},
+};
 use crate::{
-    context::{self, ContextError},
-    id::NodeId,
-    model::{Agent, AuthorType, EdgeKind, Node, Op, Parent},
-    ops::{Actor, Draft, OpsError},
-    provider::{Event, Finish, FinishReason, Generation, Model, Prices, ProviderError, Request, Sampling},
-    store::Mutation,
+    agent::{Asked, Cause, Effect, Ending, Input, Turn},
+    arrow::run::Reply,
+    context::Exchange,
+    id::{NodeId, SessionId},
+    model::{Agent, Node},
+    ops::{Actor, OpsError},
+    provider::{FinishReason, Model, ProviderError, Request, Sampling, Tool},
+    tools,
 };
 
-/// What to generate.
-pub struct Plan {
-    /// The node to continue.
-    pub from: NodeId,
-    /// The versions to read on the way to it.
-    pub versions: Vec<NodeId>,
-    /// Who writes: its system prompt, settings and name are used.
-    pub author: Agent,
-    /// The models; each makes `n` continuations.
-    pub models: Vec<Arc<dyn Model>>,
-    /// Continuations a model.
-    pub n: usize,
-    /// How to draw, before the author's own settings.
-    pub sampling: Sampling,
-    /// How much the author is shown, and how.
-    pub context: context::Options,
-    /// Ends everything early; what came is saved.
-    pub cancel: CancellationToken,
-    /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
-    pub drafts: Option<PathBuf>,
-    /// What tokens cost, to be kept with each generation.
-    pub prices: Prices,
+/// For how long a position is taken; whoever crashes blocks it no longer than that.
+const LEASE: Duration = Duration::from_secs(60);
+/// How often that is renewed while a model writes.
+const RENEWAL: Duration = Duration::from_secs(20);
+
+/// What a task reports of a seat.
+pub(super) enum Report {
+    /// What happened, for the turn.
+    Input(Input),
+    /// A command was run.
+    Ran { line: String, reply: Reply },
+    /// A batch was, in this session at its end; its answers are kept.
+    Answered { exchange: Exchange, session: SessionId },
+    /// It could not be.
+    Broken(OpsError),
 }
 
-impl Plan {
-    /// `n` continuations of a node by one model; what is not said here is the usual.
-    #[must_use]
-    pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
-        Self {
-            from,
-            versions: Vec::new(),
-            author,
-            models: vec![model],
-            n,
-            sampling: Sampling::default(),
-            context: context::Options::default(),
-            cancel: CancellationToken::new(),
-            drafts: None,
-            prices: Prices::default(),
-        }
-    }
-
-    /// Tokens kept for the reply, where it may be longer than what is kept anyway.
-    pub(super) fn reserve(&self) -> Option<u32> {
-        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
-        self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
+impl From<Input> for Report {
+    fn from(input: Input) -> Self {
+        Self::Input(input)
     }
 }
 
-/// What happens while continuations stream. `index` counts from 0: first all of the first model.
-#[derive(Debug)]
-pub enum Progress {
-    /// More text.
-    Text {
-        /// Which continuation.
-        index: usize,
-        /// What came.
-        text: String,
-    },
-    /// One ended and is on disk.
-    Saved {
-        /// Which continuation.
-        index: usize,
-        /// Its node.
-        node: Box<Node>,
-        /// Why it ended.
-        reason: FinishReason,
-    },
-    /// One failed.
-    Failed {
-        /// Which continuation.
-        index: usize,
-        /// Why.
-        error: GenerateError,
-        /// What came before, if anything, saved and marked as interrupted.
-        saved: Option<Box<Node>>,
-    },
-}
-
-/// Why nothing, or not all, was generated.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum GenerateError {
-    /// Reading or saving failed.
-    #[error(transparent)]
-    Ops(#[from] OpsError),
-    /// There is no prompt.
-    #[error(transparent)]
-    Context(#[from] ContextError),
-    /// The model failed.
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    /// The reply held no text.
-    #[error("the model ended its reply without a word")]
-    Empty,
-    /// The plan names no model or no continuation.
-    #[error("there is nothing to generate: no model, or none of it")]
-    Nothing,
-}
-
-/// What a stream's task reports.
-enum Report {
-    Text(String),
-    Ended(Result<Finish, ProviderError>),
-}
-
-/// One continuation while it streams.
-struct Stream {
+/// One continuation while it comes.
+struct Seat {
+    turn: Turn,
+    model: Arc<dyn Model>,
+    /// The model's requests at once.
+    lanes: Arc<Semaphore>,
     meant: Meant,
-    text: String,
     file: Option<DraftFile>,
+    /// Tokens of its prompt, by the estimate.
+    estimated: u32,
+    /// Stops its stream.
+    stop: CancellationToken,
+    /// What was saved of the reply that broke off.
+    cut: Option<Box<Node>>,
+    /// Why what the turn needed could not be done.
+    error: Option<GenerateError>,
 }
 
-impl Stream {
-    /// Takes more text in, and keeps it where a kill leaves it.
-    fn take(&mut self, text: &str, drafts: Option<&Path>) {
-        self.text.push_str(text);
-        if self.file.is_none()
-            && let Some(folder) = drafts
-        {
-            self.file = DraftFile::create(folder, &self.meant)
-                .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
-                .ok();
-        }
-        if let Some(file) = &mut self.file {
-            file.push(text);
-        }
-    }
-}
-
-/// Runs a plan; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which they
-/// ended. With one continuation the session's position moves to it; with several it stays.
+/// Carries a plan out; `on` hears of everything as it happens. Returns the nodes that were saved, in the order in which
+/// they ended. With one continuation the session's position moves to it; with several it stays.
+///
+/// With [`Plan::commands`] it is a whole turn: each round's words are a node where the agent stands, and what it was
+/// answered hangs beside that as nodes of kind `tool`.
 ///
 /// # Errors
 /// If the path cannot be read, or, where nothing at all was saved, the first failure.
-pub async fn generate(actor: &Actor, plan: Plan, mut on: impl FnMut(Progress)) -> Result<Vec<Node>, GenerateError> {
-    let prompt = prompt(actor, &plan)?;
-    let sampling = plan.sampling.clone().or(&own_sampling(&plan.author));
-    let request = Request { sampling, ..Request::new(prompt) };
-    let all = plan.models.len() * plan.n;
-    if all == 0 {
-        return Err(GenerateError::Nothing);
+pub async fn generate(actor: &Actor, plan: Plan, on: impl FnMut(Progress)) -> Result<Vec<Node>, GenerateError> {
+    let itself = actor.agent() == plan.author.id() && actor.session().is_some();
+    if plan.commands.is_some() && !(itself && plan.models.len() * plan.n == 1) {
+        return Err(GenerateError::NotItself);
     }
-    let (reports, mut inbox) = mpsc::channel(64);
-    let mut streams = Vec::with_capacity(all);
-    for model in &plan.models {
-        let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
-        let end = streams.len() + plan.n;
-        while streams.len() < end {
-            let first = streams.len();
-            let together = model.together().clamp(1, end - first);
-            for _ in 0..together {
-                let meant = Meant {
-                    node: actor.loom().node_id(),
-                    parent: plan.from,
-                    author: plan.author.id(),
-                    reference: model.reference().to_owned(),
+    let (tell, mut inbox) = mpsc::channel(64);
+    let mut driver = Driver {
+        actor: actor.clone(),
+        seats: Vec::new(),
+        exchanges: Vec::new(),
+        saved: Vec::new(),
+        first_error: None,
+        leased: None,
+        tell,
+        plan,
+        on,
+    };
+    driver.sit().await?;
+    let cancel = driver.plan.cancel.clone();
+    let mut cancelled = false;
+    let mut renewal = tokio::time::interval(RENEWAL);
+    renewal.reset();
+    while driver.seats.iter().any(|seat| !seat.turn.is_over()) {
+        tokio::select! {
+            // The driver holds a sender itself.
+            Some((index, report)) = inbox.recv() => driver.hear(index, report).await,
+            _ = renewal.tick() => driver.renew().await,
+            () = cancel.cancelled(), if !cancelled => {
+                cancelled = true;
+                for index in 0..driver.seats.len() {
+                    driver.happened(index, Input::Cancelled).await;
+                }
+            }
+        }
+    }
+    driver.release().await;
+    match (driver.saved.is_empty(), driver.first_error) {
+        (true, Some(error)) => Err(error),
+        (true, None) => Err(GenerateError::Empty),
+        (false, _) => Ok(driver.saved),
+    }
+}
+
+struct Driver<F> {
+    actor: Actor,
+    plan: Plan,
+    on: F,
+    seats: Vec<Seat>,
+    /// What this turn's commands were answered.
+    exchanges: Vec<Exchange>,
+    saved: Vec<Node>,
+    first_error: Option<GenerateError>,
+    /// The position that is taken while models write there.
+    leased: Option<NodeId>,
+    tell: Tell,
+}
+
+impl<F: FnMut(Progress)> Driver<F> {
+    /// Takes a seat for each continuation, and asks the models.
+    async fn sit(&mut self) -> Result<(), GenerateError> {
+        for model in &self.plan.models {
+            let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
+            for _ in 0..self.plan.n {
+                // Every turn begins by asking, and that is done for all at once below.
+                let (turn, _) = Turn::begin(self.plan.rules());
+                self.seats.push(Seat {
+                    turn,
+                    model: Arc::clone(model),
+                    lanes: Arc::clone(&lanes),
+                    meant: self.meant(self.plan.from, model.reference()),
+                    file: None,
+                    estimated: 0,
+                    stop: CancellationToken::new(),
+                    cut: None,
+                    error: None,
+                });
+            }
+        }
+        if self.seats.is_empty() {
+            return Err(GenerateError::Nothing);
+        }
+        self.ask(0..self.seats.len(), 1).await
+    }
+
+    /// Takes a position for the author.
+    async fn lease(&mut self, node: NodeId) -> Result<(), GenerateError> {
+        self.actor.lease(node, self.plan.author.id(), LEASE).await.map_err(OpsError::from)?;
+        self.leased = Some(node);
+        Ok(())
+    }
+
+    /// Holds the position for longer. If that fails, others may take it; what is written is saved all the same.
+    async fn renew(&mut self) {
+        let Some(node) = self.leased else { return };
+        if let Err(error) = self.actor.lease(node, self.plan.author.id(), LEASE).await {
+            tracing::warn!(%error, "the position is not held for longer");
+        }
+    }
+
+    /// Lets go of the position. If that fails, it is free when its time runs out.
+    async fn release(&mut self) {
+        let Some(node) = self.leased.take() else { return };
+        if let Err(error) = self.actor.release(node, self.plan.author.id()).await {
+            tracing::warn!(%error, "the position is held until its time runs out");
+        }
+    }
+
+    fn meant(&self, parent: NodeId, reference: &str) -> Meant {
+        let node = self.actor.loom().node_id();
+        Meant { node, parent, author: self.plan.author.id(), reference: reference.to_owned() }
+    }
+
+    /// Takes in what a task reports.
+    async fn hear(&mut self, index: usize, report: Report) {
+        match report {
+            Report::Input(input) => {
+                if let Input::Text(text) = &input {
+                    self.keep(index, text);
+                }
+                self.happened(index, input).await;
+            }
+            Report::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
+            Report::Answered { exchange, session } => {
+                self.exchanges.push(exchange);
+                self.actor = self.actor.clone().in_session(session);
+                self.happened(index, Input::Answered).await;
+            }
+            Report::Broken(error) => self.failed(index, error.into()).await,
+        }
+    }
+
+    /// Keeps words where a kill leaves them.
+    fn keep(&mut self, index: usize, text: &str) {
+        let Some(folder) = self.plan.drafts.as_deref() else { return };
+        let seat = &mut self.seats[index];
+        if seat.file.is_none() {
+            seat.file = DraftFile::create(folder, &seat.meant)
+                .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
+                .ok();
+        }
+        if let Some(file) = &mut seat.file {
+            file.push(text);
+        }
+    }
+
+    async fn failed(&mut self, index: usize, error: GenerateError) {
+        self.seats[index].error = Some(error);
+        self.happened(index, Input::Failed).await;
+    }
+
+    /// Tells a turn what happened, and does what it says, which may have it told more.
+    async fn happened(&mut self, index: usize, input: Input) {
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            for effect in self.seats[index].turn.step(input) {
+                match self.perform(index, effect).await {
+                    Ok(more) => inputs.extend(more),
+                    Err(error) => {
+                        self.seats[index].error = Some(error);
+                        inputs.push(Input::Failed);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn perform(&mut self, index: usize, effect: Effect) -> Result<Option<Input>, GenerateError> {
+        match effect {
+            Effect::Ask { round } => {
+                (self.on)(Progress::Round { index, round });
+                self.ask(index..index + 1, round).await?;
+            }
+            Effect::Stop => self.seats[index].stop.cancel(),
+            Effect::Show(text) => (self.on)(Progress::Text { index, text }),
+            Effect::Save(said) => {
+                let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
+                let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
+                // Others still write at a position that several continue.
+                let free = self.leased.take_if(|_| self.seats.len() == 1);
+                let saving = Saving {
+                    free,
+                    estimated: self.seats[index].estimated,
+                    meant: &self.seats[index].meant,
+                    prices: &self.plan.prices,
+                    stay: self.plan.stay || self.seats.len() > 1,
+                    turn: self.plan.commands.is_some(),
                 };
-                streams.push(Stream { meant, text: String::new(), file: None });
+                let node = save(&self.actor, said, &saving).await?;
+                let seat = &mut self.seats[index];
+                if let Some(file) = seat.file.take() {
+                    file.done();
+                }
+                self.saved.push(node.clone());
+                if interrupted {
+                    seat.cut = Some(Box::new(node));
+                } else {
+                    (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
+                }
+                return Ok(Some(Input::Saved));
+            }
+            Effect::Run(asked) => self.run(index, asked),
+            Effect::End(ending) => self.ended(index, ending),
+        }
+        Ok(None)
+    }
+
+    /// Asks the models of these seats, which all want the same.
+    async fn ask(&mut self, wanted: Range<usize>, round: u32) -> Result<(), GenerateError> {
+        let session = match (round, self.actor.session()) {
+            (1, _) | (_, None) => None,
+            (_, Some(session)) => Some(self.actor.loom().session(session)?),
+        };
+        let (from, versions) = match &session {
+            Some(session) => (session.position.unwrap_or(self.plan.from), session.versions.as_slice()),
+            None => (self.plan.from, self.plan.versions.as_slice()),
+        };
+        let first = Arc::clone(&self.seats[wanted.start].model);
+        let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &self.exchanges)?;
+        self.lease(from).await?;
+        let sampling = self.plan.sampling.clone().or(&own_sampling(&self.plan.author));
+        let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
+        let mut first = wanted.start;
+        while first < wanted.end {
+            let model = Arc::clone(&self.seats[first].model);
+            let of_model = (first / self.plan.n + 1) * self.plan.n;
+            let together = model.together().clamp(1, of_model.min(wanted.end) - first);
+            let mut stops = Vec::with_capacity(together);
+            for index in first..first + together {
+                let meant = self.meant(from, model.reference());
+                let seat = &mut self.seats[index];
+                (seat.meant, seat.stop, seat.estimated) = (meant, self.plan.cancel.child_token(), estimated);
+                stops.push(seat.stop.clone());
             }
             let mut request = request.clone();
             // Requests of one seed would all draw the same.
-            request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add((first + plan.n - end) as u64));
-            let (model, lanes) = (Arc::clone(model), Arc::clone(&lanes));
-            let (reports, cancel) = (reports.clone(), plan.cancel.clone());
-            let wanted = first..first + together;
-            tokio::spawn(async move { ask(wanted, model, lanes, request, cancel, reports).await });
+            let own = (first % self.plan.n) as u64;
+            request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
+            let lanes = Arc::clone(&self.seats[first].lanes);
+            let (wanted, cancel) = (first..first + together, self.plan.cancel.clone());
+            let asking = Asking { model, lanes, request, wanted, stops, cancel };
+            tokio::spawn(asking.ask(self.tell.clone()));
+            first += together;
         }
+        Ok(())
     }
-    drop(reports);
-    let mut saved = Vec::new();
-    let mut first_error = None;
-    while let Some((index, report)) = inbox.recv().await {
-        let outcome = match report {
-            Report::Text(text) => {
-                streams[index].take(&text, plan.drafts.as_deref());
-                on(Progress::Text { index, text });
-                continue;
-            }
-            Report::Ended(outcome) => outcome,
-        };
-        let stream = &mut streams[index];
-        let text = std::mem::take(&mut stream.text);
-        let (finish, error) = match outcome {
-            Ok(finish) if text.is_empty() => (Some(finish), Some(GenerateError::Empty)),
-            Ok(finish) => (Some(finish), None),
-            Err(error) => {
-                let so_far =
-                    if let ProviderError::Cut { so_far, .. } = &error { Some((**so_far).clone()) } else { None };
-                (so_far, Some(error.into()))
-            }
-        };
-        let node = if text.is_empty() {
-            None
-        } else {
-            let said = Said { text, finish: finish.as_ref(), interrupted: error.is_some(), stay: all > 1 };
-            match save(actor, &stream.meant, said, &plan.prices).await {
-                Ok(node) => Some(node),
-                Err(failed) => {
-                    on(Progress::Failed { index, error: failed, saved: None });
-                    continue;
-                }
-            }
-        };
-        if let Some(file) = stream.file.take() {
-            file.done();
-        }
-        saved.extend(node.clone());
-        match (error, node) {
-            (None, Some(node)) => {
-                let reason = finish.map_or(FinishReason::Interrupted, |f| f.reason);
-                on(Progress::Saved { index, node: Box::new(node), reason });
-            }
-            (error, node) => {
-                let error = error.unwrap_or(GenerateError::Empty);
-                if let (None, GenerateError::Provider(error)) = (&first_error, &error) {
-                    first_error = Some(error.clone());
-                }
-                on(Progress::Failed { index, error, saved: node.map(Box::new) });
-            }
-        }
-    }
-    match (saved.is_empty(), first_error) {
-        (true, Some(error)) => Err(error.into()),
-        (true, None) => Err(GenerateError::Empty),
-        (false, _) => Ok(saved),
-    }
-}
 
-/// One request, from its place in the queue to its streams.
-async fn ask(
-    wanted: Range<usize>,
-    model: Arc<dyn Model>,
-    lanes: Arc<Semaphore>,
-    request: Request,
-    cancel: CancellationToken,
-    reports: mpsc::Sender<(usize, Report)>,
-) {
-    let lane = tokio::select! {
-        // Nobody closes the semaphore.
-        lane = lanes.acquire_owned() => Arc::new(lane),
-        () = cancel.cancelled() => {
-            for index in wanted {
-                let _ = reports.send((index, Report::Ended(Err(ProviderError::Cancelled)))).await;
-            }
-            return;
-        }
-    };
-    let replies = model.stream_several(request, wanted.len());
-    for (index, generation) in wanted.zip(replies) {
-        let (reports, cancel, lane) = (reports.clone(), cancel.clone(), Arc::clone(&lane));
-        tokio::spawn(async move {
-            run(index, generation, cancel, reports).await;
-            drop(lane);
-        });
+    /// The tools as a provider is told of them.
+    fn native(&self) -> Vec<Tool> {
+        let Some(commands) = self.plan.commands.as_ref().filter(|commands| commands.native) else { return Vec::new() };
+        let tools = tools::native(self.plan.author.profile.permissions, commands.tools.tools());
+        let told =
+            |tool: tools::Native| Tool { name: tool.name, description: tool.description, parameters: tool.parameters };
+        tools.into_iter().map(told).collect()
     }
-}
 
-/// One stream to its end.
-async fn run(
-    index: usize,
-    mut generation: Generation,
-    cancel: CancellationToken,
-    reports: mpsc::Sender<(usize, Report)>,
-) {
-    let started = Instant::now();
-    let mut cancelled = false;
-    let ended = loop {
-        let next = tokio::select! {
-            next = generation.next() => next,
-            () = cancel.cancelled(), if !cancelled => {
-                // What was received already is still given out.
-                cancelled = true;
-                generation.cancel();
-                continue;
-            }
+    /// Has a batch run where waiting does no harm.
+    fn run(&mut self, index: usize, asked: Vec<Asked>) {
+        // Only a turn asks for anything, and it was checked that it has both.
+        let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else { return };
+        let batch = Batch {
+            loom: self.actor.loom().clone(),
+            agent: self.plan.author.clone(),
+            session,
+            after: self.seats[index].meant.node,
+            hosting: super::Hosting {
+                runtime: tokio::runtime::Handle::current(),
+                agent: self.plan.author.id(),
+                commands,
+                context: self.plan.context,
+                drafts: self.plan.drafts.clone(),
+                prices: self.plan.prices.clone(),
+                cancel: self.plan.cancel.clone(),
+            },
         };
-        match next {
-            Some(Ok(Event::Text(text))) => {
-                if reports.send((index, Report::Text(text))).await.is_err() {
-                    return;
-                }
-            }
-            Some(Ok(Event::Done(finish))) => break Ok(finish),
-            Some(Err(error)) => break Err(error),
-            None => break Ok(unfinished(started.elapsed())),
-        }
-    };
-    // Nobody listens any more only when the caller dropped the whole generation.
-    let _ = reports.send((index, Report::Ended(ended))).await;
-}
+        let tell = self.tell.clone();
+        tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+    }
 
-fn unfinished(total: Duration) -> Finish {
-    Finish { total, ..Finish::new(FinishReason::Interrupted) }
+    fn ended(&mut self, index: usize, ending: Ending) {
+        let seat = &mut self.seats[index];
+        let (cut, own) = (seat.cut.take(), seat.error.take());
+        let error = match ending {
+            Ending::Done => return,
+            Ending::Rounds => return (self.on)(Progress::OutOfRounds { index }),
+            Ending::Cancelled => ProviderError::Cancelled.into(),
+            Ending::Failed(Cause::Model(error)) => error.into(),
+            Ending::Failed(Cause::Empty) => GenerateError::Empty,
+            Ending::Failed(Cause::Failed) => own.unwrap_or(GenerateError::Empty),
+        };
+        let told = match &error {
+            GenerateError::Provider(error) => error.clone().into(),
+            other => GenerateError::Ops(OpsError::Invalid(other.to_string())),
+        };
+        if !matches!(error, GenerateError::Empty) {
+            self.first_error.get_or_insert(error);
+        }
+        (self.on)(Progress::Failed { index, error: told, saved: cut });
+    }
 }
 
 fn own_sampling(author: &Agent) -> Sampling {
@@ -333,34 +386,4 @@ fn own_sampling(author: &Agent) -> Sampling {
         stop: author.profile.stop.clone(),
         ..Sampling::default()
     }
-}
-
-/// What one stream said.
-struct Said<'a> {
-    text: String,
-    finish: Option<&'a Finish>,
-    interrupted: bool,
-    stay: bool,
-}
-
-async fn save(actor: &Actor, meant: &Meant, said: Said<'_>, prices: &Prices) -> Result<Node, GenerateError> {
-    let interrupted = said.interrupted || said.finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
-    let usage = said.finish.and_then(|f| f.usage);
-    let reference = &meant.reference;
-    let envelope = said.finish.map_or_else(|| Envelope::interrupted(reference), |f| Envelope::of(reference, f, prices));
-    let draft = Draft {
-        kind: Some(EdgeKind::Continuation),
-        author_type: Some(AuthorType::Model),
-        // A cut reply's are often not counted.
-        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|tokens| *tokens > 0),
-        interrupted,
-        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
-        stay: said.stay,
-        ..Draft::text(said.text)
-    };
-    let mut new = actor.draft(Parent::Node(meant.parent), draft);
-    (new.id, new.author) = (meant.node, meant.author);
-    let receipt = actor.submit(Op::Generate, vec![Mutation::Append(Box::new(new))]).await.map_err(OpsError::from)?;
-    let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
-    Ok(actor.loom().node(id)?)
 }

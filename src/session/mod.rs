@@ -1,15 +1,21 @@
 //! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
+mod commands;
 mod drafts;
 mod envelope;
 mod generate;
 pub mod host;
+mod plan;
 mod prompt;
+mod save;
 mod stats;
+mod stream;
 
+pub use commands::{Hosting, of_provider, seat};
 pub use drafts::recover;
 pub use envelope::Envelope;
-pub use generate::{GenerateError, Plan, Progress, generate};
+pub use generate::generate;
 pub use host::open;
+pub use plan::{Commands, GenerateError, Handler, Models, Plan, Progress, Promise, Toolbox};
 pub use prompt::context_of;
 pub use stats::{Share, Stats, Sums, path_stats, stats};

@@ -2,22 +2,41 @@
 
 use super::{GenerateError, Plan};
 use crate::{
-    context::{self, Voice},
+    context::{self, Exchange, Voice},
     id::NodeId,
     model::Agent,
     ops::{Actor, OpsError},
-    provider::{Message, Prompt, Role},
+    provider::{Message, Model, Part, Prompt, Role, ToolCall},
     store::SessionFilter,
 };
 
-/// What a model is asked.
-pub(super) fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
-    let options = context::Options { reserve: plan.reserve(), ..plan.context };
-    let assembled = context_of(actor, &plan.author, plan.from, &plan.versions, options)?;
-    Ok(match assembled.prompt {
+/// What a model is asked where its author stands, and how many tokens that is by the estimate.
+pub(super) fn prompt(
+    actor: &Actor,
+    plan: &Plan,
+    model: &dyn Model,
+    (from, versions): (NodeId, &[NodeId]),
+    exchanges: &[Exchange],
+) -> Result<(Prompt, u32), GenerateError> {
+    let place = Place {
+        from,
+        versions,
+        exchanges,
+        input: plan.commands.as_ref().map(|_| plan.from),
+        extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
+    };
+    let correction = actor.loom().snapshot()?.correction(model.reference()).map_err(OpsError::from)?;
+    let options = context::Options {
+        reserve: plan.reserve(),
+        correction: correction.unwrap_or(plan.context.correction),
+        ..plan.context
+    };
+    let assembled = assembled(actor, &plan.author, &place, options)?;
+    let prompt = match assembled.prompt {
         context::Prompt::Text(text) => Prompt::Raw(text),
         context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
-    })
+    };
+    Ok((prompt, assembled.report.total))
 }
 
 fn message(message: context::Message) -> Message {
@@ -26,7 +45,26 @@ fn message(message: context::Message) -> Message {
         Voice::User => Role::User,
         Voice::Assistant => Role::Assistant,
     };
-    Message::new(role, message.content)
+    let results = message.answers.into_iter().map(|answer| Part::Result {
+        call: answer.call,
+        text: answer.text,
+        failed: answer.failed,
+    });
+    let calls = message
+        .calls
+        .into_iter()
+        .map(|call| Part::Call(ToolCall { id: call.id, name: call.name, arguments: call.arguments }));
+    let text = (!message.content.is_empty()).then_some(Part::Text(message.content));
+    Message { role, parts: results.chain(text).chain(calls).collect(), cache: message.kept }
+}
+
+/// Where an author stands, and what happened in its turn so far.
+struct Place<'a> {
+    from: NodeId,
+    versions: &'a [NodeId],
+    exchanges: &'a [Exchange],
+    input: Option<NodeId>,
+    extras: &'a [crate::arrow::run::Extra],
 }
 
 /// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
@@ -41,16 +79,35 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::Options,
 ) -> Result<context::Assembled, GenerateError> {
+    let place = Place { from, versions, exchanges: &[], input: None, extras: &[] };
+    assembled(actor, author, &place, options)
+}
+
+fn assembled(
+    actor: &Actor,
+    author: &Agent,
+    place: &Place<'_>,
+    options: context::Options,
+) -> Result<context::Assembled, GenerateError> {
     let loom = actor.loom();
     let session = match actor.session().filter(|_| actor.agent() == author.id()) {
         Some(session) => Some(loom.session(session)?),
         None => {
-            let (agent, tree) = (Some(author.id()), Some(loom.node(from)?.tree));
+            let (agent, tree) = (Some(author.id()), Some(loom.node(place.from)?.tree));
             let filter = SessionFilter { agent, tree, active: true, limit: 1, ..SessionFilter::default() };
             loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
         }
     };
-    let (session, now, results) = (session.as_ref(), loom.now(), &[][..]);
-    let ask = context::Ask { agent: author, to: from, versions, session, results, options, now };
+    let ask = context::Ask {
+        agent: author,
+        to: place.from,
+        versions: place.versions,
+        session: session.as_ref(),
+        exchanges: place.exchanges,
+        input: place.input,
+        extras: place.extras,
+        options,
+        now: loom.now(),
+    };
     Ok(context::assemble(&*loom.snapshot()?, &ask)?)
 }

@@ -17,6 +17,16 @@ pub enum StoreError {
     /// The change does not fit what is there now; the text says what stands in its way.
     #[error("{0}")]
     Conflict(String),
+    /// Somebody else generates at a position that the change would continue or hide.
+    #[error("{agent} is generating at [{node}] (for at most {seconds} s more)")]
+    Leased {
+        /// Who, by name.
+        agent: String,
+        /// The position's short id.
+        node: String,
+        /// How long the position is theirs unless they ask for longer.
+        seconds: u64,
+    },
     /// The change breaks a rule of the model; the text says which.
     #[error("{0}")]
     Refused(String),

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{Argument, Group, Kind, TABLE, Tool, lacking};
-use crate::model::Permissions;
+use super::{Argument, Extra, Group, Kind, TABLE, Tool, lacking, without};
+use crate::model::{Permissions, first_sentence};
 
-/// What an agent with these permissions may use, one line a tool, by group.
+/// What an agent with these permissions may use, one line a tool, by group; what the program around the engine brings
+/// along comes last.
 #[must_use]
-pub fn overview(held: Permissions) -> String {
+pub fn overview(held: Permissions, extras: &[Extra]) -> String {
     let mut text = String::from("Write a command on a line of its own, after an arrow. `→ help view` explains one.");
     for group in Group::ALL {
         let usable = TABLE.iter().filter(|spec| spec.usage.group == *group && lacking(spec.tool, held).is_none());
@@ -16,6 +17,13 @@ pub fn overview(held: Permissions) -> String {
         if !lines.is_empty() {
             let _ = write!(text, "\n{}:\n{}", group.name(), lines.join("\n"));
         }
+    }
+    let mut usable = extras.iter().filter(|extra| without(extra.permission, held).is_none()).peekable();
+    if usable.peek().is_some() {
+        text.push_str("\nThis program's own:");
+    }
+    for extra in usable {
+        let _ = write!(text, "\n  {} — {}", extra.form(), first_sentence(&extra.description));
     }
     text
 }
@@ -43,22 +51,45 @@ pub fn explain(tool: Tool) -> String {
     text
 }
 
-/// What an argument is, in words.
+/// A tool of the program around the engine, in detail.
+#[must_use]
+pub fn explain_extra(extra: &Extra) -> String {
+    let mut text = format!("{}: {}", extra.name, first_sentence(&extra.description));
+    let _ = write!(text, "\nNeeds: {}\nForms:\n  {}", extra.permission, extra.form());
+    if extra.properties().next().is_some() {
+        text.push_str("\nArguments:");
+    }
+    for (name, property) in extra.properties() {
+        let meaning = property["description"].as_str().map(|meaning| format!(": {}", first_sentence(meaning)));
+        let _ = write!(text, "\n  {name} ({}){}", extra.kind(name), meaning.unwrap_or_default());
+    }
+    text
+}
+
+/// What an argument is, in words, and whether it is required.
 pub(super) fn kind(argument: &Argument) -> String {
-    let words = match argument.kind {
-        Kind::Node => "id".to_owned(),
-        Kind::Nodes => "ids".to_owned(),
-        Kind::Text => "text".to_owned(),
-        Kind::Texts => "texts".to_owned(),
-        Kind::Number(u32::MAX) => "number".to_owned(),
-        Kind::Number(most) => format!("number, at most {most}"),
-        Kind::Flag => "flag".to_owned(),
-        Kind::Choice => "yes or no".to_owned(),
-        Kind::Word(words) => words.join(", "),
-        Kind::Range => "range such as 5-10".to_owned(),
-        Kind::Span => "two ids, as a7x2kq-b3k9ze".to_owned(),
-        Kind::End => "an id, doc:\"name\", tree:\"title\", or a tree and an id".to_owned(),
-        Kind::Place => "start, end, or a line's number".to_owned(),
-    };
+    let words = argument.kind.words();
     if argument.required { format!("required; {words}") } else { words }
+}
+
+impl Kind {
+    /// What such an argument is, in words.
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            Self::Node => "id".to_owned(),
+            Self::Nodes => "ids".to_owned(),
+            Self::Text => "text".to_owned(),
+            Self::Texts => "texts".to_owned(),
+            Self::Number(u32::MAX) => "number".to_owned(),
+            Self::Number(most) => format!("number, at most {most}"),
+            Self::Flag => "flag".to_owned(),
+            Self::Choice => "yes or no".to_owned(),
+            Self::Word(words) => words.join(", "),
+            Self::Range => "range such as 5-10".to_owned(),
+            Self::Span => "two ids, as a7x2kq-b3k9ze".to_owned(),
+            Self::End => "an id, doc:\"name\", tree:\"title\", or a tree and an id".to_owned(),
+            Self::Place => "start, end, or a line's number".to_owned(),
+        }
+    }
 }

@@ -3,7 +3,9 @@
 //! What is said about tools anywhere is derived from it: the classifier's lexicon, `→ help`, the JSON schemas for
 //! providers' tool calls, the reference in `docs/arrow.md`, and what an agent may do.
 
+mod extra;
 mod help;
+mod native;
 mod permission;
 mod reference;
 mod schema;
@@ -12,8 +14,10 @@ mod table;
 mod tool;
 mod usage;
 
-pub use help::{explain, overview};
-pub use permission::{lacking, missing, needs};
+pub use extra::Extra;
+pub use help::{explain, explain_extra, overview};
+pub use native::{Native, native};
+pub use permission::{lacking, missing, needs, without};
 pub use reference::reference;
 pub use schema::schema;
 pub use spec::{Spec, Weight};
@@ -32,5 +36,11 @@ impl Tool {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.spec().name
+    }
+
+    /// The tool of this canonical verb.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        TABLE.iter().find(|spec| spec.name == name).map(|spec| spec.tool)
     }
 }

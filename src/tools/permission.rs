@@ -41,6 +41,11 @@ pub fn missing(command: &Command, held: Permissions) -> Option<Permission> {
 /// The first permission that is missing to use a tool at all.
 #[must_use]
 pub fn lacking(tool: super::Tool, held: Permissions) -> Option<Permission> {
-    let own = tool.spec().permission;
+    without(tool.spec().permission, held)
+}
+
+/// The first permission that is missing where `own` is asked for: itself, or what it rests on.
+#[must_use]
+pub fn without(own: Permission, held: Permissions) -> Option<Permission> {
     [Some(own), rests_on(own)].into_iter().flatten().find(|permission| !held.has(*permission))
 }

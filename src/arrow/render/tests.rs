@@ -2,7 +2,7 @@ use proptest::{option, prelude::*};
 
 use crate::arrow::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
-    SearchDepth, Span, Topic, WritePlace, understand,
+    SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
@@ -209,5 +209,23 @@ proptest! {
             Ok(understood) => prop_assert_eq!(understood.command, command, "{}", text),
             Err(refusal) => prop_assert!(false, "{text}: {refusal}"),
         }
+    }
+
+    #[test]
+    fn a_command_is_read_back_from_its_json(command in prop_oneof![about_nodes(), about_the_rest()]) {
+        let json = serde_json::to_value(&command).unwrap();
+        let back: Command = serde_json::from_value(json.clone()).unwrap();
+        prop_assert_eq!(&back, &command, "{}", json);
+        // As a provider's call gives it; there, what is blank is not there.
+        let Some(mut fields) = json.as_object().cloned() else { return Ok(()) };
+        fields.remove("op");
+        let blank = |value: &serde_json::Value| match value {
+            serde_json::Value::Array(items) => items.iter().any(|item| item.as_str().is_some_and(|s| s.trim().is_empty())),
+            value => value.as_str().is_some_and(|text| text.trim().is_empty()),
+        };
+        let nested = fields.values().filter_map(|value| value.as_object()).flat_map(|inside| inside.values());
+        prop_assume!(!fields.values().chain(nested).any(blank));
+        let arguments = serde_json::Value::Object(fields).to_string();
+        prop_assert_eq!(call(command.tool(), &arguments), Ok(command), "{}", arguments);
     }
 }

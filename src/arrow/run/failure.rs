@@ -54,11 +54,17 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let code = match &error {
             StoreError::NotFound { .. } => Code::NotFound,
-            StoreError::Conflict(_) | StoreError::Refused(_) => Code::Conflict,
+            StoreError::Conflict(_) | StoreError::Leased { .. } | StoreError::Refused(_) => Code::Conflict,
             // Locked, full, read-only or damaged: nothing that a model could mend, and nothing was changed.
             _ => Code::Busy,
         };
-        Self::new(code, error.to_string())
+        let failure = Self::new(code, error.to_string());
+        match error {
+            StoreError::Leased { .. } => {
+                failure.hint("try again later, or write elsewhere: notes and other branches are free")
+            }
+            _ => failure,
+        }
     }
 }
 

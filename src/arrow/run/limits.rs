@@ -1,7 +1,13 @@
 //! The limits of a command, checked at the one door, whoever made the command.
 
+use serde_json::Value;
+
 use super::reply::{Code, Failure};
-use crate::{arrow::Command, model::Permissions, tools};
+use crate::{
+    arrow::Command,
+    model::{Permission, Permissions},
+    tools::{self, Extra},
+};
 
 /// Lines of a batch.
 pub const BATCH: usize = 32;
@@ -19,7 +25,7 @@ pub const INLINE: u32 = 1_000;
 /// Whether an agent with these permissions may run a command, and the command is within its limits.
 pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure> {
     if let Some(missing) = tools::missing(command, held) {
-        return Err(Failure::new(Code::PermissionDenied, format!("this needs the permission {missing}")));
+        return Err(denied(missing));
     }
     let numbers = match command {
         Command::Continue { n, .. } => ("n", *n, CONTINUATIONS),
@@ -32,11 +38,26 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure>
     {
         return Err(Failure::new(Code::LimitExceeded, format!("{name} is at most {most}, and {value} was asked for")));
     }
-    if let Some(content) = content(command).filter(|content| content.len() > CONTENT) {
-        let message = format!("content is at most {CONTENT} bytes, and this has {}", content.len());
-        return Err(Failure::new(Code::LimitExceeded, message));
+    content(command).map_or(Ok(()), |content| fits("content is", content.len()))
+}
+
+/// The same for a tool of the program around the engine.
+pub(super) fn check_extra(extra: &Extra, arguments: &Value, held: Permissions) -> Result<(), Failure> {
+    match tools::without(extra.permission, held) {
+        Some(missing) => Err(denied(missing)),
+        None => fits("arguments are", arguments.to_string().len()),
     }
-    Ok(())
+}
+
+fn denied(missing: Permission) -> Failure {
+    Failure::new(Code::PermissionDenied, format!("this needs the permission {missing}"))
+}
+
+fn fits(what: &str, bytes: usize) -> Result<(), Failure> {
+    if bytes <= CONTENT {
+        return Ok(());
+    }
+    Err(Failure::new(Code::LimitExceeded, format!("{what} at most {CONTENT} bytes, and this has {bytes}")))
 }
 
 /// The words that a command brings.

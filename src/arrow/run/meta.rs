@@ -11,7 +11,7 @@ use crate::{
     arrow::DecisionKind,
     model::{EdgeKind, Parent, first_words, one_line},
     ops::Draft,
-    tools::{self, Tool},
+    tools::{self, Extra, Tool},
 };
 
 /// Decisions, and as many constraints, that a session's state holds: the last ones.
@@ -19,9 +19,24 @@ const KEPT: usize = 10;
 /// Characters of one of them, so that the state stays under about 1,000 tokens.
 const LONGEST: usize = 200;
 
+/// That there is no tool of this name, and which are nearest to it.
+pub(super) fn unknown(name: &str, extras: &[Extra]) -> Failure {
+    let wanted = name.trim().to_lowercase();
+    let failure = Failure::new(Code::NotFound, format!("no tool {}", quoted(name)));
+    let mut near: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
+    near.extend(extras.iter().map(|extra| extra.name.as_str()));
+    near.sort_by_key(|tool| strsim::osa_distance(tool, &wanted));
+    near.truncate(3);
+    failure.hint(format!("did you mean {}? → help lists all", near.join(", ")))
+}
+
 impl Runner<'_> {
     pub(super) fn help(&self, name: Option<&str>) -> Outcome {
-        let Some(name) = name else { return Ok(tools::overview(self.agent.profile.permissions).into()) };
+        let extras = self.host.tools();
+        let Some(name) = name else { return Ok(tools::overview(self.agent.profile.permissions, extras).into()) };
+        if let Some(extra) = self.extra(name) {
+            return Ok(Said::about(tools::explain_extra(extra), name));
+        }
         let wanted = name.trim().to_lowercase();
         let found = Tool::ALL.iter().copied().find(|tool| {
             let spec = tool.spec();
@@ -29,13 +44,7 @@ impl Runner<'_> {
         });
         match found {
             Some(tool) => Ok(Said::about(tools::explain(tool), tool.name())),
-            None => {
-                let failure = Failure::new(Code::NotFound, format!("no tool {}", quoted(name)));
-                let mut near: Vec<&str> = Tool::ALL.iter().map(|tool| tool.name()).collect();
-                near.sort_by_key(|tool| strsim::osa_distance(tool, &wanted));
-                near.truncate(3);
-                Err(failure.hint(format!("did you mean {}? → help lists all", near.join(", "))))
-            }
+            None => Err(unknown(name, extras)),
         }
     }
 

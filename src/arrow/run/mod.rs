@@ -8,8 +8,11 @@
 //!
 //! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
 
+pub(in crate::arrow) mod call;
 mod change;
+mod digest;
 mod documents;
+mod extra;
 mod failure;
 pub mod frame;
 mod limits;
@@ -23,11 +26,16 @@ mod summary;
 mod trace;
 mod tree;
 mod view;
+mod wanted;
 
+pub use digest::{Summarized, Summary};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
 pub use trace::phrases as recent_actions;
+pub use wanted::Wanted;
+
+use std::cell::Cell;
 
 use super::{Command, NodeRef, understand};
 use crate::{
@@ -36,6 +44,8 @@ use crate::{
     ops::{Actor, Loom, OpsError},
     tools::Tool,
 };
+
+pub use crate::tools::Extra;
 
 /// What continues a node: which, by whom, how often, how long.
 #[derive(Debug)]
@@ -60,6 +70,31 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
     fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
+
+    /// The program's own tools. [`Extra::check`] has to hold for them.
+    fn tools(&self) -> &[Extra] {
+        &[]
+    }
+
+    /// Runs one of [`Host::tools`] with arguments as its schema has them; returns what it says.
+    ///
+    /// # Errors
+    /// If there is no such tool, or it failed.
+    fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, Failure> {
+        Err(Failure::new(Code::NotFound, format!("no tool {}", frame::quoted(name))))
+    }
+
+    /// Whether somebody stopped the work. Lines of a batch that are not run yet are then answered so.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+
+    /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this
+    /// runner asks no more. The answer is kept, and asked for only once.
+    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
+        let _ = asked;
+        None
+    }
 }
 
 /// A host without a model.
@@ -80,6 +115,8 @@ pub struct Runner<'h> {
     host: &'h dyn Host,
     inline: u32,
     acts: Vec<Action>,
+    /// Whether the host had no summary when it was asked for one.
+    no_summaries: Cell<bool>,
 }
 
 /// Where the agent stands when a command is run.
@@ -114,7 +151,7 @@ impl<'h> Runner<'h> {
     /// An agent at work in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
-        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new() }
+        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new(), no_summaries: Cell::new(false) }
     }
 
     /// The same with another limit for replies, in tokens.
@@ -132,50 +169,86 @@ impl<'h> Runner<'h> {
 
     /// Runs one command.
     pub fn run(&mut self, command: &Command) -> Reply {
-        let reply = self.one(command);
+        let reply = self.command(command);
         self.keep_acts();
         reply
     }
 
-    /// Runs the lines of a batch in order. A line that was not understood is answered in its place.
-    pub fn run_batch(&mut self, lines: Vec<Result<Command, Failure>>) -> Vec<Reply> {
-        let over = lines.len().saturating_sub(BATCH);
-        let mut replies: Vec<Reply> = Vec::with_capacity(lines.len().min(BATCH + 1));
-        for line in lines.into_iter().take(BATCH) {
-            replies.push(match line {
-                Ok(command) => self.one(&command),
-                Err(failure) => Reply { tool: None, result: Err(failure) },
-            });
-        }
-        if over > 0 {
-            let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
-            replies.push(Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
-        }
-        self.keep_acts();
+    /// Runs what a batch asks for in order. What was not understood is answered in its place, and what is over the
+    /// limit of [`BATCH`] by one answer for all of it.
+    pub fn run_batch<W: Into<Wanted>>(&mut self, lines: Vec<W>) -> Vec<Reply> {
+        let mut replies = Vec::with_capacity(lines.len().min(BATCH + 1));
+        self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
         replies
     }
 
-    fn one(&mut self, command: &Command) -> Reply {
-        let tool = command.tool();
-        let result = self.checked(command);
-        Reply { tool: Some(tool), result }
+    /// The same, with each answer told as it is there, and which it is of the batch.
+    pub fn run_each(&mut self, wanted: Vec<Wanted>, each: &mut dyn FnMut(usize, &Reply)) {
+        let over = wanted.len().saturating_sub(BATCH);
+        for (at, wanted) in wanted.iter().take(BATCH).enumerate() {
+            each(at, &self.one(wanted));
+        }
+        if over > 0 {
+            let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
+            each(BATCH, &Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
+        }
+        self.keep_acts();
+    }
+
+    fn one(&mut self, wanted: &Wanted) -> Reply {
+        if self.host.is_cancelled() {
+            let stopped = Failure::new(Code::Cancelled, "stopped before it was run");
+            return match wanted {
+                Wanted::Command(command) => Reply { tool: Some(command.tool()), result: Err(stopped) },
+                Wanted::Extra { name, .. } => Reply { tool: None, result: Err(stopped.of(name)) },
+                Wanted::Refused(_) => Reply { tool: None, result: Err(stopped) },
+            };
+        }
+        match wanted {
+            Wanted::Command(command) => self.command(command),
+            Wanted::Extra { name, arguments } => {
+                let result = self.checked_call(name, arguments).map_err(|failure| failure.of(name));
+                Reply { tool: None, result }
+            }
+            Wanted::Refused(failure) => Reply { tool: None, result: Err(failure.clone()) },
+        }
+    }
+
+    fn command(&mut self, command: &Command) -> Reply {
+        Reply { tool: Some(command.tool()), result: self.checked(command) }
     }
 
     fn checked(&mut self, command: &Command) -> Result<String, Failure> {
-        // What the agent may do can have changed since the last command.
-        let agents = self.loom.snapshot()?.agents()?;
-        let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
-        self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
+        self.look_up_agent()?;
         limits::check(command, self.agent.profile.permissions)?;
         let here = self.here()?;
         let said = self.dispatch(command, &here)?;
         let tool = command.tool();
-        if trace::is_kept(tool) {
+        self.finish(tool.name(), trace::is_kept(tool), &here, said)
+    }
+
+    fn checked_call(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, Failure> {
+        self.look_up_agent()?;
+        let (here, said) = self.call(name, arguments)?;
+        self.finish(name, true, &here, said)
+    }
+
+    /// What the agent may do can have changed since the last command.
+    fn look_up_agent(&mut self) -> Result<(), Failure> {
+        let agents = self.loom.snapshot()?.agents()?;
+        let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
+        self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
+        Ok(())
+    }
+
+    /// Notes what was done, where the journal does not tell, and brings the answer into its frame.
+    fn finish(&mut self, tool: &str, noted: bool, here: &Here, said: Said) -> Result<String, Failure> {
+        if noted {
             let after = self.loom.snapshot()?.last_seq()?;
-            self.acts.push(Action { tool: tool.name().to_owned(), about: said.about.clone(), after });
+            self.acts.push(Action { tool: tool.to_owned(), about: said.about.clone(), after });
         }
-        let text = self.moved(tool, &here, said.text)?;
-        Ok(self.cut(tool, &here, text, said.about.as_deref()))
+        let text = self.moved(tool, here, said.text)?;
+        Ok(self.cut(tool, here, text, said.about.as_deref()))
     }
 
     fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
@@ -209,7 +282,9 @@ impl<'h> Runner<'h> {
             Command::Split { node, at, after } => self.split(here, node.as_ref(), *at, after.as_deref()),
             Command::Exclude { node } => self.exclude(here, node.as_ref(), true),
             Command::Include { node } => self.exclude(here, node.as_ref(), false),
-            Command::Read { doc, summary, lines, section } => self.read(doc, *summary, *lines, section.as_deref()),
+            Command::Read { doc, summary, lines, section } => {
+                self.read_document(doc, *summary, *lines, section.as_deref())
+            }
             Command::Write { doc, place, content } => self.write(doc, place, content),
             Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),
             Command::Stash { label, content, content_of, summary_of } => {
@@ -229,8 +304,8 @@ impl<'h> Runner<'h> {
     }
 
     /// The text with a line that says where the agent is now, if a command moved it by the way.
-    fn moved(&self, tool: Tool, before: &Here, text: String) -> Result<String, Failure> {
-        if matches!(tool, Tool::Switch) {
+    fn moved(&self, tool: &str, before: &Here, text: String) -> Result<String, Failure> {
+        if tool == Tool::Switch.name() {
             return Ok(text);
         }
         let session = self.loom.session(self.session)?;
@@ -241,13 +316,13 @@ impl<'h> Runner<'h> {
     }
 
     /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
-    fn cut(&self, tool: Tool, here: &Here, text: String, about: Option<&str>) -> String {
+    fn cut(&self, tool: &str, here: &Here, text: String, about: Option<&str>) -> String {
         let parts = parts::of(&text, self.inline);
         // What is recalled is one part already.
-        if parts.len() == 1 || tool == Tool::Recall {
+        if parts.len() == 1 || tool == Tool::Recall.name() {
             return text;
         }
-        let label = format!("{} {}", tool.name(), about.unwrap_or("")).replace('"', "");
+        let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
         let label = label.trim_end();
         let kept = Stashed::Result(parts::kept(&text).to_owned());
         match self.actor().stash(here.tree.id, label, kept) {

@@ -98,6 +98,11 @@ impl Failure {
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
+
+    /// The same with the tool's name before its message: for tools that a [`Reply`] cannot name.
+    pub(super) fn of(self, tool: &str) -> Self {
+        Self { message: format!("{tool}: {}", self.message), ..self }
+    }
 }
 
 /// The answer to one line.

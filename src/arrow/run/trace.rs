@@ -49,9 +49,12 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
-        if let Some(verb) = looked(&action.tool) {
-            steps.push((action.after, Step { verb, about: action.about, results: None }));
-        }
+        let (verb, about) = match looked(&action.tool) {
+            Some(verb) => (verb, action.about),
+            // One of the host's: its name says more than what it was given.
+            None => ("used", Some(action.tool)),
+        };
+        steps.push((action.after, Step { verb, about, results: None }));
     }
     steps.sort_by_key(|(seq, _)| *seq);
     steps.drain(..steps.len().saturating_sub(STEPS));

@@ -5,21 +5,22 @@ use std::{io::Write as _, sync::Arc};
 
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
-    model::Node,
-    provider::{FinishReason, Model, ProviderError, Sampling, Target, discover, resolve},
-    session::{GenerateError, Plan, Progress, generate},
+    model::{Node, Permission},
+    provider::{FinishReason, Model, Sampling},
+    session::{GenerateError, Plan, Progress, generate, seat},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
+    attach::{self, Stop, open},
     config::Config,
     desk::Desk,
     error::{CliError, Result},
     host,
     out::{DIM, ID, paint},
     progress,
-    sanitize::{one_line, sanitize, tail},
-    show::{NodeJson, turn},
+    sanitize::{one_line, tail},
+    show::{Live, NodeJson, turn},
 };
 
 /// What `continue` reads.
@@ -62,12 +63,20 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let own = author.profile.model.as_deref().or(desk.config.model.as_deref());
     let models = runtime.block_on(open_all(&args.model, own, &desk.config))?;
     let n = args.count.map_or_else(|| desk.config.continuations(), usize::from);
-    let cancel = CancellationToken::new();
+    let stop = Stop::listen(&runtime);
+    let cancel = stop.begin();
+    // One who sees the tree acts in it, in a session of its own; of several drafts none does.
+    let acts = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
+    let commands = acts.then(|| attach::commands(&desk.config));
+    let own = actor.clone();
+    let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
     let plan = Plan {
         from: from.id,
         versions: here.versions().to_vec(),
         author,
         n,
+        stay: false,
+        commands,
         sampling: Sampling {
             temperature: args.temperature,
             max_tokens: args.max_tokens,
@@ -82,8 +91,10 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         models,
     };
     let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
-    runtime.spawn(stop_on_ctrl_c(cancel.clone()));
     let done = runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
+    if acts {
+        attach::follow(&own, &actor)?;
+    }
     watch.end(done, desk)
 }
 
@@ -99,29 +110,6 @@ async fn open_all(named: &[String], own: Option<&str>, config: &Config) -> Resul
     Ok(models)
 }
 
-pub(super) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
-    let mut target = match reference {
-        Some(reference) => resolve(reference, &config.models, &host::env)?,
-        None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
-    };
-    if let Target::Endpoint(endpoint) = &mut target {
-        let defaults =
-            Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
-        endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(&defaults);
-    }
-    Ok(target.connect().await?)
-}
-
-/// The first Ctrl-C ends the generation, which saves what came; the second ends the program.
-pub(super) async fn stop_on_ctrl_c(cancel: CancellationToken) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        cancel.cancel();
-        if tokio::signal::ctrl_c().await.is_ok() {
-            std::process::exit(130);
-        }
-    }
-}
-
 /// Shows what streams in.
 struct Watch {
     all: usize,
@@ -132,6 +120,8 @@ struct Watch {
     texts: Vec<String>,
     failures: Vec<String>,
     cancel: CancellationToken,
+    /// What streams where there is but one.
+    live: Live,
     /// Standard output is gone.
     lost: Option<CliError>,
 }
@@ -149,14 +139,26 @@ impl Watch {
             Vec::new()
         };
         let texts = vec![String::new(); all];
-        Self { all, author: author.to_owned(), lines, area, texts, failures: Vec::new(), cancel, lost: None }
+        Self {
+            all,
+            author: author.to_owned(),
+            lines,
+            area,
+            texts,
+            failures: Vec::new(),
+            live: Live::default(),
+            cancel,
+            lost: None,
+        }
     }
 
     fn hear(&mut self, progress: Progress, desk: &mut Desk<'_>) {
         let told = match progress {
-            Progress::Text { index, text } => self.text(index, &text, desk),
-            Progress::Saved { index, node, reason } => self.saved(index, &node, &reason, desk),
+            Progress::Text { index, text } if !self.lines.is_empty() => self.text(index, &text, desk.out.width),
+            Progress::Saved { index, node, reason, .. } => self.saved(index, &node, &reason, desk),
             Progress::Failed { index, error, saved } => self.failed(index, &error, saved.as_deref(), desk),
+            other if !desk.out.json => self.live.hear(&other, desk.out).map_err(Into::into),
+            _ => Ok(()),
         };
         if let Err(error) = told {
             // Nobody reads any more, so nobody needs the rest.
@@ -165,14 +167,11 @@ impl Watch {
         }
     }
 
-    fn text(&mut self, index: usize, text: &str, desk: &mut Desk<'_>) -> Result<()> {
+    fn text(&mut self, index: usize, text: &str, width: usize) -> Result<()> {
         if let Some(line) = self.lines.get(index) {
             self.texts[index].push_str(text);
-            line.set_message(tail(&self.texts[index], desk.out.width.saturating_sub(30)));
+            line.set_message(tail(&self.texts[index], width.saturating_sub(30)));
             line.tick();
-        } else if !desk.out.json {
-            write!(desk.out, "{}", sanitize(text))?;
-            desk.out.flush()?;
         }
         Ok(())
     }
@@ -192,7 +191,7 @@ impl Watch {
             if desk.out.json {
                 desk.out.json(&NodeJson { node, author, position: streamed })?;
             } else if streamed {
-                writeln!(desk.out)?;
+                self.live.end_line(desk.out)?;
                 if desk.out.terminal {
                     writeln!(desk.out, "{}  {}", paint(ID, &node.local), paint(DIM, format!("you are here{note}")))?;
                 }
@@ -223,13 +222,7 @@ impl Watch {
         if let Some(lost) = self.lost.take() {
             return Err(lost);
         }
-        let nodes = match done {
-            Ok(nodes) => nodes,
-            Err(GenerateError::Provider(ProviderError::Cancelled)) => return Err(CliError::Cancelled),
-            Err(GenerateError::Ops(error)) => return Err(error.into()),
-            Err(GenerateError::Provider(error)) => return Err(error.into()),
-            Err(error) => return Err(CliError::Generation(error.to_string())),
-        };
+        let nodes = done?;
         if self.all > 1 && !desk.out.json {
             let hints: Vec<String> = nodes.iter().map(|node| format!("loom switch {}", node.local)).collect();
             writeln!(desk.out, "{}", paint(DIM, hints.join("\n")))?;

@@ -3,27 +3,16 @@
 //! An argument is one line, with its arrow or without. Standard input is read as a model's output is: only arrow lines
 //! are run, and prose, quotes and fenced code are passed over.
 
-use std::{
-    io::{self, Read as _, Write as _},
-    path::Path,
-};
+use std::io::{self, Read as _, Write as _};
 
-use loomtree::{
-    arrow::{
-        self, Command, Event,
-        run::{Code, Failure, Generation, Host, Reply, Runner},
-    },
-    id::NodeId,
-    ops::Actor,
-    provider::{Class, ProviderError, Sampling},
-    session::{GenerateError, Plan, generate},
+use loomtree::arrow::{
+    self, Command, Event,
+    run::{Code, Failure, Reply, Runner},
 };
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
-use super::continue_::{open, stop_on_ctrl_c};
 use crate::cli::{
-    config::Config,
+    attach::{self, Stop},
     desk::Desk,
     error::{CliError, Result},
     host,
@@ -39,9 +28,9 @@ pub(crate) struct Args {
 }
 
 /// A line and what it came to.
-struct Line {
-    text: String,
-    command: Result<Command, Failure>,
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) command: Result<Command, Failure>,
 }
 
 /// The answer to a line, as it is printed.
@@ -62,8 +51,10 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
         return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
     }
     let (_, session, _) = desk.work()?;
-    let models = Models { config: &desk.config, drafts: &desk.drafts };
-    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &models);
+    let runtime = host::runtime()?;
+    let stop = Stop::listen(&runtime);
+    let hosting = attach::hosting(desk, desk.agent.id(), &runtime, stop.begin());
+    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &hosting);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
         let replies = runner.run_batch(batch.iter().map(|line| line.command.clone()).collect());
@@ -96,7 +87,7 @@ fn typed(lines: Vec<String>) -> Vec<Line> {
 }
 
 /// The batches of arrow lines in a text.
-fn batches(text: &str) -> Vec<Vec<Line>> {
+pub(super) fn batches(text: &str) -> Vec<Vec<Line>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
     for event in arrow::scan(text) {
         match event {
@@ -120,54 +111,4 @@ fn batches(text: &str) -> Vec<Vec<Line>> {
         batches.push(batch);
     }
     batches
-}
-
-/// Has models continue nodes, as `loom continue` does.
-struct Models<'a> {
-    config: &'a Config,
-    drafts: &'a Path,
-}
-
-impl Host for Models<'_> {
-    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
-        let runtime = host::runtime().map_err(|error| failure(&error))?;
-        let own = asked.author.profile.model.as_deref().or(self.config.model.as_deref());
-        let model = runtime.block_on(open(own, self.config)).map_err(|error| failure(&error))?;
-        let cancel = CancellationToken::new();
-        let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
-        let plan = Plan {
-            versions: asked.versions.to_vec(),
-            sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
-            context: self.config.context(None),
-            cancel: cancel.clone(),
-            drafts: Some(self.drafts.to_owned()),
-            prices: self.config.prices.clone(),
-            ..Plan::new(asked.from.id, asked.author.clone(), model, n)
-        };
-        runtime.spawn(stop_on_ctrl_c(cancel));
-        let saved = runtime.block_on(generate(actor, plan, |_| {})).map_err(|error| match error {
-            GenerateError::Ops(error) => error.into(),
-            GenerateError::Provider(error) => of_provider(&error),
-            other => Failure::new(Code::ModelError, other.to_string()),
-        })?;
-        Ok(saved.into_iter().map(|node| node.id).collect())
-    }
-}
-
-fn failure(error: &CliError) -> Failure {
-    match error {
-        CliError::NoModel => Failure::new(Code::NotConfigured, "no model is attached")
-            .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
-        CliError::Provider(error) => of_provider(error),
-        other => Failure::new(Code::NotConfigured, other.message()),
-    }
-}
-
-fn of_provider(error: &ProviderError) -> Failure {
-    let code = match error.class() {
-        Class::Configuration => Code::NotConfigured,
-        Class::Cancelled => Code::Cancelled,
-        Class::Refused | Class::Retryable => Code::ModelError,
-    };
-    Failure::new(code, error.to_string())
 }

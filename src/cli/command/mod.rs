@@ -6,6 +6,7 @@ mod archive;
 mod backup;
 mod bookmark;
 mod branch;
+mod chat;
 mod completions;
 mod config;
 mod context;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Say(say::Args),
     /// Have a model continue
     Continue(continue_::Args),
+    /// Talk with an agent that acts by commands
+    Chat(chat::Args),
     /// Show what a model would be sent from here
     Context(context::Args),
     /// Run arrow lines as a model would, and print the answers
@@ -143,7 +146,9 @@ impl Command {
     /// lines are checked one by one.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
-            Self::New(_) | Self::Say(_) | Self::Import(_) | Self::Rename(_) | Self::Archive(_) => Tool::Respond,
+            Self::New(_) | Self::Say(_) | Self::Chat(_) | Self::Import(_) | Self::Rename(_) | Self::Archive(_) => {
+                Tool::Respond
+            }
             Self::Continue(_) => Tool::Continue,
             Self::Edit(_) => Tool::Edit,
             Self::Annotate(_) => Tool::Annotate,
@@ -194,6 +199,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::View(args) => view::run(&args, desk),
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
+        Command::Chat(args) => chat::run(args, desk),
         Command::Context(args) => context::run(&args, desk),
         Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),

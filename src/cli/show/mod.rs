@@ -1,6 +1,7 @@
 //! How things look: trees as outlines, paths as conversations, nodes with their marks.
 
 mod label;
+mod live;
 mod outline;
 mod talk;
 
@@ -11,6 +12,7 @@ use loomtree::{
 use serde::Serialize;
 
 pub(crate) use label::{author, marks};
+pub(crate) use live::Live;
 pub(crate) use outline::{Look, Outline};
 pub(crate) use talk::turn;
 

@@ -41,7 +41,7 @@ pub(super) struct Apply<'a> {
     pub(super) ids: &'a dyn IdSource,
     pub(super) change: &'a Change,
     pub(super) agent: i64,
-    session: Option<i64>,
+    pub(super) session: Option<i64>,
     group: Option<i64>,
     pub(super) receipt: Receipt,
 }
@@ -69,7 +69,22 @@ impl<'a> Apply<'a> {
                 self.mutate(mutation, None)?;
             }
         }
+        self.touch_session()?;
         Ok(self.receipt)
+    }
+
+    /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
+    /// change of sessions says itself which of them is the last active.
+    fn touch_session(&self) -> Result<()> {
+        let told = |m: &Mutation| {
+            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
+        };
+        match self.session {
+            Some(session) if !self.change.mutations.iter().any(told) => {
+                sessions::touch(self.conn, session, self.change.at)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Applies one mutation and journals it; one that changes nothing leaves no entry.
@@ -201,6 +216,10 @@ impl<'a> Apply<'a> {
             | Mutation::Stash { .. }
             | Mutation::Unstash { .. }
             | Mutation::Act { .. } => self.memory(mutation)?,
+            Mutation::Lease { .. }
+            | Mutation::Release { .. }
+            | Mutation::Summarize { .. }
+            | Mutation::Reckon { .. } => self.turn(mutation)?,
             Mutation::CreateDocument { .. }
             | Mutation::WriteDocument { .. }
             | Mutation::RevertDocument { .. }
@@ -247,6 +266,9 @@ impl<'a> Apply<'a> {
             return Err(StoreError::Refused("a root is a continuation".to_owned()));
         }
         let author = self.agent_row(node.author)?;
+        if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
+            self.may_continue(parent.row, author)?;
+        }
         let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);

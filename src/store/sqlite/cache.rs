@@ -8,6 +8,7 @@ use super::{
     apply::Apply,
     tables::{
         agents, journal,
+        leases::Held,
         nodes::{self, Anchor},
         sessions, trees,
     },
@@ -29,6 +30,8 @@ pub(super) struct Cache {
     pub(super) sessions: HashMap<SessionId, i64>,
     /// The newest entries of trees, and what this transaction did to trees and has not written there yet.
     pub(super) journal: journal::Ends,
+    /// The leases, once somebody asked; mostly none.
+    pub(super) leases: Option<Vec<Held>>,
     /// The file's version by SQLite's count, which others' changes move.
     version: i64,
 }

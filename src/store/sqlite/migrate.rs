@@ -26,10 +26,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0002_sessions_by_tree", sql: include_str!("../../../migrations/0002_sessions_by_tree.sql") },
     Migration { name: "0003_lighter_append", sql: include_str!("../../../migrations/0003_lighter_append.sql") },
     Migration { name: "0004_memory", sql: include_str!("../../../migrations/0004_memory.sql") },
+    Migration { name: "0005_turns", sql: include_str!("../../../migrations/0005_turns.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()

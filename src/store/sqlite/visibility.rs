@@ -34,6 +34,7 @@ pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
     apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
+    apply.may_prune()?;
     Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 

@@ -75,8 +75,9 @@ fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
 
 pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<Document>> {
     let mut statement = conn.prepare_cached(
-        "SELECT d.ulid, d.name, d.summary, v.version, d.created_at, v.created_at, d.removed
+        "SELECT d.ulid, d.name, su.content, v.version, d.created_at, v.created_at, d.removed
          FROM documents d JOIN document_versions v ON v.document = d.id
+             LEFT JOIN summaries su ON su.document = d.id AND su.made_of = v.version
          WHERE v.version = (SELECT max(version) FROM document_versions WHERE document = d.id) ORDER BY d.name, d.id",
     )?;
     let read = |r: &Row<'_>| {

@@ -58,6 +58,13 @@ pub(in crate::store::sqlite) fn next_turn(
         .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
 }
 
+/// Says that somebody is at work in a session.
+pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp) -> Result<()> {
+    conn.prepare_cached("UPDATE sessions SET last_active_at = ?2 WHERE id = ?1 AND last_active_at < ?2")?
+        .execute(params![row, at.as_millis()])?;
+    Ok(())
+}
+
 /// Counts a turn that an import brings with its number.
 pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<()> {
     conn.prepare_cached(

@@ -121,9 +121,10 @@ pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u
 }
 
 const TREE: &str =
-    "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, t.summary, t.created_at, s.updated_at,
+    "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, su.content, t.created_at, s.updated_at,
     t.archived_at, r.ulid, substr(r.content, 1, 400), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id
-    FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.depth = 0";
+    FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.depth = 0
+    LEFT JOIN summaries su ON su.tree = t.id";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
     let given: Option<String> = row.get(1)?;

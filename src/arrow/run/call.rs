@@ -1,0 +1,221 @@
+//! A provider's tool call as a command. The fields are those of the tool's schema, and the table says what each is.
+//!
+//! Models are sloppy about forms and exact about meanings: a number may be a string, an id may stand in brackets, what
+//! is null or empty is absent. But an argument that the tool does not have, one that is missing, or two of which only
+//! one can be meant, is refused: what was written there was meant to do something.
+
+use serde_json::{Map, Value, json};
+
+use super::reply::{Code, Failure};
+use crate::{
+    arrow::{Command, extra::yes},
+    tools::{Argument, Kind, Tool},
+};
+
+/// What a call of `tool` asks for.
+///
+/// # Errors
+/// If the arguments are not the tool's: which is wrong, and which there are.
+pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, Failure> {
+    let known = tool.spec().usage.arguments;
+    let read = object(arguments).and_then(|given| typed(tool, given)).and_then(|mut fields| {
+        fields.insert("op".to_owned(), json!(tool));
+        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
+    });
+    read.map_err(|message| {
+        let all: Vec<String> = known
+            .iter()
+            .map(|argument| {
+                let required = if argument.required { "required; " } else { "" };
+                format!("{} ({required}{})", argument.name, argument.kind.words())
+            })
+            .collect();
+        let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", tool.name()));
+        failure.hint(format!("arguments: {}", all.join(" · ")))
+    })
+}
+
+/// The object that a call's arguments are; nothing at all is an empty one, and what is null is absent.
+pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
+    if arguments.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(given)) => Ok(given.into_iter().filter(|(_, value)| !value.is_null()).collect()),
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(_) => Err("the arguments are no JSON object".to_owned()),
+        Err(error) => Err(format!("the arguments are no JSON: {error}")),
+    }
+}
+
+/// The fields of the command's JSON.
+fn typed(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let known = tool.spec().usage.arguments;
+    let mut fields = Map::new();
+    for (name, value) in given {
+        let argument = known.iter().find(|argument| argument.name == name);
+        let argument = argument.ok_or_else(|| format!("there is no argument {name:?}"))?;
+        let wrong = || format!("{name} is not as it must be: {}", argument.kind.words());
+        let value = of_kind(argument, value).ok_or_else(wrong)?;
+        if !is_absent(&value) {
+            fields.insert(name, value);
+        }
+    }
+    if let Some(missing) = known.iter().find(|argument| argument.required && !fields.contains_key(argument.name)) {
+        return Err(format!("{} is missing", missing.name));
+    }
+    fit(tool, &fields)?;
+    Ok(fields)
+}
+
+/// Whether a value says no more than its absence.
+fn is_absent(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(false) => false,
+        other => other.is_null(),
+    }
+}
+
+/// A value in the form that the command's JSON has; null where it says nothing; `None` where it is something else.
+fn of_kind(argument: &Argument, value: Value) -> Option<Value> {
+    if is_absent(&value) {
+        return Some(Value::Null);
+    }
+    match (argument.kind, value) {
+        (Kind::Node, value) => id(&value),
+        (Kind::Nodes, Value::Array(items)) => items.iter().map(id).collect(),
+        (Kind::Nodes, Value::String(text)) => parts(&text).map(|part| id(&part.into())).collect(),
+        // A pin is named by an id or by a document.
+        (Kind::Text, Value::String(text)) if argument.name == "pin" => {
+            Some(id(&text.as_str().into()).filter(|_| text.trim().starts_with('[')).unwrap_or(Value::String(text)))
+        }
+        (Kind::Text, value) => value.is_string().then_some(value),
+        (Kind::Texts, Value::Array(items)) => {
+            items.iter().all(Value::is_string).then(|| items.into_iter().filter(|item| !is_absent(item)).collect())
+        }
+        (Kind::Texts, value) => value.is_string().then(|| json!([value])),
+        (Kind::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
+        (Kind::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
+        (Kind::Choice, value) => truth(&value).map(Value::Bool),
+        (Kind::Word(words), Value::String(text)) => {
+            words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| (*word).into())
+        }
+        (Kind::Range, Value::String(text)) => range(&text),
+        (Kind::Range, value) => number(&value).map(|n| format!("{n}-{n}").into()),
+        (Kind::Span, Value::String(text)) => span(&text),
+        (Kind::End, value) => end(value),
+        (Kind::Place, Value::String(text)) if matches!(text.trim(), "start" | "end") => Some(text.trim().into()),
+        (Kind::Place, value) => number(&value).filter(|line| *line > 0).map(Value::from),
+        _ => None,
+    }
+}
+
+/// An id without what models put around it. One of digits alone may come as a number.
+fn id(value: &Value) -> Option<Value> {
+    let text = value.as_str().map_or_else(|| value.as_u64().map(|n| n.to_string()), |text| Some(text.to_owned()))?;
+    let text = text.trim().trim_matches('`');
+    let text = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    let plain = (1..=26).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    plain.then(|| text.to_ascii_lowercase().into())
+}
+
+/// A whole number; one that is too large for anything stays too large.
+fn number(value: &Value) -> Option<u32> {
+    let whole = match value {
+        Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    whole.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
+}
+
+/// `3.0` is 3.
+fn whole(number: f64) -> Option<u64> {
+    (number.fract() == 0.0).then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
+fn truth(value: &Value) -> Option<bool> {
+    value.as_bool().or_else(|| yes(value.as_str()?))
+}
+
+fn range(text: &str) -> Option<Value> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (first <= last).then(|| format!("{first}-{last}").into())
+}
+
+fn span(text: &str) -> Option<Value> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last) = (id(&first.into())?, id(&last.into())?);
+    Some(format!("{}-{}", first.as_str()?, last.as_str()?).into())
+}
+
+/// The other end of a link: an object, or a mere id.
+fn end(value: Value) -> Option<Value> {
+    let Value::Object(given) = value else { return id(&value).map(|node| json!({ "node": node })) };
+    let mut fields = Map::new();
+    for (name, value) in given.into_iter().filter(|(_, value)| !is_absent(value)) {
+        let value = match name.as_str() {
+            "node" => id(&value)?,
+            "doc" | "tree" if value.is_string() => value,
+            _ => return None,
+        };
+        fields.insert(name, value);
+    }
+    let one = fields.contains_key("doc") != (fields.contains_key("tree") || fields.contains_key("node"));
+    one.then_some(Value::Object(fields))
+}
+
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty())
+}
+
+/// Whether arguments fit together.
+fn fit(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
+    let there = |name: &&&str| fields.contains_key(**name);
+    let (one, needed, rests) = together(tool);
+    let mut given = one.iter().filter(there);
+    if let (Some(first), Some(second)) = (given.next(), given.next()) {
+        return Err(format!("{first} and {second} exclude each other"));
+    }
+    if !needed.is_empty() && !needed.iter().any(|name| fields.contains_key(*name)) {
+        return Err(format!("one of these is missing: {}", needed.join(", ")));
+    }
+    if let Some((name, on)) =
+        rests.filter(|(name, on)| fields.contains_key(*name) && !on.iter().any(|name| fields.contains_key(*name)))
+    {
+        return Err(format!("{name} goes with {}", on.join(" or ")));
+    }
+    let nodes = fields.get("nodes").and_then(Value::as_array).map_or(2, Vec::len);
+    match tool {
+        Tool::Diff if nodes != 2 => Err("nodes must be two".to_owned()),
+        Tool::Merge if nodes < 2 => Err("nodes must be two or more".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Arguments of which at most one is given; of which at least one is; and one that goes only with one of others.
+type Together = (&'static [&'static str], &'static [&'static str], Option<(&'static str, &'static [&'static str])>);
+
+const fn together(tool: Tool) -> Together {
+    match tool {
+        Tool::View => (&["node", "branch"], &[], Some(("as", &["branch"]))),
+        Tool::Switch => (&["node", "relative"], &["node", "relative", "tree"], None),
+        Tool::Split => (&["at", "after"], &["at", "after"], None),
+        Tool::Write => (&["append", "at", "replace"], &[], None),
+        Tool::Pin => (&["node", "doc"], &[], Some(("section", &["doc"]))),
+        Tool::Stash => (&["content", "content_of", "summary_of"], &["content", "content_of", "summary_of"], None),
+        Tool::Recall => {
+            const WHAT: &[&str] = &["label", "search", "turns", "tool", "summary"];
+            (WHAT, WHAT, None)
+        }
+        Tool::Drop => (&["pin", "stash"], &["pin", "stash"], None),
+        Tool::Todo => (&["add", "done", "cancel", "resume"], &[], Some(("outcome", &["done", "cancel"]))),
+        _ => (&[], &[], None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use loomtree::{
+    arrow::run::{Code, Failure},
+    id::AgentId,
+    model::Agent,
+    ops::Actor,
+    provider::{Model, Sampling, Target, discover, resolve},
+    session::{Commands, Hosting, Models, Promise, of_provider},
+};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    config::Config,
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+};
+
+/// The model that a reference means; without one, a model that is found.
+pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc<dyn Model>> {
+    let mut target = match reference {
+        Some(reference) => resolve(reference, &config.models, &host::env)?,
+        None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
+    };
+    if let Target::Endpoint(endpoint) = &mut target {
+        let defaults =
+            Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
+        endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(&defaults);
+    }
+    Ok(target.connect().await?)
+}
+
+/// Opens agents' models as the configuration says.
+pub(crate) struct Configured(pub(crate) Config);
+
+impl Models for Configured {
+    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>> {
+        let own = agent.profile.model.as_deref().or(self.0.model.as_deref());
+        Box::pin(async move { open(own, &self.0).await.map_err(|error| failure(&error)) })
+    }
+
+    fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
+        Box::pin(async {
+            let reference = self.0.summaries.as_deref()?;
+            open(Some(reference), &self.0)
+                .await
+                .inspect_err(|error| tracing::warn!(error = error.message(), "there are no summaries"))
+                .ok()
+        })
+    }
+}
+
+fn failure(error: &CliError) -> Failure {
+    match error {
+        CliError::NoModel => Failure::new(Code::NotConfigured, "no model is attached")
+            .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
+        CliError::Provider(error) => of_provider(error),
+        other => Failure::new(Code::NotConfigured, other.message()),
+    }
+}
+
+/// What agents may do by commands here.
+pub(crate) fn commands(config: &Config) -> Commands {
+    Commands::new(Arc::new(Configured(config.clone())))
+}
+
+/// What is done for arrow lines of an agent here.
+pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel: CancellationToken) -> Hosting {
+    Hosting {
+        runtime: runtime.handle().clone(),
+        agent,
+        commands: commands(&desk.config),
+        context: desk.config.context(None),
+        drafts: Some(desk.drafts.clone()),
+        prices: desk.config.prices.clone(),
+        cancel,
+    }
+}
+
+/// Who had another one act goes where that one is now, if it is in the same tree.
+pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
+    let (Some(own), Some(theirs)) = (one.session(), other.session()) else { return Ok(()) };
+    let (session, theirs) = (one.loom().session(own)?, one.loom().session(theirs)?);
+    if theirs.tree == session.tree
+        && let Some(position) = theirs.position
+        && Some(position) != session.position
+    {
+        one.go_to(own, position)?;
+    }
+    Ok(())
+}
+
+/// What Ctrl-C stops: the first one what runs, which saves what came; the second one, or where nothing runs, the program.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<Mutex<Option<CancellationToken>>>);
+
+impl Stop {
+    /// Listens from now on.
+    pub(crate) fn listen(runtime: &Runtime) -> Self {
+        let stop = Self::default();
+        let heard = stop.clone();
+        runtime.spawn(async move {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                match heard.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                    Some(running) => running.cancel(),
+                    None => std::process::exit(130),
+                }
+            }
+        });
+        stop
+    }
+
+    /// The token of what runs from now on.
+    pub(crate) fn begin(&self) -> CancellationToken {
+        let cancel = CancellationToken::new();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(cancel.clone());
+        cancel
+    }
+
+    /// Nothing runs any more.
+    pub(crate) fn end(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}

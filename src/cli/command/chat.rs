@@ -1,0 +1,334 @@
+//! `loom chat`: a conversation with an agent, line by line. What the agent asks for by commands is done and shown as it
+//! happens; arrow lines that the person types are run in the same way. Ctrl-C stops a reply and keeps what came; the end
+//! of the input (Ctrl-D) ends the conversation, which stays where it is for the next time.
+
+use std::{
+    io::{self, BufRead as _, IsTerminal as _, Write as _},
+    sync::Arc,
+};
+
+use loomtree::{
+    arrow::{
+        self, Event,
+        run::{Reply, Runner},
+    },
+    id::SessionId,
+    model::{Agent, Node, Parent, Permission},
+    ops::{Actor, Draft},
+    provider::{Model, Sampling},
+    session::{Commands, Plan, Progress, generate, seat},
+};
+use rustyline::{DefaultEditor, error::ReadlineError};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{
+    attach::{self, Stop},
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+    out::{BOLD, DIM, ID, MARK, count, paint},
+    sanitize::{cut, one_line, sanitize},
+    show::Live,
+};
+
+/// What `chat` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to say; without it the conversation goes on line by line
+    message: Option<String>,
+    /// With whom
+    #[arg(long, value_name = "AGENT", default_value = "collaborator")]
+    with: String,
+    /// A model: provider:model, a URL, or a name of the configuration
+    #[arg(long, short, value_name = "REF")]
+    model: Option<String>,
+    /// Rounds of commands that a reply may have
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
+    rounds: u32,
+    /// Offers the commands as the provider's own tools too
+    #[arg(long)]
+    native: bool,
+    /// The longest reply, in tokens
+    #[arg(long, value_name = "COUNT")]
+    max_tokens: Option<u32>,
+    /// Sampling temperature
+    #[arg(long, value_name = "NUMBER")]
+    temperature: Option<f32>,
+    /// The model's context window, in tokens [default: 128000, or what the configuration says]
+    #[arg(long, value_name = "TOKENS")]
+    window: Option<u32>,
+}
+
+/// Talks.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    let with = desk.loom.agent(&args.with)?;
+    if with.id() == desk.agent.id() {
+        return Err(CliError::usage(format!("{} cannot talk with itself; --with names another agent", args.with)));
+    }
+    let (_, session, actor) = desk.work()?;
+    let runtime = host::runtime()?;
+    let stop = Stop::listen(&runtime);
+    let reference = args.model.clone().or_else(|| with.profile.model.clone()).or_else(|| desk.config.model.clone());
+    let model = runtime.block_on(attach::open(reference.as_deref(), &desk.config))?;
+    let commands = with.profile.permissions.has(Permission::LoomAware).then(|| Commands {
+        rounds: args.rounds,
+        native: args.native,
+        ..attach::commands(&desk.config)
+    });
+    let mut lines: Box<dyn Lines> = match args.message.clone() {
+        Some(message) => Box::new(Once(Some(message))),
+        None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
+        None => Box::new(Piped),
+    };
+    let mut chat = Chat { with, model, commands, session, actor, runtime, stop, args };
+    lines.greet(&chat, desk)?;
+    while let Some(text) = whole(&mut *lines, desk)? {
+        let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
+        match done {
+            // Somebody who types goes on after a failure; a script does not.
+            Err(error) if lines.goes_on() && !error.is_closed_pipe() => {
+                writeln!(desk.out, "{}", paint(MARK, one_line(&error.message())))?;
+            }
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text is an arrow line, and so a command.
+fn is_command(text: &str) -> bool {
+    arrow::scan(text).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
+}
+
+/// Whether a text goes on in the next line: a backslash at its end, or an arrow line's open quote or block.
+fn goes_on(text: &str) -> bool {
+    let open = |event: &Event<'_>| match event {
+        Event::Call(call) => !call.closed,
+        Event::Thought(thought) => !thought.closed,
+        _ => false,
+    };
+    text.ends_with('\\') || arrow::scan(text).iter().any(open)
+}
+
+/// The next thing that is said, with the lines that it goes on in; `None` at the end.
+fn whole(lines: &mut dyn Lines, desk: &mut Desk<'_>) -> Result<Option<String>> {
+    loop {
+        desk.out.flush()?;
+        let Some(mut text) = lines.next(false)? else { return Ok(None) };
+        while goes_on(&text) {
+            let Some(more) = lines.next(true)? else { break };
+            if text.ends_with('\\') {
+                text.pop();
+            }
+            text.push('\n');
+            text.push_str(&more);
+        }
+        if !text.trim().is_empty() {
+            return Ok(Some(text));
+        }
+    }
+}
+
+/// Where lines come from.
+trait Lines {
+    /// The next line, without its end; `more`: the one before goes on in it. `None` at the end.
+    fn next(&mut self, more: bool) -> Result<Option<String>>;
+
+    /// Whether there is a next line after a failure.
+    fn goes_on(&self) -> bool {
+        false
+    }
+
+    /// Says how this works.
+    fn greet(&self, _: &Chat, _: &mut Desk<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The one thing that was said on the command line.
+struct Once(Option<String>);
+
+impl Lines for Once {
+    fn next(&mut self, _: bool) -> Result<Option<String>> {
+        Ok(self.0.take())
+    }
+}
+
+/// Standard input that is no terminal.
+struct Piped;
+
+impl Lines for Piped {
+    fn next(&mut self, _: bool) -> Result<Option<String>> {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_until(b'\n', &mut bytes);
+        if read.map_err(|e| CliError::io("reading standard input", e))? == 0 {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
+    }
+}
+
+/// A person at a terminal, with the line editing that people expect.
+struct Typed(DefaultEditor);
+
+impl Typed {
+    fn new() -> Result<Self> {
+        let editor = DefaultEditor::new().map_err(|error| unreadable(&error))?;
+        Ok(Self(editor))
+    }
+}
+
+impl Lines for Typed {
+    fn next(&mut self, more: bool) -> Result<Option<String>> {
+        loop {
+            match self.0.readline(if more { "…  " } else { ">  " }) {
+                Ok(line) => {
+                    // The history of lines is a comfort; a line that is not in it is said all the same.
+                    let _ = self.0.add_history_entry(&line);
+                    return Ok(Some(line));
+                }
+                // The line is let go of, and the next one read.
+                Err(ReadlineError::Interrupted) => {}
+                Err(ReadlineError::Eof) => return Ok(None),
+                Err(error) => return Err(unreadable(&error)),
+            }
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        true
+    }
+
+    fn greet(&self, chat: &Chat, desk: &mut Desk<'_>) -> Result<()> {
+        let here = desk.here()?;
+        let (title, name) = (cut(&here.tree.title, 60), one_line(chat.with.name()));
+        let model = one_line(chat.model.reference());
+        writeln!(desk.out, "{}  {}", paint(BOLD, title), paint(ID, &here.position.local))?;
+        let how = format!("{name} by {model} · → begins a command · Ctrl-C stops a reply · Ctrl-D ends");
+        writeln!(desk.out, "{}", paint(DIM, how))?;
+        Ok(())
+    }
+}
+
+fn unreadable(error: &ReadlineError) -> CliError {
+    CliError::io("reading the terminal", io::Error::other(error.to_string()))
+}
+
+/// A conversation.
+struct Chat {
+    with: Agent,
+    model: Arc<dyn Model>,
+    commands: Option<Commands>,
+    session: SessionId,
+    actor: Actor,
+    runtime: Runtime,
+    stop: Stop,
+    args: Args,
+}
+
+/// What the person did, as JSON.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Did<'a> {
+    Said { node: &'a Node },
+    Ran { line: &'a str, reply: &'a Reply },
+}
+
+impl Chat {
+    /// Runs an arrow line of the person's.
+    fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
+        let hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+        let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
+        let lines = super::do_::batches(text).into_iter().flatten();
+        for line in lines {
+            for reply in runner.run_batch(vec![line.command]) {
+                if desk.out.json {
+                    desk.out.json(&Did::Ran { line: &line.text, reply: &reply })?;
+                } else {
+                    writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+                }
+            }
+        }
+        self.stop.end();
+        self.session = runner.session();
+        self.actor = desk.actor().in_session(self.session);
+        Ok(())
+    }
+
+    /// Says something, and has the other one answer.
+    fn say(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
+        let receipt = self.actor.append(Parent::Position(self.session), Draft::text(text))?;
+        let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;
+        if desk.out.json {
+            desk.out.json(&Did::Said { node: &desk.loom.node(said)? })?;
+        }
+        let acts = self.commands.is_some();
+        let actor = if acts { seat(&desk.loom, &self.with, &desk.workspace, said)? } else { self.actor.clone() };
+        let plan = Plan {
+            versions: desk.loom.session(self.session)?.versions,
+            sampling: Sampling {
+                temperature: self.args.temperature,
+                max_tokens: self.args.max_tokens,
+                ..Sampling::default()
+            },
+            context: desk.config.context(self.args.window),
+            cancel: self.stop.begin(),
+            drafts: Some(desk.drafts.clone()),
+            prices: desk.config.prices.clone(),
+            commands: self.commands.clone(),
+            ..Plan::new(said, self.with.clone(), Arc::clone(&self.model), 1)
+        };
+        let mut watch = Watch { live: Live::default(), lost: None, failure: None, cancel: plan.cancel.clone() };
+        let done = self.runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
+        self.stop.end();
+        watch.live.end_line(desk.out)?;
+        if let Some(lost) = watch.lost {
+            return Err(lost);
+        }
+        if acts {
+            attach::follow(&self.actor, &actor)?;
+        }
+        match (done, watch.failure) {
+            (Ok(nodes), failure) => {
+                if let Some(last) = nodes.last().filter(|_| !desk.out.json && desk.out.terminal) {
+                    let commands = nodes.len() - 1;
+                    let rounds =
+                        if commands > 0 { format!("  {}", count(nodes.len() as u64, "round")) } else { String::new() };
+                    writeln!(desk.out, "{}{}", paint(ID, &last.local), paint(DIM, rounds))?;
+                }
+                failure.map_or(Ok(()), Err)
+            }
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+}
+
+/// Shows what happens in a turn.
+struct Watch {
+    live: Live,
+    /// Standard output is gone.
+    lost: Option<CliError>,
+    failure: Option<CliError>,
+    cancel: CancellationToken,
+}
+
+impl Watch {
+    fn hear(&mut self, progress: Progress, desk: &mut Desk<'_>) {
+        let told = if desk.out.json {
+            desk.out.json(&progress).and_then(|()| desk.out.flush())
+        } else {
+            self.live.hear(&progress, desk.out)
+        };
+        if let Err(error) = told {
+            // Nobody reads any more, so nobody needs the rest.
+            self.cancel.cancel();
+            self.lost.get_or_insert(error.into());
+        }
+        if let Progress::Failed { error, .. } = progress {
+            self.failure = Some(error.into());
+        }
+    }
+}

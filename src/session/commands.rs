@@ -1,0 +1,294 @@
+//! An agent's commands, run in its turn: the engine's door for them, with the models and tools that the program has.
+
+use std::{path::PathBuf, time::Duration};
+
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    generate::{Report, generate},
+    plan::{Commands, GenerateError, Models, Plan},
+    stream::Tell,
+};
+use crate::{
+    agent::Asked,
+    arrow::{
+        Command,
+        run::{Code, Extra, Failure, Generation, Host, Reply, Runner, Summarized, Summary, Wanted},
+    },
+    context::{self, Call, Exchange, Outcome},
+    id::{AgentId, NodeId, SessionId},
+    model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, ToolFields},
+    ops::{Actor, Draft, Loom, OpsError},
+    provider::{Class, Event, Message, Prices, Prompt, ProviderError, Request, Sampling, ToolCall},
+    store::{Mutation, SessionFilter},
+};
+
+/// What the program does for an agent's commands: has models continue nodes, and runs tools of its own.
+///
+/// It blocks while it waits, so it is used where that does no harm: in a program that is not asynchronous, or on a thread
+/// that may block.
+pub struct Hosting {
+    /// Where models and tools run.
+    pub runtime: Handle,
+    /// Whose commands these are.
+    pub agent: AgentId,
+    /// What there is.
+    pub commands: Commands,
+    /// How much models are shown.
+    pub context: context::Options,
+    /// Where words are kept while they stream.
+    pub drafts: Option<PathBuf>,
+    /// What tokens cost.
+    pub prices: Prices,
+    /// Stops what runs, and lets nothing more be begun.
+    pub cancel: CancellationToken,
+}
+
+impl Host for Hosting {
+    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
+        let author = asked.author;
+        if author.id() == self.agent || self.commands.callers.contains(&author.id()) {
+            let name = author.name();
+            return Err(Failure::new(Code::PermissionDenied, format!("{name} is acting already, further up")));
+        }
+        self.runtime.block_on(async {
+            let model = self.commands.models.open(author).await?;
+            let n = usize::try_from(asked.n).unwrap_or(usize::MAX);
+            let mut plan = Plan {
+                versions: asked.versions.to_vec(),
+                sampling: Sampling { max_tokens: asked.tokens, ..Sampling::default() },
+                context: self.context,
+                cancel: self.cancel.clone(),
+                drafts: self.drafts.clone(),
+                prices: self.prices.clone(),
+                // Who has another one write stays where it is, and goes there if it wants to.
+                stay: true,
+                ..Plan::new(asked.from.id, author.clone(), model, n)
+            };
+            let mut actor = actor.clone();
+            if n == 1 && author.profile.permissions.has(Permission::LoomAware) {
+                actor = self.seat(&actor, asked)?;
+                let mut callers = self.commands.callers.clone();
+                callers.push(self.agent);
+                (plan.stay, plan.commands) = (false, Some(Commands { callers, ..self.commands.clone() }));
+            }
+            let saved = generate(&actor, plan, |_| {}).await.map_err(failure)?;
+            let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
+            Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
+        })
+    }
+
+    fn tools(&self) -> &[Extra] {
+        self.commands.tools.tools()
+    }
+
+    fn call(&self, name: &str, arguments: &Value) -> Result<String, Failure> {
+        let toolbox = &self.commands.tools;
+        let found = toolbox.tools.iter().zip(&toolbox.handlers).find(|(tool, _)| tool.name == name);
+        let Some((_, handler)) = found else {
+            return Err(Failure::new(Code::NotFound, format!("no tool {name}")));
+        };
+        let answer = handler(arguments.clone());
+        self.runtime.block_on(async {
+            tokio::select! {
+                answer = answer => answer,
+                () = self.cancel.cancelled() => Err(Failure::new(Code::Cancelled, "somebody stopped it")),
+            }
+        })
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
+        self.runtime.block_on(async {
+            tokio::select! {
+                summary = summary(&*self.commands.models, asked) => summary,
+                () = tokio::time::sleep(PATIENCE) => None,
+                () = self.cancel.cancelled() => None,
+            }
+        })
+    }
+}
+
+/// How long somebody who looks waits for a summary before the first sentence serves.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Tokens of a summary: thirty words, twice over in a language of long words.
+const SUMMARY: u32 = 120;
+
+/// What a small model makes of something; `None` if there is none, or it does not.
+async fn summary(models: &dyn Models, asked: &Summary<'_>) -> Option<Summarized> {
+    let model = models.summarizer().await?;
+    let prompt = Prompt::Chat(vec![Message::system(asked.system), Message::user(asked.user)]);
+    let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(SUMMARY), ..Sampling::default() };
+    let mut reply = model.stream(Request { sampling, ..Request::new(prompt) });
+    let mut content = String::new();
+    while let Some(event) = reply.next().await {
+        match event {
+            Ok(Event::Text(text)) => content.push_str(&text),
+            Ok(Event::Done(_)) => {}
+            Err(error) => {
+                tracing::warn!(%error, "a summary is not made");
+                return None;
+            }
+        }
+    }
+    Some(Summarized { content, model: model.reference().to_owned() })
+}
+
+impl Hosting {
+    /// The agent that is to act, in a session of its own at the node.
+    fn seat(&self, caller: &Actor, asked: &Generation<'_>) -> Result<Actor, OpsError> {
+        let loom = caller.loom();
+        let workspace = match caller.session() {
+            Some(session) => loom.session(session)?.workspace,
+            None => String::new(),
+        };
+        seat(loom, asked.author, &workspace, asked.from.id)
+    }
+}
+
+/// An agent at a node, in its newest session of that workspace and tree, or in a new one.
+///
+/// # Errors
+/// If there is no such node, or the store fails.
+pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<Actor, OpsError> {
+    let (node, actor) = (loom.node(at)?, loom.actor(agent));
+    let filter = SessionFilter {
+        workspace: Some(workspace.to_owned()),
+        agent: Some(agent.id()),
+        tree: Some(node.tree),
+        active: true,
+        limit: 1,
+    };
+    let known = loom.snapshot()?.sessions(&filter)?.pop();
+    let session = match known {
+        Some(session) => {
+            if session.position != Some(at) {
+                actor.switch(&session, &node)?;
+            }
+            session.id
+        }
+        None => actor.start_session(workspace, node.tree, Some(at))?,
+    };
+    Ok(actor.in_session(session))
+}
+
+/// Commands of one reply.
+pub(super) struct Batch {
+    pub(super) loom: Loom,
+    pub(super) agent: Agent,
+    pub(super) session: SessionId,
+    /// The node that asked.
+    pub(super) after: NodeId,
+    pub(super) hosting: Hosting,
+}
+
+impl Batch {
+    /// Runs what was asked for, keeps the answers, and tells of both.
+    pub(super) fn run(self, index: usize, asked: Vec<Asked>, tell: &Tell) {
+        let mut runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
+        let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
+        let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
+        let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();
+        let mut outcomes = Vec::with_capacity(asked.len());
+        runner.run_each(wanted, &mut |at, reply| {
+            // A line over the limit of a batch has no place in it.
+            let line = lines.get(at).cloned().unwrap_or_default();
+            if asked.get(at).is_none_or(Asked::wants_answer) {
+                outcomes.push((at, outcome(asked.get(at), &line, reply)));
+            }
+            // If nobody listens any more, the commands are run all the same: they were asked for.
+            let _ = tell.blocking_send((index, Report::Ran { line, reply: reply.clone() }));
+        });
+        let session = runner.session();
+        let report = match self.keep(&outcomes, &names) {
+            Ok(()) => {
+                let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+                Report::Answered { exchange: Exchange { after: self.after, outcomes }, session }
+            }
+            Err(error) => Report::Broken(error),
+        };
+        let _ = tell.blocking_send((index, report));
+    }
+
+    /// Keeps answers as nodes beside the one that asked.
+    fn keep(&self, outcomes: &[(usize, Outcome)], names: &[Option<String>]) -> Result<(), OpsError> {
+        let actor = self.loom.actor(&self.agent).in_session(self.session);
+        let answers = outcomes.iter().map(|(at, outcome)| {
+            let command = serde_json::json!({ "command": outcome.line });
+            let draft = Draft {
+                kind: Some(EdgeKind::Tool),
+                author_type: Some(AuthorType::Tool),
+                tool: ToolFields {
+                    calls: None,
+                    call_id: outcome.call.as_ref().map(|call| call.id.clone()),
+                    name: names.get(*at).cloned().flatten(),
+                },
+                metadata: Json::parse(command.to_string()).ok(),
+                ..Draft::text(outcome.answer.clone())
+            };
+            Mutation::Append(Box::new(actor.draft(Parent::Node(self.after), draft)))
+        });
+        let answers: Vec<Mutation> = answers.collect();
+        if !answers.is_empty() {
+            actor.commit(Op::Turn, answers)?;
+        }
+        Ok(())
+    }
+}
+
+fn wanted(runner: &Runner<'_>, asked: &Asked) -> Wanted {
+    match asked {
+        Asked::Line { text, closed: true } => runner.read(text),
+        Asked::Line { closed: false, .. } => {
+            let failure = Failure::new(Code::InvalidSyntax, "the reply ended within this line, so it was not run");
+            Wanted::Refused(failure.hint("write it again, whole"))
+        }
+        Asked::Thought(words) => Wanted::Command(Command::Think { content: Some(words.clone()) }),
+        Asked::Call(call) => runner.read_call(&call.name, &call.arguments),
+    }
+}
+
+/// A command as it is shown: as it was understood, or as it was written.
+fn line(asked: &Asked, wanted: &Wanted) -> String {
+    match (wanted, asked) {
+        (Wanted::Refused(_), Asked::Line { text, .. }) => text.clone(),
+        (Wanted::Refused(_), Asked::Call(call)) => format!("{} {}", call.name, call.arguments),
+        (_, Asked::Thought(_)) => "→ think".to_owned(),
+        (wanted, _) => format!("→ {wanted}"),
+    }
+}
+
+fn outcome(asked: Option<&Asked>, line: &str, reply: &Reply) -> Outcome {
+    let call = match asked {
+        Some(Asked::Call(ToolCall { id, name, arguments })) => {
+            Some(Call { id: id.clone(), name: name.clone(), arguments: arguments.clone() })
+        }
+        _ => None,
+    };
+    Outcome { call, line: line.to_owned(), answer: reply.to_string(), failed: !reply.is_ok() }
+}
+
+/// A failed generation as a command's answer.
+fn failure(error: GenerateError) -> Failure {
+    match error {
+        GenerateError::Ops(error) => error.into(),
+        GenerateError::Provider(error) => of_provider(&error),
+        other => Failure::new(Code::ModelError, other.to_string()),
+    }
+}
+
+/// A model's failure as a command's answer.
+#[must_use]
+pub fn of_provider(error: &ProviderError) -> Failure {
+    let code = match error.class() {
+        Class::Configuration => Code::NotConfigured,
+        Class::Cancelled => Code::Cancelled,
+        Class::Refused | Class::Retryable => Code::ModelError,
+    };
+    Failure::new(code, error.to_string())
+}

@@ -1,0 +1,245 @@
+//! What to generate, and what is heard of it.
+
+use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
+
+use serde::Serialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::Rules,
+    arrow::run::{Extra, Failure, Reply},
+    context::{self, ContextError},
+    id::{AgentId, NodeId},
+    model::{Agent, Node},
+    ops::OpsError,
+    provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+};
+
+/// What to generate.
+pub struct Plan {
+    /// The node to continue.
+    pub from: NodeId,
+    /// The versions to read on the way to it.
+    pub versions: Vec<NodeId>,
+    /// Who writes: its system prompt, settings and name are used.
+    pub author: Agent,
+    /// The models; each makes `n` continuations.
+    pub models: Vec<Arc<dyn Model>>,
+    /// Continuations a model.
+    pub n: usize,
+    /// How to draw, before the author's own settings.
+    pub sampling: Sampling,
+    /// How much the author is shown, and how.
+    pub context: context::Options,
+    /// Ends everything early; what came is saved.
+    pub cancel: CancellationToken,
+    /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
+    pub drafts: Option<PathBuf>,
+    /// What tokens cost, to be kept with each generation.
+    pub prices: Prices,
+    /// Whether the session's position stays where it is, also with one continuation.
+    pub stay: bool,
+    /// What the author may do by commands; `None`: it only writes words.
+    pub commands: Option<Commands>,
+}
+
+impl Plan {
+    /// `n` continuations of a node by one model; what is not said here is the usual.
+    #[must_use]
+    pub fn new(from: NodeId, author: Agent, model: Arc<dyn Model>, n: usize) -> Self {
+        Self {
+            from,
+            versions: Vec::new(),
+            author,
+            models: vec![model],
+            n,
+            sampling: Sampling::default(),
+            context: context::Options::default(),
+            cancel: CancellationToken::new(),
+            drafts: None,
+            prices: Prices::default(),
+            stay: false,
+            commands: None,
+        }
+    }
+
+    /// A whole turn of an agent: it answers a node, and what it asks for by commands is done. The actor that runs the
+    /// plan must be this agent, in a session.
+    #[must_use]
+    pub fn turn(from: NodeId, author: Agent, model: Arc<dyn Model>, commands: Commands) -> Self {
+        Self { commands: Some(commands), ..Self::new(from, author, model, 1) }
+    }
+
+    /// Tokens kept for the reply, where it may be longer than what is kept anyway.
+    pub(super) fn reserve(&self) -> Option<u32> {
+        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
+        self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
+    }
+
+    pub(super) fn rules(&self) -> Rules {
+        self.commands.as_ref().map_or(Rules::words(), |commands| Rules { rounds: commands.rounds, ..Rules::commands() })
+    }
+}
+
+/// What an agent may do by commands in its turn.
+#[derive(Clone)]
+pub struct Commands {
+    /// Rounds at most.
+    pub rounds: u32,
+    /// Whether the tools are offered in the provider's own way too, beside arrow lines.
+    pub native: bool,
+    /// Opens the models of the agents that this one has continue nodes.
+    pub models: Arc<dyn Models>,
+    /// Tools of the program around the engine.
+    pub tools: Arc<Toolbox>,
+    /// The agents that had this one act, the first one first: none of them may be asked again.
+    pub callers: Vec<AgentId>,
+}
+
+impl Commands {
+    /// The usual: ten rounds, arrow lines only, no tools but the engine's.
+    #[must_use]
+    pub fn new(models: Arc<dyn Models>) -> Self {
+        Self { rounds: Rules::ROUNDS, native: false, models, tools: Arc::default(), callers: Vec::new() }
+    }
+}
+
+/// A future that can be kept.
+pub type Promise<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Opens the models of agents.
+pub trait Models: Send + Sync {
+    /// The model of an agent: its own, or the one for those that name none.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be used; `NOT_CONFIGURED` then, with a hint.
+    fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>>;
+
+    /// The small model that sums up what is long; `None`: there is none, and first sentences serve.
+    fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
+        Box::pin(async { None })
+    }
+}
+
+/// One model for everybody.
+impl Models for Arc<dyn Model> {
+    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>> {
+        Box::pin(async { Ok(Self::clone(self)) })
+    }
+}
+
+/// Runs a tool: arguments that fit its schema in, text or a failure out.
+pub type Handler = Box<dyn Fn(Value) -> Promise<'static, Result<String, Failure>> + Send + Sync>;
+
+/// Tools of the program around the engine: agents use them by arrow lines and, where that is on, in the provider's way.
+#[derive(Default)]
+pub struct Toolbox {
+    pub(super) tools: Vec<Extra>,
+    pub(super) handlers: Vec<Handler>,
+}
+
+impl Toolbox {
+    /// The same with one more.
+    ///
+    /// # Errors
+    /// If the name cannot be one, or is taken, or the schema is no object's.
+    pub fn with(mut self, tool: Extra, handler: Handler) -> Result<Self, String> {
+        self.tools.push(tool);
+        Extra::check(&self.tools)?;
+        self.handlers.push(handler);
+        Ok(self)
+    }
+
+    /// What there is.
+    #[must_use]
+    pub fn tools(&self) -> &[Extra] {
+        &self.tools
+    }
+}
+
+/// What happens while a plan is carried out. `index` counts continuations from 0: first all of the first model; a turn has
+/// one.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Progress {
+    /// More text. Commands are not part of it.
+    Text {
+        /// Which continuation.
+        index: usize,
+        /// What came.
+        text: String,
+    },
+    /// What was said is on disk: a continuation, or what an agent said in a round of its turn.
+    Saved {
+        /// Which continuation.
+        index: usize,
+        /// Its node. Its content is empty where an agent only wrote commands.
+        node: Box<Node>,
+        /// Tokens that it took, where the server says.
+        usage: Option<Usage>,
+        /// Why it ended.
+        #[serde(skip)]
+        reason: FinishReason,
+    },
+    /// A command was run.
+    Ran {
+        /// Which continuation.
+        index: usize,
+        /// The command as it was understood, or as it was written if it was not.
+        line: String,
+        /// What it was answered.
+        reply: Reply,
+    },
+    /// The answers of a round are on disk, and the model is asked again.
+    Round {
+        /// Which continuation.
+        index: usize,
+        /// Which round this is, from 2.
+        round: u32,
+    },
+    /// The turn ended with its last round, though the model still asked for something.
+    OutOfRounds {
+        /// Which continuation.
+        index: usize,
+    },
+    /// One failed.
+    Failed {
+        /// Which continuation.
+        index: usize,
+        /// Why.
+        #[serde(serialize_with = "as_text")]
+        error: GenerateError,
+        /// What came before, if anything, saved and marked as interrupted.
+        saved: Option<Box<Node>>,
+    },
+}
+
+fn as_text<S: serde::Serializer>(error: &GenerateError, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
+}
+
+/// Why nothing, or not all, was generated.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// Reading or saving failed.
+    #[error(transparent)]
+    Ops(#[from] OpsError),
+    /// There is no prompt.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// The model failed.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// The reply held no text.
+    #[error("the model ended its reply without a word")]
+    Empty,
+    /// The plan names no model or no continuation.
+    #[error("there is nothing to generate: no model, or none of it")]
+    Nothing,
+    /// Commands are for one continuation of an agent that runs the plan itself, in a session.
+    #[error("commands need one continuation, by the agent that runs the plan, in a session")]
+    NotItself,
+}

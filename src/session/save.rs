@@ -1,0 +1,61 @@
+//! What a model said becomes a node.
+
+use super::{GenerateError, drafts::Meant, envelope::Envelope};
+use crate::{
+    agent::Said,
+    id::NodeId,
+    model::{AuthorType, EdgeKind, Json, Node, Op, Parent, ToolFields},
+    ops::{Actor, Draft, OpsError},
+    provider::{FinishReason, Prices},
+    store::Mutation,
+};
+
+/// Where words go, and how.
+pub(super) struct Saving<'a> {
+    /// The position that is free for others from now on.
+    pub(super) free: Option<NodeId>,
+    /// Tokens of the prompt, by the estimate.
+    pub(super) estimated: u32,
+    pub(super) meant: &'a Meant,
+    pub(super) prices: &'a Prices,
+    /// Whether the session stays where it is.
+    pub(super) stay: bool,
+    /// Whether it is an agent's own turn, which its `undo` does not mean.
+    pub(super) turn: bool,
+}
+
+/// Saves what was said; returns its node when it is on disk.
+pub(super) async fn save(actor: &Actor, said: Said, saving: &Saving<'_>) -> Result<Node, GenerateError> {
+    let Saving { meant, prices, .. } = saving;
+    let finish = said.finish.as_ref();
+    let interrupted = said.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
+    let usage = finish.and_then(|f| f.usage);
+    let reference = &meant.reference;
+    let envelope = finish.map_or_else(|| Envelope::interrupted(reference), |f| Envelope::of(reference, f, prices));
+    let calls = (!said.calls.is_empty()).then(|| serde_json::to_string(&said.calls).ok()).flatten();
+    let draft = Draft {
+        kind: Some(EdgeKind::Continuation),
+        author_type: Some(AuthorType::Model),
+        // A cut reply's are often not counted, and those of commands are not of the words.
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && said.raw.is_none()),
+        raw: said.raw,
+        tool: ToolFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolFields::default() },
+        interrupted,
+        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
+        stay: saving.stay,
+        ..Draft::text(said.words)
+    };
+    let mut new = actor.draft(Parent::Node(meant.parent), draft);
+    (new.id, new.author) = (meant.node, meant.author);
+    let op = if saving.turn { Op::Turn } else { Op::Generate };
+    let mut mutations = vec![Mutation::Append(Box::new(new))];
+    mutations.extend(saving.free.map(|node| Mutation::Release { node, agent: meant.author }));
+    mutations.extend(usage.map(|usage| Mutation::Reckon {
+        model: reference.clone(),
+        estimated: saving.estimated.into(),
+        reported: usage.prompt,
+    }));
+    let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
+    let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
+    Ok(actor.loom().node(id)?)
+}

@@ -1,0 +1,84 @@
+//! Requests and their streams, each a task of its own.
+
+use std::{ops::Range, sync::Arc, time::Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    agent::Input,
+    provider::{Event, Finish, FinishReason, Generation, Model, ProviderError, Request},
+};
+
+/// What a stream tells, with the index of its seat.
+pub(super) type Tell = mpsc::Sender<(usize, super::generate::Report)>;
+
+/// One request to a model, for the seats in `wanted`, with what stops each of their streams.
+pub(super) struct Asking {
+    pub(super) model: Arc<dyn Model>,
+    pub(super) lanes: Arc<Semaphore>,
+    pub(super) request: Request,
+    pub(super) wanted: Range<usize>,
+    pub(super) stops: Vec<CancellationToken>,
+    /// Stops all of it.
+    pub(super) cancel: CancellationToken,
+}
+
+impl Asking {
+    /// From its place in the queue to its streams.
+    pub(super) async fn ask(self, tell: Tell) {
+        let lane = tokio::select! {
+            biased;
+            // The semaphore is never closed; were it, the request would simply not wait.
+            lane = Arc::clone(&self.lanes).acquire_owned() => lane.ok().map(Arc::new),
+            () = self.cancel.cancelled() => {
+                for index in self.wanted {
+                    let _ = tell.send((index, Input::Broke(ProviderError::Cancelled).into())).await;
+                }
+                return;
+            }
+        };
+        let replies = self.model.stream_several(self.request, self.wanted.len());
+        for ((index, generation), stop) in self.wanted.zip(replies).zip(self.stops) {
+            tokio::spawn(run(index, generation, stop, tell.clone(), lane.clone()));
+        }
+    }
+}
+
+/// One stream to its end.
+async fn run(
+    index: usize,
+    mut generation: Generation,
+    stop: CancellationToken,
+    tell: Tell,
+    lane: Option<Arc<OwnedSemaphorePermit>>,
+) {
+    let started = Instant::now();
+    let mut stopped = false;
+    let ended = loop {
+        let next = tokio::select! {
+            next = generation.next() => next,
+            () = stop.cancelled(), if !stopped => {
+                // What was received already is still given out.
+                stopped = true;
+                generation.cancel();
+                continue;
+            }
+        };
+        match next {
+            Some(Ok(Event::Text(text))) => {
+                if tell.send((index, Input::Text(text).into())).await.is_err() {
+                    return;
+                }
+            }
+            Some(Ok(Event::Done(finish))) => break Input::Ended(finish),
+            Some(Err(error)) => break Input::Broke(error),
+            None => {
+                break Input::Ended(Finish { total: started.elapsed(), ..Finish::new(FinishReason::Interrupted) });
+            }
+        }
+    };
+    drop(lane);
+    // Nobody listens any more only when the caller dropped the whole generation.
+    let _ = tell.send((index, ended.into())).await;
+}

@@ -1,0 +1,109 @@
+//! Applying what turns of models need beside the conversation. None of it is journaled: it says nothing that was said.
+
+use super::{
+    apply::{Apply, Trace},
+    tables::{
+        documents, estimates, journal,
+        leases::{self, Held},
+        summaries,
+    },
+    visibility,
+};
+use crate::{
+    id::{AgentId, NodeId},
+    model::{Summary, SummaryOf, Timestamp},
+    store::{ChangeKind, Mutation, Result, StoreError},
+};
+
+impl Apply<'_> {
+    pub(super) fn turn(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+        let kind = match mutation {
+            Mutation::Lease { node, agent, until } => {
+                self.lease(*node, *agent, *until)?;
+                ChangeKind::Lease
+            }
+            Mutation::Release { node, agent } => {
+                let (node, agent) = (self.place(*node)?, self.agent_row(*agent)?);
+                leases::release(self.conn, node, agent, self.session)?;
+                self.cache.leases = None;
+                ChangeKind::Release
+            }
+            Mutation::Summarize { of, made_of, after, model, content } => {
+                let (content, model) = (content.clone(), model.clone());
+                self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
+                ChangeKind::Summarize
+            }
+            Mutation::Reckon { model, estimated, reported } => {
+                estimates::add(self.conn, model, *estimated, *reported)?;
+                ChangeKind::Reckon
+            }
+            _ => return Err(StoreError::Refused("not a change to a turn".to_owned())),
+        };
+        Ok((kind, None))
+    }
+
+    fn lease(&mut self, node: NodeId, agent: AgentId, until: Timestamp) -> Result<()> {
+        let (node, agent, at) = (self.place(node)?, self.agent_row(agent)?, self.change.at);
+        if let Some(held) = self.leases()?.iter().find(|held| held.node == node && held.agent != agent) {
+            return Err(leases::refusal(self.conn, held, at)?);
+        }
+        leases::take(self.conn, [node, agent], self.session, until, at)?;
+        self.cache.leases = None;
+        Ok(())
+    }
+
+    /// The node on which everything hangs that continues any version of this one.
+    fn place(&mut self, node: NodeId) -> Result<i64> {
+        let node = self.node(node)?;
+        Ok(visibility::common(self.conn, node)?.row)
+    }
+
+    /// Fails if somebody else generates where a continuation by `author` is to go.
+    pub(super) fn may_continue(&mut self, node: i64, author: i64) -> Result<()> {
+        let held = self.leases()?;
+        match held.iter().find(|held| held.node == node && held.agent != author && !self.is_ours(held)) {
+            Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if somebody else generates in the branch that was just pruned.
+    pub(super) fn may_prune(&mut self) -> Result<()> {
+        let mut others = self.leases()?;
+        others.retain(|held| !self.is_ours(held));
+        match leases::in_branch(self.conn, &others)? {
+            Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
+            None => Ok(()),
+        }
+    }
+
+    /// A summary of words that were purged while the model had them must not bring them back.
+    fn summarize(&mut self, of: SummaryOf, after: u64, summary: &Summary) -> Result<()> {
+        if journal::has_since(self.conn, after, ChangeKind::Purge)? {
+            return Err(StoreError::Conflict("something was purged while the summary was made".to_owned()));
+        }
+        if summary.content.trim().is_empty() {
+            return Err(StoreError::Refused("a summary says something".to_owned()));
+        }
+        let target = match of {
+            SummaryOf::Node(id) => ("node", self.node(id)?.row),
+            SummaryOf::Document(id) => ("document", documents::row(self.conn, id)?),
+            SummaryOf::Tree(id) => ("tree", self.tree_row(id)?),
+        };
+        summaries::keep(self.conn, target, summary)
+    }
+
+    fn is_ours(&self, held: &Held) -> bool {
+        held.agent == self.agent || held.session.is_some() && held.session == self.session
+    }
+
+    /// The leases that hold. Mostly there are none, and then this neither reads nor allocates.
+    fn leases(&mut self) -> Result<Vec<Held>> {
+        let known = match &mut self.cache.leases {
+            Some(known) => known,
+            unknown => unknown.insert(leases::all(self.conn, None)?),
+        };
+        // Those that do not hold stay known: a clock may be set back.
+        Ok(known.iter().filter(|held| held.lease.holds(self.change.at)).copied().collect())
+    }
+}

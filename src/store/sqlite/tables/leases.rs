@@ -1,0 +1,90 @@
+//! Leases: a few rows at any time.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    id::{AgentId, NodeId, SessionId},
+    model::{Lease, Timestamp},
+    store::{Result, StoreError},
+};
+
+/// A lease by row numbers, for the writer.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store::sqlite) struct Held {
+    pub(in crate::store::sqlite) node: i64,
+    pub(in crate::store::sqlite) agent: i64,
+    pub(in crate::store::sqlite) session: Option<i64>,
+    pub(in crate::store::sqlite) lease: Lease,
+}
+
+/// Takes or renews a lease; those that have run out go.
+pub(in crate::store::sqlite) fn take(
+    conn: &Connection,
+    [node, agent]: [i64; 2],
+    session: Option<i64>,
+    until: Timestamp,
+    at: Timestamp,
+) -> Result<()> {
+    let latest = at.as_millis().saturating_add(Lease::LONGEST);
+    conn.prepare_cached("DELETE FROM leases WHERE expires_at <= ?1 OR expires_at > ?2")?
+        .execute(params![at.as_millis(), latest])?;
+    conn.prepare_cached(
+        "INSERT INTO leases (node, agent, session, expires_at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (node) DO UPDATE SET agent = ?2, session = ?3, expires_at = ?4",
+    )?
+    .execute(params![node, agent, session, until.as_millis().min(latest)])?;
+    Ok(())
+}
+
+/// Lets go of a lease of this agent in this session, if there is one.
+pub(in crate::store::sqlite) fn release(conn: &Connection, node: i64, agent: i64, session: Option<i64>) -> Result<()> {
+    conn.prepare_cached("DELETE FROM leases WHERE node = ?1 AND agent = ?2 AND session IS ?3")?
+        .execute(params![node, agent, session])?;
+    Ok(())
+}
+
+/// All leases, or those in a tree; also such as have run out.
+pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Result<Vec<Held>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT l.node, l.agent, l.session, n.ulid, a.ulid, s.ulid, l.expires_at
+         FROM leases l JOIN nodes n ON n.seq = l.node JOIN agents a ON a.id = l.agent
+             LEFT JOIN sessions s ON s.id = l.session
+         WHERE ?1 IS NULL OR n.tree = ?1 ORDER BY l.node",
+    )?;
+    let read = statement.query_map([tree], |row| {
+        Ok(Held {
+            node: row.get(0)?,
+            agent: row.get(1)?,
+            session: row.get(2)?,
+            lease: Lease {
+                node: NodeId::from_bytes(row.get(3)?),
+                agent: AgentId::from_bytes(row.get(4)?),
+                session: row.get::<_, Option<[u8; 16]>>(5)?.map(SessionId::from_bytes),
+                until: Timestamp::from_millis(row.get(6)?),
+            },
+        })
+    })?;
+    Ok(read.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The first of these leases whose node is in the branch that was just collected for pruning.
+pub(in crate::store::sqlite) fn in_branch<'h>(conn: &Connection, held: &'h [Held]) -> Result<Option<&'h Held>> {
+    for lease in held {
+        let inside = conn.prepare_cached("SELECT 1 FROM temp.branch WHERE node = ?1")?.exists([lease.node])?;
+        if inside {
+            return Ok(Some(lease));
+        }
+    }
+    Ok(None)
+}
+
+/// What a change is told that a lease stands in the way of.
+pub(in crate::store::sqlite) fn refusal(conn: &Connection, held: &Held, at: Timestamp) -> Result<StoreError> {
+    let (agent, node) = conn
+        .prepare_cached("SELECT a.name, n.local_id FROM agents a, nodes n WHERE a.id = ?1 AND n.seq = ?2")?
+        .query_row([held.agent, held.node], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?
+        .ok_or_else(|| StoreError::Undecodable("a lease names what is not there".to_owned()))?;
+    let left = held.lease.until.as_millis().saturating_sub(at.as_millis()).max(0).unsigned_abs();
+    Ok(StoreError::Leased { agent, node, seconds: left.div_ceil(1_000) })
+}

@@ -1,0 +1,195 @@
+//! `loom chat` by the real program: at a real pseudo-terminal and through pipes, with a real server on loopback.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[path = "support/sse.rs"]
+mod sse;
+#[path = "support/cli.rs"]
+mod support;
+
+use std::{
+    io::{Read as _, Write as _},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem as _};
+use sse::{DONE, Server, Step, finish, good, head, models, send, text};
+use support::Home;
+
+/// The program at a pseudo-terminal.
+struct Terminal {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    keys: Box<dyn std::io::Write + Send>,
+    shown: Arc<Mutex<Vec<u8>>>,
+    // The terminal goes when its master does.
+    _master: Box<dyn portable_pty::MasterPty + Send>,
+}
+
+impl Terminal {
+    fn start(home: &Home, args: &[&str]) -> Self {
+        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        let pair = NativePtySystem::default().openpty(size).unwrap();
+        let like = home.command(args);
+        let mut command = CommandBuilder::new(like.get_program());
+        command.env_clear();
+        for (name, value) in like.get_envs() {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        command.env("TERM", "xterm");
+        command.cwd(home.file(""));
+        command.args(like.get_args());
+        let child = pair.slave.spawn_command(command).unwrap();
+        let (mut reader, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
+        let shown = Arc::new(Mutex::new(Vec::new()));
+        let screen = Arc::clone(&shown);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut bytes) {
+                screen.lock().unwrap().extend_from_slice(&bytes[..count]);
+            }
+        });
+        Self { child, keys, shown, _master: pair.master }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
+    }
+
+    /// Waits until something is shown for the `count`th time.
+    #[track_caller]
+    fn wait(&self, wanted: &str, count: usize) {
+        let begun = Instant::now();
+        while self.text().matches(wanted).count() < count {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not shown: {:?}", self.text());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+}
+
+fn hanging(words: &str) -> Vec<Step> {
+    vec![head(), send(text(words)), Step::Stall]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let server = Server::start([
+        models(&[("m", "somebody")]),
+        vec![
+            head(),
+            send(text("Let me note that.\n")),
+            send(text(&format!("→ annotate {root} \"a question\"\nSo"))),
+            send(text(" it is.")),
+            send(finish("stop")),
+            send(DONE),
+        ],
+        good("Noted. \u{1b}[31mRed."),
+        hanging("Half a "),
+    ])
+    .await;
+    let mut terminal = Terminal::start(&home, &["chat", "-m", &format!("{}#m", server.url())]);
+    terminal.wait("Ctrl-D ends", 1);
+    terminal.wait(">  ", 1);
+    terminal.keys("Note it, please.\r");
+    terminal.wait("Let me note that.", 1);
+    terminal.wait("✓ annotation", 1);
+    terminal.wait("2 rounds", 1);
+    let shown = terminal.text();
+    assert!(!shown.contains("So it is."), "what was said without the answers is not shown: {shown}");
+    assert!(!shown.contains("\u{1b}[31m"), "content is no control code: {shown:?}");
+    // A command of one's own, and a turn that is stopped.
+    terminal.keys("→ tree\r");
+    terminal.wait("(you are here)", 1);
+    terminal.keys("And then?\r");
+    terminal.wait("Half a ", 1);
+    terminal.keys("\u{3}");
+    terminal.wait("cancelled", 1);
+    // The program goes on until its input ends.
+    terminal.keys("\u{4}");
+    let begun = Instant::now();
+    let ended = loop {
+        if let Some(status) = terminal.child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", terminal.text());
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(ended.success(), "{ended:?}");
+
+    let path = home.json(&["view"]);
+    let said: Vec<_> = path.iter().map(|node| node["content"].as_str().unwrap()).collect();
+    assert_eq!(
+        said,
+        ["Who is Marie?", "Note it, please.", "Let me note that.", "Noted. \u{1b}[31mRed.", "And then?", "Half a "]
+    );
+    assert_eq!(path[5]["interrupted"].as_bool(), Some(true));
+    let second = &server.requests()[2].body["messages"];
+    let last = second.as_array().unwrap().last().unwrap()["content"].as_str().unwrap();
+    assert!(last.contains("=== Results ===\n→ annotate") && last.contains("✓ annotation ["), "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_talks_through_pipes_and_hears_events() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let server =
+        Server::start([models(&[("m", "somebody")]), good("→ memory"), good("Nothing yet."), good("Yes.")]).await;
+    let model = format!("{}#m", server.url());
+    let ran =
+        home.pipe(&["chat", "-m", &model, "--json"], "What do you keep?\n\n→ switch to root\nTwo lines\\\nof it?\n");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let events: Vec<serde_json::Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(
+        named,
+        ["said", "saved", "ran", "round", "text", "saved", "ran", "said", "text", "saved"],
+        "{}",
+        ran.out
+    );
+    assert_eq!(events[2]["line"], "→ memory");
+    assert_eq!(events[7]["node"]["content"], "Two lines\nof it?");
+    assert_eq!(home.json(&["view"]).len(), 3, "it went on from the root");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_message_is_one_turn_and_a_failure_is_an_exit_code() {
+    let home = Home::new();
+    home.start("Who is Marie?");
+    let server = Server::start([models(&[("m", "somebody")]), good("A girl.")]).await;
+    let model = format!("{}#m", server.url());
+    let said = home.ok(&["chat", "Tell me.", "--with", "subject", "-m", &model]);
+    assert_eq!(said, "A girl.\n");
+    let ran = home.run(&["chat", "And?", "-m", "http://127.0.0.1:9/v1#m"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert_eq!(ran.err.matches("cannot connect").count(), 1, "{ran:?}");
+    let said = home.fails(2, &["chat", "Hm.", "--with", "owner"]);
+    assert!(said.contains("cannot talk with itself"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
+    let home = Home::new();
+    let root = home.start("Who is Marie?");
+    let server = Server::start([
+        models(&[("m", "somebody")]),
+        good(&format!("I mark it.\n→ bookmark {root} \"here\"")),
+        good("Done."),
+    ])
+    .await;
+    let model = format!("{}#m", server.url());
+    let said = home.ok(&["continue", "-n", "1", "--by", "collaborator", "-m", &model]);
+    assert!(said.contains("✓ bookmarked") && said.ends_with("Done.\n"), "{said}");
+    let path = home.json(&["view"]);
+    assert_eq!(path.last().unwrap()["content"], "Done.");
+    assert!(home.ok(&["tree"]).contains("★ here"));
+}
