@@ -18,7 +18,7 @@ use loomtree::{
     model::{Agent, EdgeKind, Node, Parent, Permission, Permissions},
     ops::{Actor, Draft},
     provider::{Ending, Model, Prompt, Reply, Role, Scripted, ToolCall},
-    session::{Commands, GenerateError, Models, Plan, Progress, Promise, Toolbox, generate, seat},
+    session::{Commands, GenerateError, Models, Plan, Progress, Promise, Toolbox, generate, seat, start},
     store::ChildFilter,
 };
 use play::Play;
@@ -345,6 +345,20 @@ async fn a_tool_of_the_program_is_a_command_and_a_native_tool() {
         answers.iter().map(|n| (n.tool.name.as_deref().unwrap(), n.tool.call_id.as_deref().unwrap())).collect();
     assert_eq!(named, [("weather", "c1"), ("weather", "c2"), ("view", "c3")]);
     assert!(play.loom.node(nodes[1].id).unwrap().tool.calls.unwrap().as_str().contains("Atlantis"));
+}
+
+#[tokio::test]
+async fn a_turn_is_a_stream_of_events() {
+    let play = Play::new();
+    let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
+    let model = script(&["→ tree".to_owned(), "So.".to_owned()]);
+    let mut running = start(actor, plan(&play, said, "collaborator", &model, Cast(Vec::new())));
+    let mut events = Vec::new();
+    while let Some(progress) = running.next().await {
+        events.push(serde_json::to_value(progress).unwrap()["event"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(events, ["saved", "ran", "round", "text", "saved"]);
+    assert_eq!(running.end().await.unwrap().len(), 2);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use loomtree::{
-    context::Options,
+    context::{Options, Rendering, Strategy},
     provider::{Names, Prices},
 };
 use serde::{Deserialize, Deserializer};
@@ -38,6 +38,10 @@ pub(crate) struct Config {
     pub(crate) max_tokens: Option<u32>,
     /// The model's context window, in tokens.
     pub(crate) window: Option<u32>,
+    /// What happens when a window is full.
+    pub(crate) strategy: Option<Strategy>,
+    /// Whether prompts begin like the last one, or say everything as it is now.
+    pub(crate) rendering: Option<Rendering>,
     /// How long to wait for other processes that write to the database.
     pub(crate) wait_seconds: Option<u32>,
 }
@@ -82,6 +86,11 @@ pub(crate) const STARTER: &str = "\
 # The context window of models, in tokens: what does not fit is left out.
 # window: 32768
 
+# What happens when it is full (rolling_window, middle, stop), and whether prompts begin like the last one, so that
+# providers find them in their cache, or say everything as it is now (stable, live).
+# strategy: rolling_window
+# rendering: stable
+
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10
 ";
@@ -95,7 +104,12 @@ impl Config {
     /// How much models are shown; `window` comes from the command line.
     pub(crate) fn context(&self, window: Option<u32>) -> Options {
         let usual = Options::default();
-        Options { window: window.or(self.window).unwrap_or(usual.window), ..usual }
+        Options {
+            window: window.or(self.window).unwrap_or(usual.window),
+            strategy: self.strategy.unwrap_or(usual.strategy),
+            rendering: self.rendering.unwrap_or(usual.rendering),
+            ..usual
+        }
     }
 
     /// How long to wait for other writers, in seconds.

@@ -45,12 +45,12 @@ pub use exchange::{Answer, Call, Exchange, Outcome};
 pub use message::{Message, Prompt, Voice};
 pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::Correction;
 
 /// How a full window is dealt with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// The newest nodes that fit.
@@ -63,7 +63,7 @@ pub enum Strategy {
 }
 
 /// Whether a prompt says what is true now, or begins with what it said last time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rendering {
     /// Everything as it is now: ages, counts, a window that slides by a message.

@@ -30,22 +30,21 @@ pub(crate) struct Args {
     /// The model's context window, in tokens [default: 128000, or what the configuration says]
     #[arg(long, value_name = "TOKENS")]
     window: Option<u32>,
-    /// What is done when not everything fits
-    #[arg(long, value_enum, default_value_t)]
-    strategy: How,
-    /// Everything as it is now, or what was shown as it was shown
-    #[arg(long, value_enum, default_value_t)]
-    rendering: When,
+    /// What is done when not everything fits [default: rolling_window, or what the configuration says]
+    #[arg(long, value_enum)]
+    strategy: Option<How>,
+    /// Everything as it is now, or what was shown as it was shown [default: stable, or what the configuration says]
+    #[arg(long, value_enum)]
+    rendering: Option<When>,
     /// What is in it and what is not, with tokens, instead of the words
     #[arg(long)]
     report: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum How {
     /// The newest nodes that fit
-    #[default]
     RollingWindow,
     /// The first nodes and the newest
     Middle,
@@ -53,12 +52,11 @@ enum How {
     Stop,
 }
 
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum)]
 enum When {
     /// Everything as it is now
     Live,
     /// What was shown stays as it was shown
-    #[default]
     Stable,
 }
 
@@ -67,18 +65,19 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let here = desk.here()?;
     let from = desk.node_or_here(&here, args.id.as_deref())?;
     let author = desk.loom.agent(&args.agent)?;
+    let usual = desk.config.context(args.window);
     let options = Options {
-        strategy: match args.strategy {
+        strategy: args.strategy.map_or(usual.strategy, |how| match how {
             How::RollingWindow => Strategy::RollingWindow,
             How::Middle => Strategy::Middle,
             How::Stop => Strategy::Stop,
-        },
-        rendering: match args.rendering {
+        }),
+        rendering: args.rendering.map_or(usual.rendering, |when| match when {
             When::Live => Rendering::Live,
             When::Stable => Rendering::Stable,
-        },
+        }),
         correction: correction(&author, desk)?,
-        ..desk.config.context(args.window)
+        ..usual
     };
     let actor = match &here.session {
         Some(session) => desk.actor().in_session(session.id),
