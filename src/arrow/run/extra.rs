@@ -27,7 +27,7 @@ impl Runner<'_> {
         understand(line).map(|understood| understood.command).map_err(Failure::from).into()
     }
 
-    /// What a provider's tool call asks for: the name of a tool as [`crate::tools::native`] gives it, and its arguments
+    /// What a provider's tool call asks for: the name of a tool as [`native()`](crate::tools::native()) gives it, and its arguments
     /// as JSON.
     #[must_use]
     pub fn read_call(&self, name: &str, arguments: &str) -> Wanted {
