@@ -10,6 +10,7 @@
 mod clause;
 mod head;
 mod look;
+mod stance;
 
 use self::clause::Segment;
 use super::{
@@ -167,6 +168,9 @@ impl Reader<'_> {
                 if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
                     return (Speech::Remark, None, at);
                 }
+                if self.quotes(at) {
+                    return (Speech::Remark, None, at);
+                }
                 if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                     return (Speech::Hypothetical, None, 0);
                 }
@@ -246,6 +250,7 @@ impl Reader<'_> {
                         at = until;
                         continue;
                     }
+                    Segment::Tells if self.attributes(at + 1) => return (Speech::Remark, asked, at),
                     Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
                     Segment::Tells | Segment::Denies => zone = Zone::Tail,
                     Segment::Asks(second, Verb::Get | Verb::Make) if !self.has_argument(second) => zone = Zone::Tail,
@@ -368,6 +373,9 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
                 (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
+                (Shape::Word, _) if zone == Zone::Main && self.puts_off(at, group) => {
+                    return (Speech::Hypothetical, asked, at);
+                }
                 (Shape::Word, Some(Func::If)) => {
                     if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
                         return (Speech::Hypothetical, asked, at);

@@ -36,7 +36,7 @@ impl Reader<'_> {
                     }
                 }
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
-                (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
+                (_, Some(Func::If | Func::Later)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
                 (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
                     return self.question(at);

@@ -134,6 +134,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Search if Cues::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
         Todo if n(Noun::Todo);
+        _ if p(Prep::Out) => but Cues::ID;
         Switch if p(Prep::Out), Cues::ID;
         Memory if n(Noun::Memory);
         List => any LISTED, n(Noun::Annotation);
@@ -143,6 +144,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Go {
         Read if Cues::FILE;
+        View if p(Prep::Through), Cues::ME, Cues::ID;
         Undo if n(Noun::Change), p(Prep::Back);
         Continue if p(Prep::On), Cues::ID => any p(Prep::From), p(Prep::After);
         Continue if p(Prep::On) => but Cues::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
@@ -165,6 +167,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
         _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
+        Unbookmark if p(Prep::Off), Cues::ID => but Cues::TEXT;
         Bookmark;
     }
     Unbookmark { Unbookmark; }
@@ -290,6 +293,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin if n(Noun::Pin);
         Write => any DOC;
         Decide => any DECISION;
+        Edit if n(Noun::Text), p(Prep::Of), Cues::ID, Cues::TEXT;
         Respond if n(Noun::Context), Cues::TEXT;
         Respond => any SPOKEN;
         Annotate if n(Noun::Annotation);

@@ -108,7 +108,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
@@ -129,14 +129,15 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::And, "and plus n'"),
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
-    (Func::Then, "then afterwards afterward later"),
+    (Func::Then, "then afterwards afterward"),
+    (Func::Later, "later tomorrow tonight someday eventually soon"),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (
         Func::If,
-        "if suppose supposing unless whether assuming imagine when whenever lest tomorrow tonight someday eventually provided",
+        "if suppose supposing unless whether assuming imagine when whenever lest provided",
     ),
     (Func::What, "what which who how what's who's where's how's"),
     (Func::Why, "why"),

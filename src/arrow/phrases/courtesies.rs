@@ -122,7 +122,6 @@ pub(super) const PHRASES: &[(&[&str], Padding)] = &[
     (&["want", "to"], PLAIN),
     (&["have", "to"], PLAIN),
     (&["going", "to"], PLAIN),
-    (&["remember", "to"], PLAIN),
     (&["wish", "to"], PLAIN),
     (&["for", "now"], PLAIN),
     (&["next", "up"], PLAIN),
