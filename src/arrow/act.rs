@@ -186,10 +186,14 @@ impl Reader<'_> {
             self.zones[..verb].fill(Zone::Main);
             return self.request(verb, group);
         }
-        if self.is_nominal() {
+        // An id alone says nothing of what shall be done with it.
+        if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(Zone::Main);
             self.nominal = true;
-            let text = self.terms.iter().any(Term::is_text);
+            // Of a document the string is the name.
+            let texts = self.terms.iter().filter(|term| term.is_text()).count();
+            let document = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Doc));
+            let text = texts > usize::from(document);
             let verb = self.terms.iter().position(|term| {
                 term.shape == Shape::Word
                     && term.entry.base().is_some()

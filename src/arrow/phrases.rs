@@ -78,6 +78,11 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     {
         return Some((phrase.len(), *padding));
     }
+    // `hang on, …` only calls for attention; `hang on to a7x2` does not.
+    let attends = ["hold", "hang"].iter().any(|w| word(line, terms, 0).eq_ignore_ascii_case(w));
+    if attends && word(line, terms, 1) == "on" && terms.get(2).is_some_and(|next| next.is(',')) {
+        return Some((3, PLAIN));
+    }
     if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
         return Some((1, PLAIN));
     }

@@ -81,7 +81,15 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             bracketed: false,
         };
         match token.kind {
-            Kind::Quoted { escapes } => term.shape = Shape::Text { escapes },
+            Kind::Quoted { escapes } => {
+                term.shape = Shape::Text { escapes };
+                // `turns="40..44"`
+                if terms.last().is_some_and(|name| matches!(name.shape, Shape::Key(key) if key.counts()))
+                    && let counted @ (Shape::Number(_) | Shape::Range(..)) = shape(text)
+                {
+                    term.shape = counted;
+                }
+            }
             Kind::Ticked => {
                 if text.contains(char::is_whitespace) {
                     term.shape = Shape::Text { escapes: false };
@@ -121,6 +129,15 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             name.shape = Shape::Key(key);
         }
         terms.push(term);
+    }
+    // `pin:a7x2`: the operation itself stands where an option's name does.
+    if let Some(first) = terms.first_mut()
+        && matches!(first.shape, Shape::Key(_))
+    {
+        let entry = lexicon::look_up(first.text.of(line));
+        if entry.base().is_some() {
+            (first.shape, first.entry) = (Shape::Word, entry);
+        }
     }
     // `into one happy node: "…"`: no id is a sentence.
     for at in 2..terms.len() {
@@ -235,6 +252,11 @@ pub(super) fn is_id(text: &str) -> bool {
         3 => digits < 3 && leading != 2 && text.as_bytes()[1].is_ascii_alphanumeric() && leading + digits != 4,
         _ => digits < text.len() || text.len() >= 6,
     }
+}
+
+/// Whether digits alone may be an id: shorter ones count something.
+pub(super) fn is_number_id(text: &str) -> bool {
+    (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Where the first half of a range ends and the second begins.

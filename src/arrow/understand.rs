@@ -19,7 +19,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Func, Noun, Prep, Verb},
+    lexicon::{self, Func, Noun, Prep, Verb},
     probable,
     terms::{self, Term},
 };
@@ -178,7 +178,10 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         trace.candidate = Some(candidate);
     }
     let tool = candidate.tool;
-    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
+    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| {
+        let said = term.text.of(line);
+        lexicon::slip(said).filter(|_| term.slipped).unwrap_or(said).to_ascii_lowercase()
+    });
     name_nodes(line, &trace.terms, &mut bag, &candidate, &said);
     let bound = bind::bind(
         tool,
@@ -312,6 +315,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         both.args.retain(|arg| {
             arg.at > candidate.verb
                 || arg.what == args::What::Name && arg.key.is_some()
+                || matches!(arg.what, args::What::Number(_)) && terms::is_number_id(arg.text.of(line))
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,

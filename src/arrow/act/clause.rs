@@ -120,7 +120,7 @@ impl Reader<'_> {
             self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).count().max(1);
         let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
         if denial.clone().count() <= 3
-            && denial.clone().all(|term| term.shape != Shape::Id)
+            && denial.clone().all(|term| term.shape != Shape::Id && term.entry.func != Some(Func::It))
             && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not))
             && self.denies(from + denial_length - 1, group)
         {
@@ -181,9 +181,12 @@ impl Reader<'_> {
         if self.text_at(from) == "nothing" && matches!(self.text_at(from + 1), "else" | "more" | "fancy") {
             return Some(from + 2);
         }
+        // `, no summary`
+        let no_noun = matches!(self.text_at(from), "no" | "No")
+            && self.terms.get(from + 1).is_some_and(|term| term.entry.noun.is_some() && term.entry.verb.is_none());
         let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
         let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
-        if !marked || !named || !matches!(self.text_at(from), "not" | "Not") {
+        if !marked || !(named && matches!(self.text_at(from), "not" | "Not") || no_noun) {
             return None;
         }
         let length = self.terms[from..]
@@ -232,10 +235,14 @@ impl Reader<'_> {
         {
             return true;
         }
-        let points = part.is_empty()
-            || matches!(part[0].shape, Shape::Mark('.' | '!'))
-            || matches!(part[0].entry.func, Some(Func::It | Func::Pad));
-        let act = Act {
+        // Nothing in it but what points back: `remove that link`, `put it back in the context`.
+        let points = part.iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!'))).all(|term| {
+            !matches!(term.shape, Shape::Name) && (term.entry.verb.is_none() || term.entry.noun.is_some())
+        });
+        if !points {
+            return false;
+        }
+        let mut act = Act {
             speech: Speech::Request,
             verb: Some((verb, group)),
             zones: self.zones.clone(),
@@ -244,9 +251,11 @@ impl Reader<'_> {
             nominal: false,
             at: verb,
         };
-        let first = classify::classify(self.line, self.terms, &act);
-        let again = first.and_then(|first| classify::fitting(other, first.cues).next()).and_then(|row| row.tool);
-        points && again.is_some() && first.map(|first| first.tool) == again
+        let first = classify::classify(self.line, self.terms, &act).map(|first| first.tool);
+        act.verb = Some((second, other));
+        act.zones[second + 1..].fill(Zone::Main);
+        let again = classify::classify(self.line, self.terms, &act).map(|again| again.tool);
+        again.is_some() && first == again
     }
 
     /// `pin of a7x2, remove it`: the first word was a noun.
@@ -283,7 +292,8 @@ impl Reader<'_> {
             .iter()
             .take(2)
             .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
-        let enough = matches!(self.text_at(at + 1), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice")
+        let suffices = |at| matches!(self.text_at(at), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice");
+        let enough = (suffices(at + 1) || suffices(at) && self.func_at(at - 1) == Some(Func::Modal))
             && self.terms[..at].iter().rev().take(3).any(|term| matches!(term.shape, Shape::Number(_)));
         named && given || enough
     }

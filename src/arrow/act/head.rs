@@ -116,6 +116,13 @@ impl Reader<'_> {
         if phrases::refrains(self.line, &self.terms[at..]) {
             return Head::Speech(Speech::Negated);
         }
+        // `decision: the keeper never marries`
+        if matches!(term.entry.noun, Some(Noun::Decision | Noun::Constraint))
+            && self.terms.get(at + 1).is_some_and(|next| next.is(':'))
+        {
+            self.zones[at] = Zone::Main;
+            return Head::Request(at, Verb::Decide);
+        }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
             && self
@@ -126,7 +133,14 @@ impl Reader<'_> {
             return Head::Request(at, Verb::Prune);
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
+        // `restoring please a7x2`
+        let gerund = gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
+            return Head::Other;
+        }
+        // `help wanted`, `link broken`
+        let names = term.entry.noun.is_some() && !matches!(verb, Verb::Memory | Verb::List | Verb::Todo);
+        if names && matches!(self.verb_at(at + 1), Some((_, Form::Past))) && self.ends(at + 2) {
             return Head::Other;
         }
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.

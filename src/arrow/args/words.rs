@@ -54,7 +54,9 @@ impl Bag<'_> {
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
-        if ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        // `no more than` limits, and leaves nothing out.
+        let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
+        if !limits && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
             lead.key = Some(Key::Exclude);
         }
         let leave_out =

@@ -88,7 +88,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
+        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
+        Link if n(Noun::Link), Cues::NEW, Cues::IDS;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
         Restore if n(Noun::Restoration), Cues::ID;
@@ -161,12 +163,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
-    Merge { Merge; }
+    Merge { Link if Cues::ID => any DOC => but Cues::IDS, Cues::TEXT; Merge; }
     Bookmark {
         Annotate if n(Noun::Annotation), Cues::NEW, Cues::TEXT;
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
-        _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
+        _ => any n(Noun::Text), n(Noun::Thought) => but Cues::ID, Cues::TEXT;
         Unbookmark if p(Prep::Off), Cues::ID => but Cues::TEXT;
         Bookmark;
     }
@@ -396,8 +398,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Memory if n(Noun::Memory);
         Respond if Cues::ID, Cues::TEXT;
     }
-    Try { Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Try { Continue if p(Prep::From), Cues::ID, Cues::NUMBER; Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
+        Switch if Cues::ME, Cues::ID;
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);

@@ -187,7 +187,7 @@ pub(super) const DOUBLING: &[&str] = &[
 pub(super) const ORDINARY: &str = "\
     annotated bark bear beat bent blink bold bone boot brain brake bread break build came catch cheat check \
     cheek clove cold come cope copies cost cove cover create crest crop cull curse dark dead decode deed dies \
-    ding dip divine don done dove drain drink drip droop edict edits emerge emit even ever exit fall feed \
+    dear ding dip divine don done dove drain drink drip droop edict edits emerge emit even ever exit fall feed \
     field fill fist fold fond free full fuss gist gold gone grain great guild hall haste heap hear heat held \
     hell hide hike hire hold home hope horse host house hover indeed ink kelp lark last latch lead lest like \
     line lint lis list lit live load loose lose lost love lust march marge marks mars mask match men mere \

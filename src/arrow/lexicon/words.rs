@@ -117,11 +117,11 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
     ),
     (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
-    (Func::It, "it them em itself there"),
+    (Func::It, "it them em itself there lot"),
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",

@@ -123,6 +123,8 @@ pub(super) const PHRASES: &[(&[&str], Padding)] = &[
     (&["have", "to"], PLAIN),
     (&["going", "to"], PLAIN),
     (&["wish", "to"], PLAIN),
+    (&["on", "second", "thought"], PLAIN),
+    (&["on", "second", "thoughts"], PLAIN),
     (&["for", "now"], PLAIN),
     (&["next", "up"], PLAIN),
     (&["next", "step"], PLAIN),

@@ -9,7 +9,7 @@ use crate::{
         lexicon::{Form, Func, Prep, Verb},
         terms::{Shape, Term},
     },
-    tools::Tool,
+    tools::{Tool, Weight},
 };
 
 /// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
@@ -69,6 +69,16 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
         };
         doubts.push(("words that were not understood", each * strange));
     }
+    // `look, I already pruned it`: it only calls for attention.
+    if candidate.tool == Tool::View && act.zones.contains(&Zone::Tail) && !act.zones.contains(&Zone::Main) {
+        doubts.push(("it could be a remark", 0.5));
+    }
+    // `pin the blame on a7x2`: the verb's own object is something else.
+    let object = terms.get(candidate.verb + 1).filter(|term| term.entry.func == Some(Func::Det));
+    let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
+    if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
+        doubts.push(("its object was not understood", 0.35));
+    }
     if bag.close > 0 {
         doubts.push(("the verb could be a noun", 0.25));
     }
@@ -109,6 +119,7 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && term.shape == Shape::Word
             && idle
             && !asked
+            && !at.checked_sub(1).is_some_and(|before| matches!(terms[before].shape, Shape::Key(_)))
             // `redo what was undone`
             && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)
