@@ -183,6 +183,9 @@ impl Reader<'_> {
             if (0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If))) {
                 return (Speech::Negated, None, 0);
             }
+            if self.reports(verb) {
+                return (Speech::Remark, None, 0);
+            }
             self.zones[..verb].fill(Zone::Main);
             return self.request(verb, group);
         }

@@ -123,7 +123,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         return None;
     }
     let skip = |mut at: usize| {
-        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none() {
+        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none()
+            || terms.get(at).is_some_and(|term| term.shape == Shape::Name && term.text.of(line).ends_with("ly"))
+        {
             at += 1;
         }
         at

@@ -6,6 +6,7 @@
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
 mod doubts;
+mod object;
 
 use std::fmt;
 

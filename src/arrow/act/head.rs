@@ -148,7 +148,10 @@ impl Reader<'_> {
         if verb == Verb::Get && self.text_at(at + 1) == "rid" {
             return Head::Request(at + 1, Verb::Remove);
         }
-        if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
+        let finite = self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text());
+        // `undo takes back one step`
+        let third = !phrases::embeds(verb) && matches!(self.verb_at(at + 1), Some((_, Form::Third)));
+        if finite || third && self.terms[at + 1].entry.prep.is_none() && self.text_at(at + 1).ends_with("es") {
             return Head::Other;
         }
         // `go look at`, `let go of`

@@ -15,8 +15,8 @@ impl Reader<'_> {
     pub(super) fn puts_off(&self, at: usize, group: Verb) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.terms[before].entry.prep);
         match self.terms[at].entry.prep {
-            // `for later` says what for.
-            None => self.func_at(at) == Some(Func::Later) && before != Some(Prep::For),
+            // `for later` says what for, `as Friday` a name.
+            None => self.func_at(at) == Some(Func::Later) && !matches!(before, Some(Prep::For | Prep::As | Prep::Under)),
             Some(Prep::In) => {
                 let unit = at + 2;
                 matches!(self.text_at(at + 1), "a" | "an" | "one")
@@ -25,9 +25,11 @@ impl Reader<'_> {
             }
             // `after "words"` and `after the paragraph` are places.
             Some(Prep::After) if self.text_at(at) == "after" && !matches!(group, Verb::Split | Verb::Break) => {
-                let next = at + 1 + usize::from(self.func_at(at + 1) == Some(Func::Det));
+                let named = usize::from(self.func_at(at + 1) == Some(Func::Det));
+                let next = at + 1 + named;
                 let tells = self.func_at(next) == Some(Func::Subject)
-                    || matches!(self.verb_at(next), Some((_, Form::Ing)))
+                    || self.verb_at(next).is_some_and(|(_, form)| form == Form::Ing || named > 0)
+                        && self.terms[next].entry.noun.is_none()
                     || self.terms.get(next).is_some_and(|term| term.shape == Shape::Name && !self.continues(group));
                 tells && !self.terms[at..].iter().take(5).any(|term| term.is_text())
             }
@@ -51,15 +53,31 @@ impl Reader<'_> {
             return false;
         }
         let before = &self.terms[..at];
-        let says = matches!(
-            self.verb_at(at.wrapping_sub(1)),
-            Some((Verb::Respond | Verb::Write | Verb::Tell | Verb::Read, Form::Past | Form::Third))
-        ) && before.last().is_some_and(|term| term.entry.lead.is_none());
+        let says = (0..at).any(|at| {
+            matches!(
+                self.verb_at(at),
+                Some((Verb::Respond | Verb::Write | Verb::Tell | Verb::Read, Form::Past | Form::Third))
+            )
+        });
         let about = before.iter().any(|term| {
             term.is_id() || term.is_text() || term.shape == Shape::File || matches!(term.shape, Shape::Key(_))
         });
         let strange = before.iter().any(|term| term.shape == Shape::Name || term.entry.noun == Some(Noun::Agent));
-        says || strange && !about
+        !about && (says || strange)
+    }
+
+    /// Whether what stands before the verb at `at` reports: of the past, or what somebody thinks of it.
+    pub(super) fn reports(&self, at: usize) -> bool {
+        let past = |at: usize| {
+            matches!(self.text_at(at), "was" | "were" | "had" | "got")
+                || matches!(self.verb_at(at), Some((verb, Form::Past)) if verb == Verb::Ask || verb == Verb::Tell || verb == Verb::Get)
+        };
+        let thinks = |at: usize| {
+            self.func_at(at) == Some(Func::Subject)
+                && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Name)
+                && self.text_at(at + 2) == "that"
+        };
+        (0..at).any(|at| past(at) || thinks(at))
     }
 
     /// Whether the part of the line that begins at `at` says whose words stand before it: `he said`, `wrote Maria`.

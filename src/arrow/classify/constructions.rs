@@ -90,6 +90,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
         Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
+        Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
+        Switch if p(Prep::Back), p(Prep::To), PLACE;
         Link if n(Noun::Link), Cues::NEW, Cues::IDS;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;

@@ -130,7 +130,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
     (Func::Then, "then afterwards afterward"),
-    (Func::Later, "later tomorrow tonight someday eventually soon"),
+    (Func::Later, "later tomorrow tonight someday eventually soon monday tuesday wednesday thursday friday saturday sunday"),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",

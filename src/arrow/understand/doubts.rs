@@ -7,6 +7,7 @@ use crate::{
         classify::Candidate,
         lex::Bytes,
         lexicon::{Form, Func, Prep, Verb},
+        understand::object,
         terms::{Shape, Term},
     },
     tools::{Tool, Weight},
@@ -79,6 +80,12 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
         doubts.push(("its object was not understood", 0.35));
     }
+    if changes && object::is_other(terms, act, candidate) {
+        doubts.push(("it is about something at the node, or beside it", 0.5));
+    }
+    if changes && bag.signs.whole && !candidate.cues.is_concrete() && needs_object(candidate.tool) {
+        doubts.push(("which ones it is about is not said", 0.5));
+    }
     if bag.close > 0 {
         doubts.push(("the verb could be a noun", 0.25));
     }
@@ -102,6 +109,14 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
         doubts.push(("the verb is misspelt", 0.1));
     }
     doubts
+}
+
+/// Whether the operation acts on a node that `all` cannot name.
+const fn needs_object(tool: Tool) -> bool {
+    matches!(
+        tool,
+        Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Bookmark | Tool::Pin | Tool::Exclude | Tool::Include
+    )
 }
 
 /// How many verbs among the arguments have nothing to do with the operation.

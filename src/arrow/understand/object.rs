@@ -1,0 +1,73 @@
+//! What an operation acts on: the node that is named, or something at it or beside it.
+//!
+//! `delete the last sentence of a7x2` names a node and is not about it. So a noun that a preposition joins to an id, or
+//! that the id possesses, has to be one that the operation takes the node for, or makes there.
+
+use crate::{
+    arrow::{
+        act::{Act, Zone},
+        classify::Candidate,
+        key::Key,
+        lexicon::{Func, Noun, Prep},
+        terms::{Shape, Term},
+    },
+    tools::Tool,
+};
+
+/// Whether what the request is about is something else than the node it names.
+pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool {
+    let asked = |at: usize| matches!(act.zones.get(at), Some(Zone::Main | Zone::Relative));
+    terms.iter().enumerate().any(|(at, term)| {
+        if !asked(at) || term.shape != Shape::Word {
+            return false;
+        }
+        // `everything but a7x2`
+        if (term.entry.func == Some(Func::But) || term.entry.lead == Some(Key::Exclude))
+            && candidate.tool != Tool::Search
+            && terms.get(at + 1).is_some_and(Term::is_id)
+        {
+            return true;
+        }
+        let Some(noun) = term.entry.noun else { return false };
+        let joined = terms
+            .get(at + 1)
+            .and_then(|next| next.entry.prep)
+            .filter(|_| terms[at + 2..].iter().take(2).any(Term::is_id));
+        let possessed = terms[at.saturating_sub(3)..at].iter().any(|owner| {
+            owner.shape == Shape::Id && !owner.bracketed && owner.whole.end > owner.text.end
+        });
+        (joined.is_some() || possessed) && !takes(candidate.tool, noun, joined)
+    })
+}
+
+/// Whether the operation may be said to be about this at a node.
+fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
+    if matches!(noun, Noun::Node | Noun::Branch | Noun::Here) {
+        return true;
+    }
+    match tool {
+        Tool::Continue => matches!(
+            noun,
+            Noun::Continuation | Noun::Alternative | Noun::Version | Noun::Reply | Noun::Text | Noun::Token
+        ),
+        Tool::Stash => matches!(noun, Noun::Summary | Noun::Text | Noun::Stash | Noun::Label),
+        Tool::Restore => noun == Noun::Restoration,
+        Tool::Prune => noun == Noun::Everything && joined == Some(Prep::From),
+        Tool::Annotate => matches!(noun, Noun::Annotation | Noun::Text),
+        Tool::Bookmark | Tool::Unbookmark => matches!(noun, Noun::Bookmark | Noun::Label),
+        Tool::Respond => matches!(
+            noun,
+            Noun::Context | Noun::Background | Noun::Instruction | Noun::Reply | Noun::Continuation | Noun::Text
+        ),
+        Tool::Link | Tool::Unlink => matches!(noun, Noun::Link | Noun::Doc | Noun::Tree),
+        Tool::Drop => matches!(noun, Noun::Pin | Noun::Stash | Noun::Label),
+        Tool::Pin => matches!(noun, Noun::Pin | Noun::Context | Noun::Text),
+        Tool::Copy => noun == Noun::Copy,
+        Tool::Split => matches!(noun, Noun::Text | Noun::Character),
+        Tool::Exclude | Tool::Include => noun == Noun::Context,
+        Tool::Edit => matches!(noun, Noun::Text | Noun::Version),
+        Tool::Merge => matches!(noun, Noun::Version | Noun::Text | Noun::Continuation | Noun::Reply),
+        Tool::Switch => noun == Noun::Tree,
+        _ => true,
+    }
+}
