@@ -251,6 +251,7 @@ impl Reader<'_> {
                 match self.segment(at + 1, group, embedded) {
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
                         zone = Zone::Tail;
+                        at = second;
                     }
                     Segment::Contrasts(until) => {
                         self.zones[at..until].fill(Zone::Skip);

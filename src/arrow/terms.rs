@@ -3,8 +3,9 @@
 use super::{
     key::Key,
     lex::{Bytes, Kind, Lexed},
-    lexicon::{self, Entry, Func, Prep},
+    lexicon::{self, Entry, Form, Func, Prep},
 };
+use crate::tools::TABLE;
 
 /// What a term is by its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,6 +140,9 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             (first.shape, first.entry) = (Shape::Word, entry);
         }
     }
+    if id_for_word(line, &terms) {
+        (terms[1].shape, terms[1].entry) = (Shape::Name, Entry::default());
+    }
     // `into one happy node: "…"`: no id is a sentence.
     for at in 2..terms.len() {
         if terms[at - 2].shape == Shape::Key(Key::Node)
@@ -155,6 +159,26 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
 /// Whether a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
+}
+
+/// Whether the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
+/// form has an id, and as a participle or an adjective it has nothing to go with there. An id that is none is answered
+/// with an error; a word that is passed over makes another node's command of the line.
+fn id_for_word(line: &str, terms: &[Term]) -> bool {
+    let [verb, word, rest @ ..] = terms else { return false };
+    let entry = word.entry;
+    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.lead.is_none() && entry.number.is_none();
+    let participle = entry.func.is_none() && matches!(entry.verb, Some((_, Form::Past)));
+    word.shape == Shape::Word
+        && idle
+        && (participle || entry.func == Some(Func::Adjective))
+        && could_be_id(word.text.of(line))
+        && rest.first().is_none_or(|next| {
+            next.is_text()
+                || matches!(next.shape, Shape::Key(_) | Shape::Flag)
+                || matches!(next.entry.prep, Some(Prep::To | Prep::From | Prep::Under))
+        })
+        && TABLE.iter().any(|row| row.name == verb.text.of(line) && row.forms.iter().any(|form| form.contains(" ID")))
 }
 
 /// Finds out what a word is.

@@ -4,7 +4,7 @@ use super::{Act, Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
     classify,
     key::Key,
-    lexicon::{Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };
@@ -34,6 +34,10 @@ pub(super) enum Segment {
 impl Reader<'_> {
     /// What the part of the line that begins at `at` does.
     pub(super) fn segment(&mut self, at: usize, group: Verb, embedded: bool) -> Segment {
+        // `a7x2... actually no`: what follows the last of the points.
+        if self.terms.get(at).is_some_and(|term| term.is('.')) {
+            return Segment::Arguments(at);
+        }
         let mut from = at;
         while matches!(self.func_at(from), Some(Func::Pad | Func::And | Func::Then | Func::Lets | Func::But))
             && self.terms[from].entry.prep.is_none()
@@ -100,6 +104,14 @@ impl Reader<'_> {
         }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
+        }
+        // `…, but don't prune it`
+        let other_denied = matches!(self.text_at(from), "don't" | "not" | "never")
+            && self.func_at(from + 2) == Some(Func::It)
+            && self.is_idle(from)
+            && (at > 0 && self.func_at(at - 1) == Some(Func::But) || self.func_at(at) == Some(Func::But));
+        if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
+            return Segment::Contrasts(from + 3);
         }
         // `do it`, `in full, complete`
         let does_it = matches!(self.text_at(from), "do" | "Do")

@@ -61,6 +61,8 @@ impl Reader<'_> {
                     at += 1;
                 }
                 (_, Some(Func::Lets)) => at += 1,
+                // `you can safely delete a7x2`
+                (Shape::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
                 (_, Some(Func::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
                 _ => break,
             }
@@ -282,6 +284,20 @@ impl Reader<'_> {
                     ("come" | "return", _) if back => return Some((at, Verb::Bring)),
                     ("point", _) => return Some((at, Verb::Link)),
                     ("become", _) => return Some((at, Verb::Merge)),
+                    _ => {}
+                }
+            }
+            // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
+            if self.func_at(before) == Some(Func::Modal) && self.terms[..before].iter().any(Term::is_id) {
+                let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
+                let kept = names(Noun::Bookmark) || names(Noun::Pin);
+                let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
+                match self.text_at(at) {
+                    "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
+                    "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
+                    "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
+                        return Some((at, Verb::Edit));
+                    }
                     _ => {}
                 }
             }

@@ -91,7 +91,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
         Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
-        Switch if p(Prep::Back), p(Prep::To), PLACE;
+        Switch if p(Prep::Back), p(Prep::To) => any PLACE;
         Link if n(Noun::Link), Cues::NEW, Cues::IDS;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;

@@ -79,7 +79,8 @@ impl Words {
         let body = text[..end].trim_end_matches(|c| blank(c) || c == '\n' || c == '`' && self.ticks > 0);
         match self.quote {
             Some(_) => LineEnd::Quote,
-            None if body.ends_with("<<<") => LineEnd::Block,
+            // As in the grammar, nothing follows the mark of a block, not even a comment.
+            None if end == text.len() && body.ends_with("<<<") => LineEnd::Block,
             None => LineEnd::Complete,
         }
     }

@@ -44,6 +44,7 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
     let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
+    let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
         // A light verb means what its objects say, so there an unknown word may be the object.
@@ -64,7 +65,7 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
                 | Verb::Go
         );
         let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => 0.15,
+            (true, false) => if changes { 0.19 } else { 0.15 },
             (true, true) => 0.35,
             (false, _) => 0.5,
         };
@@ -76,7 +77,6 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     }
     // `pin the blame on a7x2`: the verb's own object is something else.
     let object = terms.get(candidate.verb + 1).filter(|term| term.entry.func == Some(Func::Det));
-    let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
         doubts.push(("its object was not understood", 0.35));
     }

@@ -17,16 +17,16 @@ use crate::{
 /// Whether what the request is about is something else than the node it names.
 pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool {
     let asked = |at: usize| matches!(act.zones.get(at), Some(Zone::Main | Zone::Relative));
-    terms.iter().enumerate().any(|(at, term)| {
-        if !asked(at) || term.shape != Shape::Word {
-            return false;
-        }
+    terms.iter().enumerate().skip(candidate.verb).any(|(at, term)| {
         // `everything but a7x2`
-        if (term.entry.func == Some(Func::But) || term.entry.lead == Some(Key::Exclude))
-            && candidate.tool != Tool::Search
+        if (term.entry.func == Some(Func::But) || at > candidate.verb && term.entry.lead == Some(Key::Exclude))
             && terms.get(at + 1).is_some_and(Term::is_id)
+            && asked(at + 1)
         {
             return true;
+        }
+        if !asked(at) || term.shape != Shape::Word {
+            return false;
         }
         let Some(noun) = term.entry.noun else { return false };
         let joined = terms
@@ -68,6 +68,7 @@ fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
         Tool::Edit => matches!(noun, Noun::Text | Noun::Version),
         Tool::Merge => matches!(noun, Noun::Version | Noun::Text | Noun::Continuation | Noun::Reply),
         Tool::Switch => noun == Noun::Tree,
+        Tool::Move => false,
         _ => true,
     }
 }
