@@ -3,7 +3,7 @@
 use super::{
     key::Key,
     lex::{Bytes, Kind, Lexed},
-    lexicon::{self, Entry, Form, Func, Prep},
+    lexicon::{self, Entry, Form, Func, Noun, Prep},
 };
 use crate::tools::TABLE;
 
@@ -140,6 +140,11 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             (first.shape, first.entry) = (Shape::Word, entry);
         }
     }
+    for at in 0..terms.len() {
+        if matches!(terms[at].shape, Shape::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(&terms, at) {
+            terms[at].shape = Shape::Id;
+        }
+    }
     if id_for_word(line, &terms) {
         (terms[1].shape, terms[1].entry) = (Shape::Name, Entry::default());
     }
@@ -159,6 +164,24 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
 /// Whether a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
+}
+
+/// Whether the number at `at` counts something, or says where: nothing else makes a number of four digits one.
+fn counts(terms: &[Term], at: usize) -> bool {
+    let unit = |term: &Term| {
+        matches!(
+            term.entry.noun,
+            Some(Noun::Token | Noun::Line | Noun::Turn | Noun::Character | Noun::Word | Noun::Level | Noun::Maximum)
+        )
+    };
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    before.is_some_and(|before| {
+        unit(before)
+            || matches!(before.shape, Shape::Key(_) | Shape::Flag | Shape::Mark(':' | '=' | '-') | Shape::Number(_))
+            || matches!(before.entry.prep, Some(Prep::At | Prep::By | Prep::About | Prep::Through))
+            || before.entry.func == Some(Func::Adjective) && before.entry.prep.is_none()
+    }) || terms.get(at + 1).is_some_and(unit)
+        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit)) && !terms[at..].iter().any(Term::is_id)
 }
 
 /// Whether the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical

@@ -316,7 +316,6 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         both.args.retain(|arg| {
             arg.at > candidate.verb
                 || arg.what == args::What::Name && arg.key.is_some()
-                || matches!(arg.what, args::What::Number(_)) && terms::is_number_id(arg.text.of(line))
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,
