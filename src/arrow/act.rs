@@ -241,14 +241,23 @@ impl Reader<'_> {
             }
             if self.is_boundary(at) {
                 // `prune a7x2?` wonders, `could you prune a7x2?` does not.
-                self.doubtful |=
-                    term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
+                self.doubtful |= term.is('?')
+                    && zone != Zone::Tail
+                    && !self.polite
+                    && !self.questioned
+                    && !phrases::embeds(group)
+                    && group != Verb::Think;
                 let or = term.entry.func == Some(Func::Or);
                 let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
                 if or && !vague && zone != Zone::Tail {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
+                    // `keep a7x2 in sight, pin it`: the name of the operation is what counts.
+                    Segment::Asks(second, other) if zone != Zone::Tail && self.is_said_again(asked, second, other) => {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
                         zone = Zone::Tail;
                         at = second;
@@ -278,6 +287,7 @@ impl Reader<'_> {
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
+                            || self.text_at(verb).eq_ignore_ascii_case("let") && self.only_points(second)
                             || self.is_named_first(verb, at) && self.only_points(second)
                             || matches!(
                                 group,
@@ -404,6 +414,8 @@ impl Reader<'_> {
                     && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
+                // `every version a7x2 has been through`
+                _ if is_finite(&term) && phrases::embeds(group) && self.is_contact_clause(at) => zone = Zone::Relative,
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }

@@ -286,7 +286,16 @@ fn is_node(arg: &Arg) -> bool {
     let counts = arg.key.is_some_and(|key| key != Key::Tree) || arg.unit.is_some();
     let beside_a_node = !matches!(
         arg.noun,
-        Some(Noun::Line | Noun::Turn | Noun::Token | Noun::Character | Noun::Todo | Noun::Change | Noun::Result | Noun::Times)
+        Some(
+            Noun::Line
+                | Noun::Turn
+                | Noun::Token
+                | Noun::Character
+                | Noun::Todo
+                | Noun::Change
+                | Noun::Result
+                | Noun::Times
+        )
     );
     let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
     arg.what == What::Id || number && !counts && beside_a_node

@@ -149,7 +149,8 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         return None;
     }
     // `I have pruned a7x2`
-    if word(line, terms, at).eq_ignore_ascii_case("have") && matches!(verb(terms, skip(at + 1)), Some((_, Form::Past))) {
+    if word(line, terms, at).eq_ignore_ascii_case("have") && matches!(verb(terms, skip(at + 1)), Some((_, Form::Past)))
+    {
         return None;
     }
     let wants = verb(terms, at) == Some((Verb::Get, Form::Base)) && wanting(word(line, terms, at));

@@ -126,6 +126,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             && !matches!(before.entry.func, Some(Func::Det | Func::Adjective))
             && !matches!(before.shape, Shape::Number(_))
             && let Some(key) = Key::named(name.text.of(line))
+                .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(Key::What))
         {
             name.shape = Shape::Key(key);
         }

@@ -307,7 +307,10 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     let has_before = act.zones.contains(&Zone::Before);
     let points = terms.get(candidate.verb + 1).is_some_and(|term| term.entry.func == Some(Func::It));
     let concrete = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
-    let needs_more = has_before && (points || !bag.args.iter().any(concrete));
+    // `a7x2: copy under b3k9`
+    let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
+    let few = usize::from(pair);
+    let needs_more = has_before && (points || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
         let lone = bag.args.is_empty();

@@ -171,10 +171,18 @@ impl Reader<'_> {
         if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
             return false;
         }
+        // `settle it: decide "…"`
+        let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
+        if again && self.terms.get(at + 1).is_some_and(Term::is_text) {
+            return false;
+        }
         if let Some(Shape::Key(key)) =
             at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape)
         {
-            return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+            // `change a7x2 to: a new text`
+            let becomes = key == Key::To && matches!(self.verb_at(verb), Some((Verb::Edit | Verb::Replace, _)));
+            return (key.is_content() || becomes && !self.terms[at].is_id())
+                && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
         }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
             let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
@@ -248,9 +256,10 @@ impl Reader<'_> {
             return true;
         }
         // Nothing in it but what points back: `remove that link`, `put it back in the context`.
-        let points = part.iter().take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!'))).all(|term| {
-            !matches!(term.shape, Shape::Name) && (term.entry.verb.is_none() || term.entry.noun.is_some())
-        });
+        let points = part
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!')))
+            .all(|term| !matches!(term.shape, Shape::Name) && (term.entry.verb.is_none() || term.entry.noun.is_some()));
         if !points {
             return false;
         }
@@ -268,6 +277,22 @@ impl Reader<'_> {
         act.zones[second + 1..].fill(Zone::Main);
         let again = classify::classify(self.line, self.terms, &act).map(|again| again.tool);
         again.is_some() && first == again
+    }
+
+    /// Whether the request at `second` says outright, and of what was named before, what the first one only pointed
+    /// at: `keep a7x2 in sight, pin it`, `settle it: decide "…"`.
+    pub(super) fn is_said_again(&self, asked: Option<(usize, Verb)>, second: usize, other: Verb) -> bool {
+        let Some((verb, group)) = asked else { return false };
+        let named = |at: usize| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at)));
+        if !named(second) || named(verb) {
+            return false;
+        }
+        let pointed = self.terms[verb + 1..second].iter().all(|term| {
+            matches!(term.entry.func, Some(Func::It | Func::Pad | Func::Then)) || matches!(term.shape, Shape::Mark(_))
+        });
+        let told = self.terms[second + 1..].iter().any(|term| term.is_text());
+        other == group && pointed && told
+            || group != Verb::Get && self.only_points(second) && self.repeats(asked, second, other)
     }
 
     /// `pin of a7x2, remove it`: the first word was a noun.
@@ -322,7 +347,7 @@ impl Reader<'_> {
 
     /// `wait:no`, in words.
     pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
-        matches!(group, Verb::Delegate | Verb::Hand)
+        matches!(group, Verb::Delegate | Verb::Hand | Verb::Put | Verb::Get | Verb::Ask)
             && self.terms[at.saturating_sub(2)..].iter().take(6).any(|term| term.text.of(self.line).starts_with("wait"))
             || matches!(group, Verb::Search | Verb::Find)
                 && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
@@ -337,6 +362,14 @@ impl Reader<'_> {
     pub(super) fn only_points(&self, at: usize) -> bool {
         !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
             && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the ways a7x2 goes on`.
+    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
+        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
+        self.terms[at - 1].is_id()
+            && described.is_some_and(|noun| !matches!(noun, Noun::Node | Noun::Branch))
+            && self.func_at(at) != Some(Func::Be)
     }
 
     /// `a7x2, the funeral scene`: a noun says again what the id before it names.

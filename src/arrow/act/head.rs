@@ -136,7 +136,8 @@ impl Reader<'_> {
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
         // `restoring please a7x2`
-        let gerund = gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
+        let gerund =
+            gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return Head::Other;
         }
@@ -294,6 +295,7 @@ impl Reader<'_> {
                 let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
                 match self.text_at(at) {
                     "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
+                    "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
                     "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
                     "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
                         return Some((at, Verb::Edit));

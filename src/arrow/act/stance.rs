@@ -16,7 +16,9 @@ impl Reader<'_> {
         let before = at.checked_sub(1).and_then(|before| self.terms[before].entry.prep);
         match self.terms[at].entry.prep {
             // `for later` says what for, `as Friday` a name.
-            None => self.func_at(at) == Some(Func::Later) && !matches!(before, Some(Prep::For | Prep::As | Prep::Under)),
+            None => {
+                self.func_at(at) == Some(Func::Later) && !matches!(before, Some(Prep::For | Prep::As | Prep::Under))
+            }
             Some(Prep::In) => {
                 let unit = at + 2;
                 matches!(self.text_at(at + 1), "a" | "an" | "one")

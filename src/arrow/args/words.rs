@@ -54,6 +54,12 @@ impl Bag<'_> {
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
+        // `man7.org only`
+        if let Some(site) = self.args.last_mut().filter(|site| site.what == What::File && site.at + 1 == at)
+            && text.eq_ignore_ascii_case("only")
+        {
+            site.key = site.key.or(Some(Key::Include));
+        }
         // `no more than` limits, and leaves nothing out.
         let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
         if !limits && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
@@ -78,7 +84,12 @@ impl Bag<'_> {
                 self.signs.whole = true
             }
             "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
-            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => {
+            // `recall it for me`
+            "for" => {
+                let whom = terms.get(at + 1).map(|next| next.text.of(self.line));
+                self.signs.searches |= !matches!(whom, Some("me" | "us" | "later"));
+            }
+            "search" | "searching" | "about" | "said" | "mentioned" | "grep" | "containing" | "mentioning" => {
                 self.signs.searches = true
             }
             "once" => {

@@ -14,8 +14,10 @@ impl Binder<'_, '_> {
     fn needed_doc(&mut self) -> Bound<String> {
         let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
         let verb = self.at;
-        doc.or_else(|| self.bag.take(|arg| arg.what == What::Name && arg.at == verb + 1).map(|arg| self.bag.value(&arg)))
-            .ok_or(BindError::Missing("a document's name"))
+        doc.or_else(|| {
+            self.bag.take(|arg| arg.what == What::Name && arg.at == verb + 1).map(|arg| self.bag.value(&arg))
+        })
+        .ok_or(BindError::Missing("a document's name"))
     }
 
     pub(super) fn read(&mut self) -> Bound {

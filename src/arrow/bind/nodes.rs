@@ -127,7 +127,9 @@ impl Binder<'_, '_> {
             .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
             .or_else(|| (self.has(Prep::Up) || self.said == "up" || self.bag.signs.up).then_some(Relative::Parent))
             .or_else(|| (self.said == "cd" && self.bag.signs.slash).then_some(Relative::Root))
-            .or_else(|| (matches!(self.said, "cd" | "checkout" | "switch") && self.bag.signs.dash).then_some(Relative::Back))
+            .or_else(|| {
+                (matches!(self.said, "cd" | "checkout" | "switch") && self.bag.signs.dash).then_some(Relative::Back)
+            })
             .or_else(|| {
                 (self.has(Prep::Back) || self.has(Prep::Before) || matches!(self.said, "back" | "return"))
                     .then_some(Relative::Back)

@@ -92,6 +92,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if n(Noun::Instruction), Cues::TEXT;
         Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
         Switch if p(Prep::Back), p(Prep::To) => any PLACE;
+        Copy if n(Noun::Copy), Cues::IDS;
         Link if n(Noun::Link), Cues::NEW, Cues::IDS;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;

@@ -6,10 +6,13 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
+        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
-    (Verb::Get, "get fetch give grab pull retrieve want need like love wish have surface dump load receive request"),
+    (
+        Verb::Get,
+        "feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
+    ),
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
         Verb::Go,
@@ -49,7 +52,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         Verb::Restore,
         "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove reopen unarchive",
     ),
-    (Verb::Undo, "reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
+    (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
     (Verb::Redo, "redo reapply re-do ctrl-y ctrl+y"),
     (Verb::Copy, "copy duplicate clone cp replicate dup photocopy cherry-pick"),
     (
@@ -101,7 +104,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Tell, "tell"),
     (Verb::Try, "try run produce spin furnish shoot"),
     (Verb::Carry, "carry push press pick"),
-    (Verb::Keep, "keep hold hang"),
+    (Verb::Keep, "preserve retain keep hold hang"),
     (Verb::Remind, "remind"),
     (Verb::Use, "use"),
     (Verb::Limit, "limit cap"),
@@ -191,7 +194,7 @@ pub(super) const ORDINARY: &str = "\
     clout clove code cold come compete consent contract cool cope copies core cost costs count cove cover \
     craft crate create crest crop crown cull curse dark dash days dead dear death deck decode deed deem demo \
     dies dime ding dip divine dock don done doubt dove drain drink drip droop drown duel dumb dung dust ease \
-    edict edits elect emerge emit even ever exit exits extent fake fall falls fast faster fear feed feel \
+    edict edits elect emerge emit even ever exit exits extent fake fall falls fast faster fear feel \
     fell field fill fills fine fire firm fish fist fitness flat flaws floor fold fond foot form free frown \
     full fuss gist gold gone grain grant great grey grown guild gust hack hall handy hard harm hash haste \
     hatch heap hear heart heat heck held hell hide hike hint hints hire hold hole home hope horse host hosts \

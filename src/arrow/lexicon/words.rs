@@ -25,7 +25,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (
         Noun::Alternative,
-        "way ways direction directions alternative alternatives option options completions completion candidate candidates",
+        "openings endings attempts attempt tries stabs way ways direction directions alternative alternatives option options completions completion candidate candidates",
     ),
     (
         Noun::Annotation,
@@ -130,15 +130,15 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
     (Func::Then, "then afterwards afterward"),
-    (Func::Later, "later tomorrow tonight someday eventually soon monday tuesday wednesday thursday friday saturday sunday"),
+    (
+        Func::Later,
+        "later tomorrow tonight someday eventually soon monday tuesday wednesday thursday friday saturday sunday",
+    ),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
-    (
-        Func::If,
-        "if suppose supposing unless whether assuming imagine when whenever lest provided",
-    ),
+    (Func::If, "if suppose supposing unless whether assuming imagine when whenever lest provided"),
     (Func::What, "what which who how what's who's where's how's"),
     (Func::Why, "why"),
     (Func::Be, "is are was were am isn't aren't wasn't weren't ain't"),
@@ -182,7 +182,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::Between, "between"),
     (Prep::Up, "up"),
     (Prep::Back, "back"),
-    (Prep::Out, "out"),
+    (Prep::Out, "out outside"),
     (Prep::Off, "off"),
     (Prep::Down, "down"),
     (Prep::Aside, "aside"),

@@ -7,8 +7,8 @@ use crate::{
         classify::Candidate,
         lex::Bytes,
         lexicon::{Form, Func, Prep, Verb},
-        understand::object,
         terms::{Shape, Term},
+        understand::object,
     },
     tools::{Tool, Weight},
 };
@@ -65,7 +65,13 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
                 | Verb::Go
         );
         let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => if changes { 0.19 } else { 0.15 },
+            (true, false) => {
+                if changes {
+                    0.19
+                } else {
+                    0.15
+                }
+            }
             (true, true) => 0.35,
             (false, _) => 0.5,
         };
@@ -79,6 +85,12 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     let object = terms.get(candidate.verb + 1).filter(|term| term.entry.func == Some(Func::Det));
     if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
         doubts.push(("its object was not understood", 0.35));
+    }
+    // `undo the undo`: only changes can be taken back, and not one that is named.
+    let backwards = matches!(candidate.tool, Tool::Undo | Tool::Redo);
+    let named = |at: usize| terms.get(at).is_some_and(|t| t.entry.noun.is_none() && t.entry.verb.is_some());
+    if backwards && object.is_some() && named(candidate.verb + 2) {
+        doubts.push(("its object was not understood", 0.5));
     }
     if changes && object::is_other(terms, act, candidate) {
         doubts.push(("it is about something at the node, or beside it", 0.5));

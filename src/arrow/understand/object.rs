@@ -33,9 +33,9 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             .get(at + 1)
             .and_then(|next| next.entry.prep)
             .filter(|_| terms[at + 2..].iter().take(2).any(Term::is_id));
-        let possessed = terms[at.saturating_sub(3)..at].iter().any(|owner| {
-            owner.shape == Shape::Id && !owner.bracketed && owner.whole.end > owner.text.end
-        });
+        let possessed = terms[at.saturating_sub(3)..at]
+            .iter()
+            .any(|owner| owner.shape == Shape::Id && !owner.bracketed && owner.whole.end > owner.text.end);
         (joined.is_some() || possessed) && !takes(candidate.tool, noun, joined)
     })
 }
