@@ -193,35 +193,7 @@ impl Reader<'_> {
         if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(Zone::Main);
             self.nominal = true;
-            // Of a document the string is the name.
-            let texts = self.terms.iter().filter(|term| term.is_text()).count();
-            let document = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Doc));
-            let text = texts > usize::from(document);
-            let verb = self.terms.iter().position(|term| {
-                term.shape == Shape::Word
-                    && term.entry.base().is_some()
-                    && term.entry.func.is_none()
-                    && term.entry.noun.is_none()
-            });
-            // `outputs of the search tool`
-            let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
-            let asked = match verb {
-                Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
-                None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
-                // `the previous sibling, please`
-                None if !self.terms.iter().any(Term::is_id)
-                    && self.terms.iter().any(|t| {
-                        matches!(
-                            t.entry.noun,
-                            Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf)
-                        )
-                    }) =>
-                {
-                    Some((self.terms.len(), Verb::Go))
-                }
-                None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
-            };
-            return (Speech::Request, asked, 0);
+            return (Speech::Request, Some(self.named()), 0);
         }
         (Speech::Remark, None, 0)
     }

@@ -131,7 +131,8 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         }
         None => line,
     };
-    if line.trim_start().starts_with('>') {
+    let said = line.trim_start();
+    if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
         return Err(refuse(
             RefusalCode::InvalidSyntax,
             line,
@@ -269,10 +270,20 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
         let stands = arg.at == candidate.verb + 1
             || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
             || wanted == 2 && last.is_some_and(|last| last + 1 == arg.at)
-            || matches!(
-                arg.prep,
-                Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against)
-            )
+            || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
+                && matches!(
+                    arg.prep,
+                    Some(
+                        Prep::From
+                            | Prep::To
+                            | Prep::Into
+                            | Prep::Under
+                            | Prep::On
+                            | Prep::Of
+                            | Prep::At
+                            | Prep::Against
+                    )
+                )
             || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
         if missing > 0
             && arg.what == args::What::Name

@@ -90,6 +90,11 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        // `…, it helped nobody`
+        let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
+        if term.entry.func == Some(Func::It) && it_does && self.is_idle(from) {
+            return Segment::Tells;
+        }
         // `…, superseded by d5n7`
         let participle = |text: &str| text.len() > 4 && text.ends_with("ed");
         if term.shape == Shape::Name

@@ -16,6 +16,14 @@ impl Bag<'_> {
     pub(super) fn word(&mut self, terms: &[Term], at: usize, lead: &mut Lead) {
         let term = &terms[at];
         let entry = term.entry;
+        // `as bisect`: a name, though it could be a verb.
+        let only_verb = entry.verb.is_some() && entry.noun.is_none() && entry.func.is_none() && entry.lead.is_none();
+        if only_verb && at > 0 && terms[at - 1].entry.prep == Some(Prep::As) && terms[at - 1].text.of(self.line) == "as"
+        {
+            self.args.push(lead.arg(What::Name, term.text, at));
+            *lead = Lead::default();
+            return;
+        }
         if let Some(prep) = entry.prep {
             lead.prep = Some(prep);
             if prep == Prep::As && lead.key == Some(Key::Content) {

@@ -153,7 +153,7 @@ impl Binder<'_, '_> {
         Ok(Command::Recall { label, search, turns, tool, summary, limit })
     }
 
-    fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
+    pub(super) fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
         let arg = self.bag.take(|arg| matches!(arg.what, What::Name | What::File) && fits(arg))?;
         Some(self.bag.value(&arg))
     }
@@ -301,7 +301,7 @@ impl Binder<'_, '_> {
     pub(super) fn help(&mut self) -> Command {
         self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
         // `tool="recall"`
-        let named = self.text_for(&[Key::Tool]).filter(|name| TABLE.iter().any(|row| row.name == name));
+        let named = self.name_for(&[Key::Tool]).filter(|name| TABLE.iter().any(|row| row.name == name));
         Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
     }
 }

@@ -224,7 +224,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn bookmark(&mut self) -> Bound {
         let node = self.node();
-        let label = self.label();
+        // `bm a7x2 baseline`
+        let second = self.at + 2;
+        let label = self.label().or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
         Ok(Command::Bookmark { node, label })
     }
 

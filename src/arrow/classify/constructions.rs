@@ -207,8 +207,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         _ => any Cues::ID, n(Noun::Everything);
         Undo;
     }
-    Redo { Redo; }
-    Copy { Copy; }
+    Redo { Redo; } Copy { Copy; }
     Move {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context);
@@ -218,9 +217,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Move;
     }
     Split { Split; }
-    Exclude { Exclude; }
-    Include { Include; }
-    Unlink { Unlink; }
+    Exclude { Exclude; } Include { Include; } Unlink { Unlink; }
     Read {
         Memory if n(Noun::Memory);
         Recall if n(Noun::Turn);
@@ -230,6 +227,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read;
     }
     Write {
+        _ if p(Prep::Off);
         Todo if n(Noun::Todo) => but DOC;
         Write => any DOC;
         Continue if p(Prep::On), Cues::ID => but Cues::TEXT;
@@ -238,11 +236,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if Cues::ID;
         Write;
     }
-    Pin { Pin; }
-    Unpin { Drop; }
+    Pin { _ if p(Prep::Down); Pin; } Unpin { Drop; }
     Stash { Bookmark if n(Noun::Bookmark); Write if Cues::FILE, Cues::TEXT; Stash; }
-    Recall { Recall; }
-    Grep { Recall; }
+    Recall { Recall; } Grep { Recall; }
     Drop {
         Drop if n(Noun::Pin);
         Drop if n(Noun::Stash);
@@ -264,8 +260,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Write => any DOC;
         Decide;
     }
-    Memory { Memory; }
-    Tree { Tree; }
+    Memory { Memory; } Tree { Tree; }
     Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }

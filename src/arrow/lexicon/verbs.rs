@@ -76,7 +76,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Drop, "drop release dismiss forget"),
     (Verb::Decide, "establish adopt agree decide resolve settle ratify stipulate"),
     (Verb::Record, "record log register capture enshrine codify"),
-    (Verb::Memory, "memory"),
+    (Verb::Memory, "memory mem"),
     (Verb::Tree, "tree"),
     (Verb::Draw, "draw map sketch plot chart outline overview"),
     (Verb::Todo, "todo plan"),

@@ -138,7 +138,10 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
-    (Func::If, "if suppose supposing unless whether assuming imagine when whenever lest provided"),
+    (
+        Func::If,
+        "if suppose supposing unless whether assuming imagine when whenever lest provided theoretically hypothetically rhetorically allegedly",
+    ),
     (Func::What, "what which who how what's who's where's how's"),
     (Func::Why, "why"),
     (Func::Be, "is are was were am isn't aren't wasn't weren't ain't"),

@@ -6,12 +6,34 @@ use crate::{
         args::{self, Bag},
         classify::Candidate,
         lex::Bytes,
-        lexicon::{Form, Func, Prep, Verb},
+        lexicon::{self, Form, Func, Prep, Verb},
         terms::{Shape, Term},
         understand::object,
     },
     tools::{Tool, Weight},
 };
+
+/// Flags of shells and of git that change nothing of what is asked.
+const FLAGS: &[&str] = &[
+    "force",
+    "yes",
+    "quiet",
+    "recursive",
+    "verbose",
+    "hard",
+    "append",
+    "full",
+    "whole",
+    "summary",
+    "wait",
+    "no-wait",
+    "nowait",
+    "symbolic",
+    "stat",
+    "oneline",
+    "deep",
+    "once",
+];
 
 /// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
 pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
@@ -65,13 +87,11 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
                 | Verb::Go
         );
         let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => {
-                if changes {
-                    0.19
-                } else {
-                    0.15
-                }
-            }
+            (true, false) => match candidate.tool.spec().weight {
+                Weight::Risks => 0.25,
+                _ if changes => 0.19,
+                _ => 0.15,
+            },
             (true, true) => 0.35,
             (false, _) => 0.5,
         };
@@ -86,10 +106,18 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
         doubts.push(("its object was not understood", 0.35));
     }
-    // `undo the undo`: only changes can be taken back, and not one that is named.
-    let backwards = matches!(candidate.tool, Tool::Undo | Tool::Redo);
-    let named = |at: usize| terms.get(at).is_some_and(|t| t.entry.noun.is_none() && t.entry.verb.is_some());
-    if backwards && object.is_some() && named(candidate.verb + 2) {
+    // `prune --dry-run a7x2`: a flag that no operation has may turn it round.
+    let on_nodes = changes && candidate.tool != Tool::Todo;
+    if on_nodes
+        && bag.flags.iter().any(|flag| flag.len() > 2 && !FLAGS.contains(flag) && !lexicon::look_up(flag).is_known())
+    {
+        doubts.push(("a flag was not understood", 0.5));
+    }
+    // `undo the undo`, `copy the fix from a7x2`
+    // `the present node`
+    let describes = terms.get(candidate.verb + 3).is_some_and(|term| term.entry.noun.is_some());
+    let acts = |term: &Term| term.entry.noun.is_none() && term.entry.func.is_none() && term.entry.verb.is_some();
+    if on_nodes && object.is_some() && terms.get(candidate.verb + 2).is_some_and(acts) && !describes {
         doubts.push(("its object was not understood", 0.5));
     }
     if changes && object::is_other(terms, act, candidate) {

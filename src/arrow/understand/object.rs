@@ -25,19 +25,40 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
         {
             return true;
         }
+        // `include more snow in a7x2`
+        let bare = matches!(
+            candidate.tool,
+            Tool::Prune | Tool::Restore | Tool::Exclude | Tool::Include | Tool::Copy | Tool::Move | Tool::Pin
+        );
+        let object = at.checked_sub(1).is_some_and(|before| {
+            terms[before].entry.prep.is_none()
+                && !matches!(terms[before].shape, Shape::Key(_) | Shape::Flag | Shape::Mark(_))
+        });
+        if bare
+            && object
+            && asked(at)
+            && at > candidate.verb
+            && term.shape == Shape::Name
+            && matches!(joined(terms, at), Some(Prep::Of | Prep::In | Prep::From | Prep::On | Prep::After))
+        {
+            return terms[candidate.verb + 1..at].iter().any(|term| term.entry.func.is_some());
+        }
         if !asked(at) || term.shape != Shape::Word {
             return false;
         }
         let Some(noun) = term.entry.noun else { return false };
-        let joined = terms
-            .get(at + 1)
-            .and_then(|next| next.entry.prep)
-            .filter(|_| terms[at + 2..].iter().take(2).any(Term::is_id));
+        let joined = joined(terms, at);
         let possessed = terms[at.saturating_sub(3)..at]
             .iter()
             .any(|owner| owner.shape == Shape::Id && !owner.bracketed && owner.whole.end > owner.text.end);
         (joined.is_some() || possessed) && !takes(candidate.tool, noun, joined)
     })
+}
+
+/// The preposition that joins the term at `at` to an id.
+fn joined(terms: &[Term], at: usize) -> Option<Prep> {
+    let next = terms.get(at + 1).and_then(|next| next.entry.prep);
+    next.filter(|_| terms[at + 2..].iter().take(2).any(Term::is_id))
 }
 
 /// Whether the operation may be said to be about this at a node.
