@@ -186,7 +186,7 @@ impl Reader<'_> {
         {
             // `change a7x2 to: a new text`
             let becomes = key == Key::To && matches!(self.verb_at(verb), Some((Verb::Edit | Verb::Replace, _)));
-            return (key.is_content() || becomes && !self.terms[at].is_id())
+            return (key.is_content() || becomes && !self.terms.get(at).is_some_and(Term::is_id))
                 && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
         }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
@@ -369,11 +369,12 @@ impl Reader<'_> {
             && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
     }
 
-    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the ways a7x2 goes on`.
+    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
     pub(super) fn is_contact_clause(&self, at: usize) -> bool {
         let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
         self.terms[at - 1].is_id()
-            && described.is_some_and(|noun| !matches!(noun, Noun::Node | Noun::Branch))
+            && described
+                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
             && self.func_at(at) != Some(Func::Be)
     }
 

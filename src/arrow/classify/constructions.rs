@@ -406,7 +406,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Keep {
         Move if Cues::IDS, p(Prep::Under);
-        Bookmark if n(Noun::Bookmark);
+        Bookmark if n(Noun::Bookmark), Cues::ID;
         Diff if p(Prep::Against), Cues::IDS;
         Pin if p(Prep::On), p(Prep::To), Cues::ID;
         Exclude if n(Noun::Context), p(Prep::Out);

@@ -113,8 +113,7 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     {
         doubts.push(("a flag was not understood", 0.5));
     }
-    // `undo the undo`, `copy the fix from a7x2`
-    // `the present node`
+    // `undo the undo`, `copy the fix from a7x2`; but `the present node` is one.
     let describes = terms.get(candidate.verb + 3).is_some_and(|term| term.entry.noun.is_some());
     let acts = |term: &Term| term.entry.noun.is_none() && term.entry.func.is_none() && term.entry.verb.is_some();
     if on_nodes && object.is_some() && terms.get(candidate.verb + 2).is_some_and(acts) && !describes {
