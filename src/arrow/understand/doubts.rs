@@ -53,6 +53,7 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
                 last.text.of(line).to_ascii_lowercase().as_str(),
                 "to" | "into" | "onto" | "of" | "from" | "with" | "as" | "at" | "for"
             ) || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
+                || matches!(last.text.of(line), "a" | "an" | "the" | "after" | "between" | "against")
         }
         Shape::Key(key) => !key.is_switch(),
         _ => false,
