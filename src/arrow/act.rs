@@ -10,6 +10,7 @@
 mod clause;
 mod head;
 mod look;
+mod stance;
 
 use self::clause::Segment;
 use super::{
@@ -167,6 +168,9 @@ impl Reader<'_> {
                 if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
                     return (Speech::Remark, None, at);
                 }
+                if self.quotes(at) {
+                    return (Speech::Remark, None, at);
+                }
                 if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
                     return (Speech::Hypothetical, None, 0);
                 }
@@ -179,38 +183,17 @@ impl Reader<'_> {
             if (0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If))) {
                 return (Speech::Negated, None, 0);
             }
+            if self.reports(verb) {
+                return (Speech::Remark, None, 0);
+            }
             self.zones[..verb].fill(Zone::Main);
             return self.request(verb, group);
         }
-        if self.is_nominal() {
+        // An id alone says nothing of what shall be done with it.
+        if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
             self.zones.fill(Zone::Main);
             self.nominal = true;
-            let text = self.terms.iter().any(Term::is_text);
-            let verb = self.terms.iter().position(|term| {
-                term.shape == Shape::Word
-                    && term.entry.base().is_some()
-                    && term.entry.func.is_none()
-                    && term.entry.noun.is_none()
-            });
-            // `outputs of the search tool`
-            let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
-            let asked = match verb {
-                Some(at) => self.terms[at].entry.base().map(|verb| (at, verb)),
-                None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => Some((0, Verb::Go)),
-                // `the previous sibling, please`
-                None if !self.terms.iter().any(Term::is_id)
-                    && self.terms.iter().any(|t| {
-                        matches!(
-                            t.entry.noun,
-                            Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf)
-                        )
-                    }) =>
-                {
-                    Some((self.terms.len(), Verb::Go))
-                }
-                None => Some((self.terms.len(), if text { Verb::Put } else { Verb::Get })),
-            };
-            return (Speech::Request, asked, 0);
+            return (Speech::Request, Some(self.named()), 0);
         }
         (Speech::Remark, None, 0)
     }
@@ -230,22 +213,33 @@ impl Reader<'_> {
             }
             if self.is_boundary(at) {
                 // `prune a7x2?` wonders, `could you prune a7x2?` does not.
-                self.doubtful |=
-                    term.is('?') && zone != Zone::Tail && !self.polite && !self.questioned && !phrases::embeds(group);
+                self.doubtful |= term.is('?')
+                    && zone != Zone::Tail
+                    && !self.polite
+                    && !self.questioned
+                    && !phrases::embeds(group)
+                    && group != Verb::Think;
                 let or = term.entry.func == Some(Func::Or);
                 let vague = matches!(self.text_at(at + 1), "so" | "less" | "fewer" | "more");
                 if or && !vague && zone != Zone::Tail {
                     return (Speech::Choice, asked, at);
                 }
                 match self.segment(at + 1, group, embedded) {
+                    // `keep a7x2 in sight, pin it`: the name of the operation is what counts.
+                    Segment::Asks(second, other) if zone != Zone::Tail && self.is_said_again(asked, second, other) => {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
                         zone = Zone::Tail;
+                        at = second;
                     }
                     Segment::Contrasts(until) => {
                         self.zones[at..until].fill(Zone::Skip);
                         at = until;
                         continue;
                     }
+                    Segment::Tells if self.attributes(at + 1) => return (Speech::Remark, asked, at),
                     Segment::Denies if zone != Zone::Tail => return (Speech::Negated, asked, at),
                     Segment::Tells | Segment::Denies => zone = Zone::Tail,
                     Segment::Asks(second, Verb::Get | Verb::Make) if !self.has_argument(second) => zone = Zone::Tail,
@@ -265,6 +259,7 @@ impl Reader<'_> {
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
+                            || self.text_at(verb).eq_ignore_ascii_case("let") && self.only_points(second)
                             || self.is_named_first(verb, at) && self.only_points(second)
                             || matches!(
                                 group,
@@ -368,6 +363,9 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
                 (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
+                (Shape::Word, _) if zone == Zone::Main && self.puts_off(at, group) => {
+                    return (Speech::Hypothetical, asked, at);
+                }
                 (Shape::Word, Some(Func::If)) => {
                     if !phrases::is_polite_condition(self.line, &self.terms[at..]) {
                         return (Speech::Hypothetical, asked, at);
@@ -388,6 +386,8 @@ impl Reader<'_> {
                     && !matches!(self.text_at(at), "was" | "were" | "had" | "got")
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
+                // `every version a7x2 has been through`
+                _ if is_finite(&term) && phrases::embeds(group) && self.is_contact_clause(at) => zone = Zone::Relative,
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }

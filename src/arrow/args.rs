@@ -197,6 +197,10 @@ impl<'a> Bag<'a> {
             Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(key) if key.is_switch()) => {
                 return at + 1;
             }
+            // `append=true`
+            Shape::Name if at > 0 && matches!(terms[at - 1].shape, Shape::Key(_)) && text.of(self.line) == "true" => {
+                return at + 1;
+            }
             // An adverb says how.
             Shape::Name if lead.key.is_none() && text.end - text.start > 4 && text.of(self.line).ends_with("ly") => {
                 return at + 1;

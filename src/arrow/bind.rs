@@ -141,13 +141,21 @@ impl Binder<'_, '_> {
         let line = self.bag.line;
         let wordless = matches!(
             self.tool,
-            Tool::View | Tool::Switch | Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Exclude | Tool::Include
+            Tool::View
+                | Tool::List
+                | Tool::Tree
+                | Tool::Switch
+                | Tool::Prune
+                | Tool::Restore
+                | Tool::Unbookmark
+                | Tool::Exclude
+                | Tool::Include
         );
         self.bag.take(|arg| {
             (wordless || arg.prep == Some(Prep::From))
                 && matches!(arg.what, What::Text { .. })
                 && arg.key.is_none()
-                && terms::is_id(arg.text.of(line))
+                && (terms::is_id(arg.text.of(line)) || terms::is_number_id(arg.text.of(line)))
         })
     }
 
@@ -275,9 +283,20 @@ impl Binder<'_, '_> {
 
 /// Whether an argument is one id; a number of four digits and more that counts nothing may be one, too.
 fn is_node(arg: &Arg) -> bool {
-    let counts = arg.key.is_some() || arg.unit.is_some();
-    let beside_a_node =
-        matches!(arg.noun, None | Some(Noun::Node | Noun::Branch | Noun::Link | Noun::Pin | Noun::Bookmark));
+    let counts = arg.key.is_some_and(|key| key != Key::Tree) || arg.unit.is_some();
+    let beside_a_node = !matches!(
+        arg.noun,
+        Some(
+            Noun::Line
+                | Noun::Turn
+                | Noun::Token
+                | Noun::Character
+                | Noun::Todo
+                | Noun::Change
+                | Noun::Result
+                | Noun::Times
+        )
+    );
     let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
     arg.what == What::Id || number && !counts && beside_a_node
 }

@@ -159,6 +159,11 @@ impl Key {
         matches!(self, Self::Content | Self::Note | Self::Goal | Self::Query | Self::Add)
     }
 
+    /// Whether its value is a number, or a range of them.
+    pub(super) const fn counts(self) -> bool {
+        matches!(self, Self::N | Self::Depth | Self::Limit | Self::Tokens | Self::Turns | Self::Lines)
+    }
+
     /// Whether it is a switch: its value, if any, is yes or no.
     pub(super) const fn is_switch(self) -> bool {
         matches!(self, Self::Full | Self::Annotations | Self::Summary)

@@ -125,7 +125,7 @@ pub(super) fn line(input: &str) -> Result<Lexed, LexError> {
             (rest, spaced) = (next, true);
             continue;
         }
-        if rest.starts_with("<<<") && rest[3..].trim_start_matches([' ', '\t', '\r']).starts_with('\n') {
+        if opening(rest).is_ok() {
             let (_, (kind, text)) =
                 block(rest).map_err(|_| LexError::Endless(Bytes { start: at(rest), end: at(rest) + 3 }))?;
             lexed.end = at(rest);
@@ -386,9 +386,15 @@ fn mark(input: &str) -> Step<'_, Raw<'_>> {
     Ok((rest, (Kind::Mark(c), &input[..c.len_utf8()])))
 }
 
+/// Production `opening`: the mark of a block, to the end of its line. A comment there is none of the content.
+fn opening(input: &str) -> Step<'_, &str> {
+    let blank = |c| matches!(c, ' ' | '\t' | '\r');
+    recognize((tag("<<<"), opt((take_while1(blank), opt(comment))), char('\n'))).parse(input)
+}
+
 /// Production `block`: the content between the two marks, to the end of the input.
 fn block(input: &str) -> Step<'_, Raw<'_>> {
-    let (rest, _) = (tag("<<<"), take_while(|c| matches!(c, ' ' | '\t' | '\r')), char('\n')).parse(input)?;
+    let (rest, _) = opening(input)?;
     let body = rest.trim_end_matches(is_gap);
     let content = body.strip_suffix(">>>").and_then(|content| {
         if content.is_empty() {

@@ -47,7 +47,7 @@ classes! {
     /// What a small word does.
     Func {
         Pad, Doubt, Det, Subject, It, One, Adjective, And, Or, But, Then, Sub, If, What, Why, Be, Infinitive, Do, Have, Modal, Clause,
-        Would, Lets, Not,
+        Would, Lets, Not, Later,
     }
 }
 

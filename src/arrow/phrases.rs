@@ -78,6 +78,11 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     {
         return Some((phrase.len(), *padding));
     }
+    // `hang on, …` only calls for attention; `hang on to a7x2` does not.
+    let attends = ["hold", "hang"].iter().any(|w| word(line, terms, 0).eq_ignore_ascii_case(w));
+    if attends && word(line, terms, 1) == "on" && terms.get(2).is_some_and(|next| next.is(',')) {
+        return Some((3, PLAIN));
+    }
     if word(line, terms, 0).eq_ignore_ascii_case("to") && verb(terms, 1).is_some_and(|(_, form)| form == Form::Base) {
         return Some((1, PLAIN));
     }
@@ -118,7 +123,9 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         return None;
     }
     let skip = |mut at: usize| {
-        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none() {
+        while matches!(func(terms, at), Some(Func::Pad)) && terms[at].entry.verb.is_none()
+            || terms.get(at).is_some_and(|term| term.shape == Shape::Name && term.text.of(line).ends_with("ly"))
+        {
             at += 1;
         }
         at
@@ -138,6 +145,11 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
             padding = DOUBTFUL;
         }
     } else if verb(terms, at).is_none_or(|(verb, form)| !matches!(verb, Verb::Get | Verb::Decide) || form != Form::Base)
+    {
+        return None;
+    }
+    // `I have pruned a7x2`
+    if word(line, terms, at).eq_ignore_ascii_case("have") && matches!(verb(terms, skip(at + 1)), Some((_, Form::Past)))
     {
         return None;
     }

@@ -3,8 +3,9 @@
 use super::{
     key::Key,
     lex::{Bytes, Kind, Lexed},
-    lexicon::{self, Entry, Func, Prep},
+    lexicon::{self, Entry, Form, Func, Noun, Prep},
 };
+use crate::tools::TABLE;
 
 /// What a term is by its shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,15 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             bracketed: false,
         };
         match token.kind {
-            Kind::Quoted { escapes } => term.shape = Shape::Text { escapes },
+            Kind::Quoted { escapes } => {
+                term.shape = Shape::Text { escapes };
+                // `turns="40..44"`
+                if terms.last().is_some_and(|name| matches!(name.shape, Shape::Key(key) if key.counts()))
+                    && let counted @ (Shape::Number(_) | Shape::Range(..)) = shape(text)
+                {
+                    term.shape = counted;
+                }
+            }
             Kind::Ticked => {
                 if text.contains(char::is_whitespace) {
                     term.shape = Shape::Text { escapes: false };
@@ -117,10 +126,28 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             && !matches!(before.entry.func, Some(Func::Det | Func::Adjective))
             && !matches!(before.shape, Shape::Number(_))
             && let Some(key) = Key::named(name.text.of(line))
+                .or_else(|| (term.is('=') && name.text.of(line) == "view").then_some(Key::What))
         {
             name.shape = Shape::Key(key);
         }
         terms.push(term);
+    }
+    // `pin:a7x2`: the operation itself stands where an option's name does.
+    if let Some(first) = terms.first_mut()
+        && matches!(first.shape, Shape::Key(_))
+    {
+        let entry = lexicon::look_up(first.text.of(line));
+        if entry.base().is_some() {
+            (first.shape, first.entry) = (Shape::Word, entry);
+        }
+    }
+    for at in 0..terms.len() {
+        if matches!(terms[at].shape, Shape::Number(_)) && is_number_id(terms[at].text.of(line)) && !counts(&terms, at) {
+            terms[at].shape = Shape::Id;
+        }
+    }
+    if id_for_word(line, &terms) {
+        (terms[1].shape, terms[1].entry) = (Shape::Name, Entry::default());
     }
     // `into one happy node: "…"`: no id is a sentence.
     for at in 2..terms.len() {
@@ -138,6 +165,44 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
 /// Whether a word that the lexicon does not know could be an id without digits: of the letters of Crockford's base 32.
 pub(super) fn could_be_id(text: &str) -> bool {
     (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_lowercase() && !b"ilou".contains(&b))
+}
+
+/// Whether the number at `at` counts something, or says where: nothing else makes a number of four digits one.
+fn counts(terms: &[Term], at: usize) -> bool {
+    let unit = |term: &Term| {
+        matches!(
+            term.entry.noun,
+            Some(Noun::Token | Noun::Line | Noun::Turn | Noun::Character | Noun::Word | Noun::Level | Noun::Maximum)
+        )
+    };
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    before.is_some_and(|before| {
+        unit(before)
+            || matches!(before.shape, Shape::Key(_) | Shape::Flag | Shape::Mark(':' | '=' | '-') | Shape::Number(_))
+            || matches!(before.entry.prep, Some(Prep::At | Prep::By | Prep::About | Prep::Through))
+            || before.entry.func == Some(Func::Adjective) && before.entry.prep.is_none()
+    }) || terms.get(at + 1).is_some_and(unit)
+        || terms.get(at + 1..).is_some_and(|rest| rest.iter().take(3).any(unit)) && !terms[at..].iter().any(Term::is_id)
+}
+
+/// Whether the second term is rather an id than the word it looks like: `edit dead "…"`. It stands where the canonical
+/// form has an id, and as a participle or an adjective it has nothing to go with there. An id that is none is answered
+/// with an error; a word that is passed over makes another node's command of the line.
+fn id_for_word(line: &str, terms: &[Term]) -> bool {
+    let [verb, word, rest @ ..] = terms else { return false };
+    let entry = word.entry;
+    let idle = entry.noun.is_none() && entry.prep.is_none() && entry.lead.is_none() && entry.number.is_none();
+    let participle = entry.func.is_none() && matches!(entry.verb, Some((_, Form::Past)));
+    word.shape == Shape::Word
+        && idle
+        && (participle || entry.func == Some(Func::Adjective))
+        && could_be_id(word.text.of(line))
+        && rest.first().is_none_or(|next| {
+            next.is_text()
+                || matches!(next.shape, Shape::Key(_) | Shape::Flag)
+                || matches!(next.entry.prep, Some(Prep::To | Prep::From | Prep::Under))
+        })
+        && TABLE.iter().any(|row| row.name == verb.text.of(line) && row.forms.iter().any(|form| form.contains(" ID")))
 }
 
 /// Finds out what a word is.
@@ -235,6 +300,11 @@ pub(super) fn is_id(text: &str) -> bool {
         3 => digits < 3 && leading != 2 && text.as_bytes()[1].is_ascii_alphanumeric() && leading + digits != 4,
         _ => digits < text.len() || text.len() >= 6,
     }
+}
+
+/// Whether digits alone may be an id: shorter ones count something.
+pub(super) fn is_number_id(text: &str) -> bool {
+    (4..=26).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// Where the first half of a range ends and the second begins.

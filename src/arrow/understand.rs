@@ -6,6 +6,7 @@
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
 mod doubts;
+mod object;
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ use super::{
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
     lex::{self, Bytes, LexError},
-    lexicon::{Func, Noun, Prep, Verb},
+    lexicon::{self, Func, Noun, Prep, Verb},
     probable,
     terms::{self, Term},
 };
@@ -130,7 +131,8 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         }
         None => line,
     };
-    if line.trim_start().starts_with('>') {
+    let said = line.trim_start();
+    if lex::arrow(said).map_or(said, |(rest, _)| rest.trim_start()).starts_with('>') {
         return Err(refuse(
             RefusalCode::InvalidSyntax,
             line,
@@ -178,7 +180,10 @@ pub(super) fn consider(line: &str, trace: &mut Trace) -> Result<Understood, Refu
         trace.candidate = Some(candidate);
     }
     let tool = candidate.tool;
-    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| term.text.of(line).to_ascii_lowercase());
+    let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| {
+        let said = term.text.of(line);
+        lexicon::slip(said).filter(|_| term.slipped).unwrap_or(said).to_ascii_lowercase()
+    });
     name_nodes(line, &trace.terms, &mut bag, &candidate, &said);
     let bound = bind::bind(
         tool,
@@ -265,10 +270,20 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
         let stands = arg.at == candidate.verb + 1
             || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
             || wanted == 2 && last.is_some_and(|last| last + 1 == arg.at)
-            || matches!(
-                arg.prep,
-                Some(Prep::From | Prep::To | Prep::Into | Prep::Under | Prep::On | Prep::Of | Prep::At | Prep::Against)
-            )
+            || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
+                && matches!(
+                    arg.prep,
+                    Some(
+                        Prep::From
+                            | Prep::To
+                            | Prep::Into
+                            | Prep::Under
+                            | Prep::On
+                            | Prep::Of
+                            | Prep::At
+                            | Prep::Against
+                    )
+                )
             || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
         if missing > 0
             && arg.what == args::What::Name
@@ -303,7 +318,10 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     let has_before = act.zones.contains(&Zone::Before);
     let points = terms.get(candidate.verb + 1).is_some_and(|term| term.entry.func == Some(Func::It));
     let concrete = |arg: &args::Arg| matches!(arg.what, args::What::Id | args::What::IdRange { .. } | args::What::File);
-    let needs_more = has_before && (points || !bag.args.iter().any(concrete));
+    // `a7x2: copy under b3k9`
+    let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
+    let few = usize::from(pair);
+    let needs_more = has_before && (points || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
         let lone = bag.args.is_empty();

@@ -4,7 +4,7 @@ use super::{Act, Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
     classify,
     key::Key,
-    lexicon::{Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
 };
@@ -34,6 +34,10 @@ pub(super) enum Segment {
 impl Reader<'_> {
     /// What the part of the line that begins at `at` does.
     pub(super) fn segment(&mut self, at: usize, group: Verb, embedded: bool) -> Segment {
+        // `a7x2... actually no`: what follows the last of the points.
+        if self.terms.get(at).is_some_and(|term| term.is('.')) {
+            return Segment::Arguments(at);
+        }
         let mut from = at;
         while matches!(self.func_at(from), Some(Func::Pad | Func::And | Func::Then | Func::Lets | Func::But))
             && self.terms[from].entry.prep.is_none()
@@ -86,6 +90,11 @@ impl Reader<'_> {
             }
             _ => {}
         }
+        // `…, it helped nobody`
+        let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
+        if term.entry.func == Some(Func::It) && it_does && self.is_idle(from) {
+            return Segment::Tells;
+        }
         // `…, superseded by d5n7`
         let participle = |text: &str| text.len() > 4 && text.ends_with("ed");
         if term.shape == Shape::Name
@@ -100,6 +109,14 @@ impl Reader<'_> {
         }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
+        }
+        // `…, but don't prune it`
+        let other_denied = matches!(self.text_at(from), "don't" | "not" | "never")
+            && self.func_at(from + 2) == Some(Func::It)
+            && self.is_idle(from)
+            && (at > 0 && self.func_at(at - 1) == Some(Func::But) || self.func_at(at) == Some(Func::But));
+        if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
+            return Segment::Contrasts(from + 3);
         }
         // `do it`, `in full, complete`
         let does_it = matches!(self.text_at(from), "do" | "Do")
@@ -120,7 +137,7 @@ impl Reader<'_> {
             self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).count().max(1);
         let denial = self.terms[from..].iter().take_while(|term| !matches!(term.shape, Shape::Mark(_)));
         if denial.clone().count() <= 3
-            && denial.clone().all(|term| term.shape != Shape::Id)
+            && denial.clone().all(|term| term.shape != Shape::Id && term.entry.func != Some(Func::It))
             && denial.last().is_some_and(|term| term.entry.func == Some(Func::Not))
             && self.denies(from + denial_length - 1, group)
         {
@@ -159,10 +176,18 @@ impl Reader<'_> {
         if todo || self.terms.get(at).is_some_and(|next| next.is('{') || next.is('[')) {
             return false;
         }
+        // `settle it: decide "…"`
+        let again = self.verb_at(at).is_some_and(|again| self.verb_at(verb) == Some(again));
+        if again && self.terms.get(at + 1).is_some_and(Term::is_text) {
+            return false;
+        }
         if let Some(Shape::Key(key)) =
             at.checked_sub(2).and_then(|before| self.terms.get(before)).map(|term| term.shape)
         {
-            return key.is_content() && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
+            // `change a7x2 to: a new text`
+            let becomes = key == Key::To && matches!(self.verb_at(verb), Some((Verb::Edit | Verb::Replace, _)));
+            return (key.is_content() || becomes && !self.terms.get(at).is_some_and(Term::is_id))
+                && self.terms.get(at).is_some_and(|next| next.gap && !next.is_text());
         }
         let named = at.checked_sub(2).filter(|before| *before > verb).is_some_and(|before| {
             let is_role = before > 0 && self.terms[before - 1].entry.prep == Some(Prep::As);
@@ -181,9 +206,12 @@ impl Reader<'_> {
         if self.text_at(from) == "nothing" && matches!(self.text_at(from + 1), "else" | "more" | "fancy") {
             return Some(from + 2);
         }
+        // `, no summary`
+        let no_noun = matches!(self.text_at(from), "no" | "No")
+            && self.terms.get(from + 1).is_some_and(|term| term.entry.noun.is_some() && term.entry.verb.is_none());
         let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
         let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
-        if !marked || !named || !matches!(self.text_at(from), "not" | "Not") {
+        if !marked || !(named && matches!(self.text_at(from), "not" | "Not") || no_noun) {
             return None;
         }
         let length = self.terms[from..]
@@ -232,10 +260,15 @@ impl Reader<'_> {
         {
             return true;
         }
-        let points = part.is_empty()
-            || matches!(part[0].shape, Shape::Mark('.' | '!'))
-            || matches!(part[0].entry.func, Some(Func::It | Func::Pad));
-        let act = Act {
+        // Nothing in it but what points back: `remove that link`, `put it back in the context`.
+        let points = part
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '!')))
+            .all(|term| !matches!(term.shape, Shape::Name) && (term.entry.verb.is_none() || term.entry.noun.is_some()));
+        if !points {
+            return false;
+        }
+        let mut act = Act {
             speech: Speech::Request,
             verb: Some((verb, group)),
             zones: self.zones.clone(),
@@ -244,9 +277,27 @@ impl Reader<'_> {
             nominal: false,
             at: verb,
         };
-        let first = classify::classify(self.line, self.terms, &act);
-        let again = first.and_then(|first| classify::fitting(other, first.cues).next()).and_then(|row| row.tool);
-        points && again.is_some() && first.map(|first| first.tool) == again
+        let first = classify::classify(self.line, self.terms, &act).map(|first| first.tool);
+        act.verb = Some((second, other));
+        act.zones[second + 1..].fill(Zone::Main);
+        let again = classify::classify(self.line, self.terms, &act).map(|again| again.tool);
+        again.is_some() && first == again
+    }
+
+    /// Whether the request at `second` says outright, and of what was named before, what the first one only pointed
+    /// at: `keep a7x2 in sight, pin it`, `settle it: decide "…"`.
+    pub(super) fn is_said_again(&self, asked: Option<(usize, Verb)>, second: usize, other: Verb) -> bool {
+        let Some((verb, group)) = asked else { return false };
+        let named = |at: usize| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at)));
+        if !named(second) || named(verb) {
+            return false;
+        }
+        let pointed = self.terms[verb + 1..second].iter().all(|term| {
+            matches!(term.entry.func, Some(Func::It | Func::Pad | Func::Then)) || matches!(term.shape, Shape::Mark(_))
+        });
+        let told = self.terms[second + 1..].iter().any(|term| term.is_text());
+        other == group && pointed && told
+            || group != Verb::Get && self.only_points(second) && self.repeats(asked, second, other)
     }
 
     /// `pin of a7x2, remove it`: the first word was a noun.
@@ -283,7 +334,8 @@ impl Reader<'_> {
             .iter()
             .take(2)
             .any(|t| t.is_text() || matches!(t.shape, Shape::Number(_) | Shape::Mark(':')));
-        let enough = matches!(self.text_at(at + 1), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice")
+        let suffices = |at| matches!(self.text_at(at), "plenty" | "enough" | "sufficient" | "fine" | "do" | "suffice");
+        let enough = (suffices(at + 1) || suffices(at) && self.func_at(at - 1) == Some(Func::Modal))
             && self.terms[..at].iter().rev().take(3).any(|term| matches!(term.shape, Shape::Number(_)));
         named && given || enough
     }
@@ -300,7 +352,7 @@ impl Reader<'_> {
 
     /// `wait:no`, in words.
     pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
-        matches!(group, Verb::Delegate | Verb::Hand)
+        matches!(group, Verb::Delegate | Verb::Hand | Verb::Put | Verb::Get | Verb::Ask)
             && self.terms[at.saturating_sub(2)..].iter().take(6).any(|term| term.text.of(self.line).starts_with("wait"))
             || matches!(group, Verb::Search | Verb::Find)
                 && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
@@ -315,6 +367,15 @@ impl Reader<'_> {
     pub(super) fn only_points(&self, at: usize) -> bool {
         !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
             && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
+    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
+        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
+        self.terms[at - 1].is_id()
+            && described
+                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
+            && self.func_at(at) != Some(Func::Be)
     }
 
     /// `a7x2, the funeral scene`: a noun says again what the id before it names.

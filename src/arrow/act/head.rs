@@ -36,7 +36,7 @@ impl Reader<'_> {
                     }
                 }
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
-                (_, Some(Func::If)) => return Head::Speech(Speech::Hypothetical),
+                (_, Some(Func::If | Func::Later)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
                 (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
                     return self.question(at);
@@ -61,6 +61,8 @@ impl Reader<'_> {
                     at += 1;
                 }
                 (_, Some(Func::Lets)) => at += 1,
+                // `you can safely delete a7x2`
+                (Shape::Name, _) if text.ends_with("ly") && self.verb_at(at + 1).is_some() => at += 1,
                 (_, Some(Func::Sub)) if first && text.eq_ignore_ascii_case("so") => at += 1,
                 _ => break,
             }
@@ -116,6 +118,13 @@ impl Reader<'_> {
         if phrases::refrains(self.line, &self.terms[at..]) {
             return Head::Speech(Speech::Negated);
         }
+        // `decision: the keeper never marries`
+        if matches!(term.entry.noun, Some(Noun::Decision | Noun::Constraint))
+            && self.terms.get(at + 1).is_some_and(|next| next.is(':'))
+        {
+            self.zones[at] = Zone::Main;
+            return Head::Request(at, Verb::Decide);
+        }
         // `git branch -D a7x2`
         if term.entry.noun == Some(Noun::Branch)
             && self
@@ -126,7 +135,15 @@ impl Reader<'_> {
             return Head::Request(at, Verb::Prune);
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
+        // `restoring please a7x2`
+        let gerund =
+            gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
+            return Head::Other;
+        }
+        // `help wanted`, `link broken`
+        let names = term.entry.noun.is_some() && !matches!(verb, Verb::Memory | Verb::List | Verb::Todo);
+        if names && matches!(self.verb_at(at + 1), Some((_, Form::Past))) && self.ends(at + 2) {
             return Head::Other;
         }
         // A verb that another finite verb follows is a noun: `memory is fuzzy here`.
@@ -134,7 +151,10 @@ impl Reader<'_> {
         if verb == Verb::Get && self.text_at(at + 1) == "rid" {
             return Head::Request(at + 1, Verb::Remove);
         }
-        if self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text()) {
+        let finite = self.terms.get(at + 1).is_some_and(|next| is_finite(next) && !next.is_text());
+        // `undo takes back one step`
+        let third = !phrases::embeds(verb) && matches!(self.verb_at(at + 1), Some((_, Form::Third)));
+        if finite || third && self.terms[at + 1].entry.prep.is_none() && self.text_at(at + 1).ends_with("es") {
             return Head::Other;
         }
         // `go look at`, `let go of`
@@ -265,6 +285,21 @@ impl Reader<'_> {
                     ("come" | "return", _) if back => return Some((at, Verb::Bring)),
                     ("point", _) => return Some((at, Verb::Link)),
                     ("become", _) => return Some((at, Verb::Merge)),
+                    _ => {}
+                }
+            }
+            // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
+            if self.func_at(before) == Some(Func::Modal) && self.terms[..before].iter().any(Term::is_id) {
+                let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
+                let kept = names(Noun::Bookmark) || names(Noun::Pin);
+                let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
+                match self.text_at(at) {
+                    "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
+                    "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
+                    "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
+                    "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
+                        return Some((at, Verb::Edit));
+                    }
                     _ => {}
                 }
             }

@@ -2,8 +2,8 @@
 
 use super::{Reader, is_finite};
 use crate::arrow::{
-    lexicon::{Form, Func, Verb},
-    terms::Shape,
+    lexicon::{Form, Func, Noun, Prep, Verb},
+    terms::{Shape, Term},
 };
 
 impl Reader<'_> {
@@ -81,5 +81,41 @@ impl Reader<'_> {
 
     pub(super) fn is_finite_at(&self, at: usize) -> bool {
         self.terms.get(at).is_some_and(is_finite)
+    }
+
+    /// What a line asks for that only names a thing: the verb's place, past the end where there is none.
+    pub(super) fn named(&self) -> (usize, Verb) {
+        // Of a document the string is the name.
+        let texts = self.terms.iter().filter(|term| term.is_text()).count();
+        let document = self.terms.iter().any(|term| term.entry.noun == Some(Noun::Doc));
+        let text = texts > usize::from(document);
+        let verb = self.terms.iter().position(|term| {
+            term.shape == Shape::Word
+                && term.entry.base().is_some()
+                && term.entry.func.is_none()
+                && term.entry.noun.is_none()
+        });
+        // `outputs of the search tool`
+        let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
+        let verb = verb.and_then(|at| self.terms[at].entry.base().map(|verb| (at, verb)));
+        match verb {
+            Some((at, verb)) => (at, verb),
+            // `off to a7x2`
+            None if self.terms[0].entry.prep.is_some()
+                && self.terms.get(1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
+            {
+                (0, Verb::Go)
+            }
+            None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
+            // `the previous sibling, please`
+            None if !self.terms.iter().any(Term::is_id)
+                && self.terms.iter().any(|t| {
+                    matches!(t.entry.noun, Some(Noun::Next | Noun::Previous | Noun::Parent | Noun::Root | Noun::Leaf))
+                }) =>
+            {
+                (self.terms.len(), Verb::Go)
+            }
+            None => (self.terms.len(), if text { Verb::Put } else { Verb::Get }),
+        }
     }
 }

@@ -16,6 +16,14 @@ impl Bag<'_> {
     pub(super) fn word(&mut self, terms: &[Term], at: usize, lead: &mut Lead) {
         let term = &terms[at];
         let entry = term.entry;
+        // `as bisect`: a name, though it could be a verb.
+        let only_verb = entry.verb.is_some() && entry.noun.is_none() && entry.func.is_none() && entry.lead.is_none();
+        if only_verb && at > 0 && terms[at - 1].entry.prep == Some(Prep::As) && terms[at - 1].text.of(self.line) == "as"
+        {
+            self.args.push(lead.arg(What::Name, term.text, at));
+            *lead = Lead::default();
+            return;
+        }
         if let Some(prep) = entry.prep {
             lead.prep = Some(prep);
             if prep == Prep::As && lead.key == Some(Key::Content) {
@@ -54,7 +62,15 @@ impl Bag<'_> {
         if before_site && (text.eq_ignore_ascii_case("only") || text.eq_ignore_ascii_case("just")) {
             lead.key = lead.key.or(Some(Key::Include));
         }
-        if ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        // `man7.org only`
+        if let Some(site) = self.args.last_mut().filter(|site| site.what == What::File && site.at + 1 == at)
+            && text.eq_ignore_ascii_case("only")
+        {
+            site.key = site.key.or(Some(Key::Include));
+        }
+        // `no more than` limits, and leaves nothing out.
+        let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
+        if !limits && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
             lead.key = Some(Key::Exclude);
         }
         let leave_out =
@@ -76,7 +92,12 @@ impl Bag<'_> {
                 self.signs.whole = true
             }
             "this" | "here" | "current" | "we're" | "i'm" => self.signs.here = true,
-            "search" | "searching" | "about" | "said" | "mentioned" | "for" | "grep" | "containing" | "mentioning" => {
+            // `recall it for me`
+            "for" => {
+                let whom = terms.get(at + 1).map(|next| next.text.of(self.line));
+                self.signs.searches |= !matches!(whom, Some("me" | "us" | "later"));
+            }
+            "search" | "searching" | "about" | "said" | "mentioned" | "grep" | "containing" | "mentioning" => {
                 self.signs.searches = true
             }
             "once" => {

@@ -7,13 +7,17 @@ use crate::arrow::{
     key::Key,
     lexicon::{Noun, Prep, Verb},
 };
+use crate::tools::TABLE;
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.
     fn needed_doc(&mut self) -> Bound<String> {
         let doc = self.doc().or_else(|| self.text_where(|arg| arg.key.is_none()));
-        doc.or_else(|| self.bag.take(|arg| arg.what == What::Name).map(|arg| self.bag.value(&arg)))
-            .ok_or(BindError::Missing("a document's name"))
+        let verb = self.at;
+        doc.or_else(|| {
+            self.bag.take(|arg| arg.what == What::Name && arg.at == verb + 1).map(|arg| self.bag.value(&arg))
+        })
+        .ok_or(BindError::Missing("a document's name"))
     }
 
     pub(super) fn read(&mut self) -> Bound {
@@ -149,7 +153,7 @@ impl Binder<'_, '_> {
         Ok(Command::Recall { label, search, turns, tool, summary, limit })
     }
 
-    fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
+    pub(super) fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
         let arg = self.bag.take(|arg| matches!(arg.what, What::Name | What::File) && fits(arg))?;
         Some(self.bag.value(&arg))
     }
@@ -207,7 +211,9 @@ impl Binder<'_, '_> {
         let keyed = self.bag.args.iter().find_map(|arg| arg.key.filter(|key| matches!(key, Key::Cancel | Key::Done)));
         let number = self.number(|_| true).map(|(number, _)| number);
         // `add two items`: the items themselves follow.
-        let number = number.filter(|_| !(matches!(self.verb, Verb::Add | Verb::Put) || self.bag.signs.adds));
+        let number = number.filter(|_| {
+            self.bag.signs.finishes || !(matches!(self.verb, Verb::Add | Verb::Put) || self.bag.signs.adds)
+        });
         let cancels = keyed == Some(Key::Cancel)
             || self.verb == Verb::Cancel
             || self.verb == Verb::Drop
@@ -294,7 +300,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn help(&mut self) -> Command {
         self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
-        Command::Help { tool: self.bag.signs.tool.map(|tool| tool.name().to_owned()) }
+        // `tool="recall"`
+        let named = self.name_for(&[Key::Tool]).filter(|name| TABLE.iter().any(|row| row.name == name));
+        Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
     }
 }
 

@@ -86,7 +86,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn tree(&mut self) -> Bound {
         let from = self.node();
-        let depth = self.limited("depth", DEEPEST, |arg| arg.unit.is_none_or(|unit| unit == Noun::Level))?;
+        let depth = self.limited("depth", DEEPEST, |arg| {
+            arg.key == Some(Key::Depth) || arg.unit.is_none_or(|unit| unit == Noun::Level)
+        })?;
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == super::Verb::Summarise;
         self.bag.take(|arg| arg.key == Some(Key::Summary));
         Ok(Command::Tree { from, depth, summary })
@@ -125,7 +127,9 @@ impl Binder<'_, '_> {
             .or_else(|| self.names(Noun::End).then_some(Relative::Leaf))
             .or_else(|| (self.has(Prep::Up) || self.said == "up" || self.bag.signs.up).then_some(Relative::Parent))
             .or_else(|| (self.said == "cd" && self.bag.signs.slash).then_some(Relative::Root))
-            .or_else(|| (self.said == "cd" && self.bag.signs.dash).then_some(Relative::Back))
+            .or_else(|| {
+                (matches!(self.said, "cd" | "checkout" | "switch") && self.bag.signs.dash).then_some(Relative::Back)
+            })
             .or_else(|| {
                 (self.has(Prep::Back) || self.has(Prep::Before) || matches!(self.said, "back" | "return"))
                     .then_some(Relative::Back)
@@ -220,7 +224,9 @@ impl Binder<'_, '_> {
 
     pub(super) fn bookmark(&mut self) -> Bound {
         let node = self.node();
-        let label = self.label();
+        // `bm a7x2 baseline`
+        let second = self.at + 2;
+        let label = self.label().or_else(|| self.name_where(|arg| arg.at == second && arg.key.is_none()));
         Ok(Command::Bookmark { node, label })
     }
 

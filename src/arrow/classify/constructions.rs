@@ -88,7 +88,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
+        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
+        Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
+        Switch if p(Prep::Back), p(Prep::To) => any PLACE;
+        Copy if n(Noun::Copy), Cues::IDS;
+        Link if n(Noun::Link), Cues::NEW, Cues::IDS;
         Annotate if n(Noun::Annotation), Cues::ID, Cues::TEXT;
         Bookmark if n(Noun::Bookmark), Cues::ID, Cues::TEXT;
         Restore if n(Noun::Restoration), Cues::ID;
@@ -134,6 +139,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Search if Cues::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
         Todo if n(Noun::Todo);
+        _ if p(Prep::Out) => but Cues::ID;
         Switch if p(Prep::Out), Cues::ID;
         Memory if n(Noun::Memory);
         List => any LISTED, n(Noun::Annotation);
@@ -143,6 +149,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Go {
         Read if Cues::FILE;
+        View if p(Prep::Through), Cues::ME, Cues::ID;
         Undo if n(Noun::Change), p(Prep::Back);
         Continue if p(Prep::On), Cues::ID => any p(Prep::From), p(Prep::After);
         Continue if p(Prep::On) => but Cues::ID, p(Prep::To), p(Prep::Before), PLACE, n(Noun::Node);
@@ -159,12 +166,13 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
-    Merge { Merge; }
+    Merge { Link if Cues::ID => any DOC => but Cues::IDS, Cues::TEXT; Merge; }
     Bookmark {
         Annotate if n(Noun::Annotation), Cues::NEW, Cues::TEXT;
         Todo if n(Noun::Todo);
         Todo if Cues::DONE, Cues::NUMBER => but Cues::ID;
-        _ => any n(Noun::Text) => but Cues::ID, Cues::TEXT;
+        _ => any n(Noun::Text), n(Noun::Thought) => but Cues::ID, Cues::TEXT;
+        Unbookmark if p(Prep::Off), Cues::ID => but Cues::TEXT;
         Bookmark;
     }
     Unbookmark { Unbookmark; }
@@ -199,8 +207,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         _ => any Cues::ID, n(Noun::Everything);
         Undo;
     }
-    Redo { Redo; }
-    Copy { Copy; }
+    Redo { Redo; } Copy { Copy; }
     Move {
         Exclude if n(Noun::Context), p(Prep::Out);
         Include if n(Noun::Context);
@@ -210,9 +217,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Move;
     }
     Split { Split; }
-    Exclude { Exclude; }
-    Include { Include; }
-    Unlink { Unlink; }
+    Exclude { Exclude; } Include { Include; } Unlink { Unlink; }
     Read {
         Memory if n(Noun::Memory);
         Recall if n(Noun::Turn);
@@ -222,6 +227,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read;
     }
     Write {
+        _ if p(Prep::Off);
         Todo if n(Noun::Todo) => but DOC;
         Write => any DOC;
         Continue if p(Prep::On), Cues::ID => but Cues::TEXT;
@@ -230,11 +236,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Respond if Cues::ID;
         Write;
     }
-    Pin { Pin; }
-    Unpin { Drop; }
+    Pin { _ if p(Prep::Down); Pin; } Unpin { Drop; }
     Stash { Bookmark if n(Noun::Bookmark); Write if Cues::FILE, Cues::TEXT; Stash; }
-    Recall { Recall; }
-    Grep { Recall; }
+    Recall { Recall; } Grep { Recall; }
     Drop {
         Drop if n(Noun::Pin);
         Drop if n(Noun::Stash);
@@ -256,8 +260,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Write => any DOC;
         Decide;
     }
-    Memory { Memory; }
-    Tree { Tree; }
+    Memory { Memory; } Tree { Tree; }
     Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
@@ -290,6 +293,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin if n(Noun::Pin);
         Write => any DOC;
         Decide => any DECISION;
+        Edit if n(Noun::Text), p(Prep::Of), Cues::ID, Cues::TEXT;
         Respond if n(Noun::Context), Cues::TEXT;
         Respond => any SPOKEN;
         Annotate if n(Noun::Annotation);
@@ -392,8 +396,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Memory if n(Noun::Memory);
         Respond if Cues::ID, Cues::TEXT;
     }
-    Try { Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
+    Try { Continue if p(Prep::From), Cues::ID, Cues::NUMBER; Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
+        Switch if Cues::ME, Cues::ID;
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
@@ -401,7 +406,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Keep {
         Move if Cues::IDS, p(Prep::Under);
-        Bookmark if n(Noun::Bookmark);
+        Bookmark if n(Noun::Bookmark), Cues::ID;
         Diff if p(Prep::Against), Cues::IDS;
         Pin if p(Prep::On), p(Prep::To), Cues::ID;
         Exclude if n(Noun::Context), p(Prep::Out);

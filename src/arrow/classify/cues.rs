@@ -210,6 +210,11 @@ fn of_key(key: Key) -> Cues {
     }
 }
 
+/// `what is bookmarked`: a participle behind these asks for nothing.
+fn is_told(terms: &[Term]) -> bool {
+    terms.iter().any(|term| matches!(term.entry.func, Some(Func::What | Func::Be)))
+}
+
 /// The verb that decides: the one that asks, or one that it only helps (`I'd like a7x2 pinned`, `by pruning it`).
 pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize, Verb) {
     let helps = terms.iter().any(|term| term.entry.noun == Some(Noun::Help));
@@ -241,7 +246,7 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         }
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
-            || helped && form == Form::Past && term.entry.noun.is_none()
+            || helped && form == Form::Past && term.entry.noun.is_none() && !is_told(&terms[verb.0..at])
             || helped
                 && form == Form::Base
                 && at > verb.0 + 1

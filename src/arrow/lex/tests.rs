@@ -51,6 +51,9 @@ fn tokens_have_their_kinds() {
     assert_eq!(kinds("don't say 'don't'"), [(Kind::Word, "don't"), (Kind::Word, "say"), (quoted, "don't")]);
     assert_eq!(kinds(r#""a \" b""#), [(quoted, r#"a \" b"#)]);
     assert_eq!(kinds("annotate <<<\na \"b\n>>>"), [(Kind::Word, "annotate"), (Kind::Block, "a \"b")]);
+    // As the scanner has it: a comment behind the mark is no content, and what looks like one must stand apart.
+    assert_eq!(kinds("edit <<<  # tighter\n→ prune b\n>>>"), [(Kind::Word, "edit"), (Kind::Block, "→ prune b")]);
+    assert_eq!(kinds("edit <<<# x\n>>>").iter().filter(|(kind, _)| *kind == Kind::Block).count(), 0);
     assert_eq!(
         kinds("a..b 5–9 x'"),
         [(Kind::Word, "a..b"), (Kind::Word, "5–9"), (Kind::Word, "x"), (Kind::Mark('\''), "'")]

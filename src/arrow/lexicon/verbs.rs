@@ -6,10 +6,13 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
+        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
-    (Verb::Get, "get fetch give grab pull retrieve want need like love wish have surface dump load receive request"),
+    (
+        Verb::Get,
+        "feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
+    ),
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
         Verb::Go,
@@ -43,13 +46,13 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Prune, "cull weed prune hide trim lop chop cut snip amputate excise uproot"),
     (
         Verb::Remove,
-        "throw toss bin axe nix ditch remove delete rm clear erase strip discard kill scrap del lose purge eliminate unlist eject withdraw",
+        "throw toss bin axe nix ditch remove delete rm clear erase strip discard kill nuke scrap del lose purge eliminate unlist eject withdraw",
     ),
     (
         Verb::Restore,
         "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove reopen unarchive",
     ),
-    (Verb::Undo, "reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
+    (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
     (Verb::Redo, "redo reapply re-do ctrl-y ctrl+y"),
     (Verb::Copy, "copy duplicate clone cp replicate dup photocopy cherry-pick"),
     (
@@ -73,7 +76,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Drop, "drop release dismiss forget"),
     (Verb::Decide, "establish adopt agree decide resolve settle ratify stipulate"),
     (Verb::Record, "record log register capture enshrine codify"),
-    (Verb::Memory, "memory"),
+    (Verb::Memory, "memory mem"),
     (Verb::Tree, "tree"),
     (Verb::Draw, "draw map sketch plot chart outline overview"),
     (Verb::Todo, "todo plan"),
@@ -101,7 +104,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Tell, "tell"),
     (Verb::Try, "try run produce spin furnish shoot"),
     (Verb::Carry, "carry push press pick"),
-    (Verb::Keep, "keep hold hang"),
+    (Verb::Keep, "preserve retain keep hold hang"),
     (Verb::Remind, "remind"),
     (Verb::Use, "use"),
     (Verb::Limit, "limit cap"),
@@ -185,19 +188,33 @@ pub(super) const DOUBLING: &[&str] = &[
 
 /// Ordinary words that look like a slip of a verb, and are none.
 pub(super) const ORDINARY: &str = "\
-    annotated bark bear beat bent blink bold bone boot brain brake bread break build came catch cheat check \
-    cheek clove cold come cope copies cost cove cover create crest crop cull curse dark dead decode deed dies \
-    ding dip divine don done dove drain drink drip droop edict edits emerge emit even ever exit fall feed \
-    field fill fist fold fond free full fuss gist gold gone grain great guild hall haste heap hear heat held \
-    hell hide hike hire hold home hope horse host house hover indeed ink kelp lark last latch lead lest like \
-    line lint lis list lit live load loose lose lost love lust march marge marks mars mask match men mere \
-    mist mode mood moon more most mote mouse mover movie need news node nose note notes nurse old open oven \
-    over pane park parse past paste patch pie pile pinch pine pink pins pint pitch place plane plate poll \
-    post printer prone prop prude purse quite ready red reed rent review ride rink road role rope rover rule \
-    safe sale same save score sed seed sent shake shield shoe shop shore short shot side sing sink slash \
-    sling slip slow smash snake snow sold some sort space spat speak spice spit splint stack stage stake \
-    stare stark start steak steal steel stick sting stock stone store story stove stray string switching \
-    sword tale talk tame taste ted tee thank their there these thick thin thing think this those three tied \
-    tier ties time toe told tone trace track train trash trea tread treat trees twist under undue verge vie \
-    vied vote waist wait waits walk want waste watch weed went wheel which white whole wink witch with word \
-    wording world wove wreck wrote yelp yield zone";
+    act adapt age aims annotated art attack await back ban bark barn batch bear beat became bent big bird \
+    bits blank blink blog bold bone book boot bother brain brake bread break bring brown browser build bump \
+    bunk bust cage came catch catches center chance charge cheap cheat check cheek choke chose cites closer \
+    clout clove code cold come compete consent contract cool cope copies core cost costs count cove cover \
+    craft crate create crest crop crown cull curse dark dash days dead dear death deck decode deed deem demo \
+    dies dime ding dip divine dock don done doubt dove drain drink drip droop drown duel dumb dung dust ease \
+    edict edits elect emerge emit even ever exit exits extent fake fall falls fast faster fear feel \
+    fell field fill fills fine fire firm fish fist fitness flat flaws floor fold fond foot form free frown \
+    full fuss gist gold gone grain grant great grey grown guild gust hack hall handy hard harm hash haste \
+    hatch heap hear heart heat heck held hell hide hike hint hints hire hold hole home hope horse host hosts \
+    house hover hunk hurt indeed ink inline jobs joint kelp kick kinds king knew known lacks lark last latch \
+    lawyers layer lazy lead leap lest lick lies like lime line lint lints lis list lit live lives load lock \
+    lone loose lose loss losses lost lots love luck lung lust main man march marge marks mars mask masks \
+    mast match math mean meet men mere mess met mild mime mind mist modal mode models modes mood moon more \
+    most mote mouse mover movie must near neat need nest news node nose note notes nuke nurse old open oven \
+    over pack pain paint pane papers park parse party past paste patch patent peak peer phrase phrases pie \
+    pile pinch pine pink pins pint pitch place plain plane plate play poll port ports post precise pretend \
+    printer probe product prompts prone prop prove prude pure purse quite race rack rage raw reader ready \
+    real reap reasons recipe red reed reject relies rely remote rent replay reuse review rhyme ride ring \
+    rink road role room rope rough rover row rule rules rust sack safe sage sake sale same sane save scenes \
+    score scout sed seed seek seem sell sent severe shake shell shield ship shoe shop shore short shot shout \
+    shut side sides simple sin sing sink sit sizes skill slash sling slip slot slow smart smash snake snow \
+    sock sold some sort space spat speak spend spice spit splint stack stage stake stale stand stare stark \
+    start state stay stays steak steal steel stem stick sting stock stone store story stout stove stray \
+    string strive structure suck sunk switching sword tale talk talks tame taste ted tee tend test tests \
+    thank their there these thick thin thing think this those threat three tied tier ties time timed tine \
+    tips toe told tone torn trace track tracks trade trail train trash trea tread treat trees trial trick \
+    trip trout true twist typo under undue unfair unit units user vast verge vie vied void vote wage waist \
+    wait waits walk want waste watch weed week went wheel which white whole wide wind wing wink wins witch \
+    with wonder word wording worked world wove wreck writer wrote year yelp yield zone";

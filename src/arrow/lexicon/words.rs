@@ -25,7 +25,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     ),
     (
         Noun::Alternative,
-        "way ways direction directions alternative alternatives option options completions completion candidate candidates",
+        "openings endings attempts attempt tries stabs way ways direction directions alternative alternatives option options completions completion candidate candidates",
     ),
     (
         Noun::Annotation,
@@ -108,7 +108,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
-         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early late today tonight tomorrow hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
+         instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
          more once myself ourselves yourself me us for-me",
     ),
     (Func::Doubt, "maybe perhaps possibly presumably supposedly almost probably"),
@@ -117,11 +117,11 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
         "the a an my our its his her their your this that these those some any another other same each every all whatever whichever",
     ),
     (Func::Subject, "i we you he she they someone somebody everyone nobody anyone"),
-    (Func::It, "it them em itself there"),
+    (Func::It, "it them em itself there lot"),
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -129,14 +129,18 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::And, "and plus n'"),
     (Func::Or, "or nor either neither"),
     (Func::But, "but yet"),
-    (Func::Then, "then afterwards afterward later"),
+    (Func::Then, "then afterwards afterward"),
+    (
+        Func::Later,
+        "later tomorrow tonight someday eventually soon monday tuesday wednesday thursday friday saturday sunday",
+    ),
     (
         Func::Sub,
         "so because since while which whose whom where until till although though whereas cause 'cause cos that's-why",
     ),
     (
         Func::If,
-        "if suppose supposing unless whether assuming imagine when whenever lest tomorrow tonight someday eventually provided",
+        "if suppose supposing unless whether assuming imagine when whenever lest provided theoretically hypothetically rhetorically allegedly",
     ),
     (Func::What, "what which who how what's who's where's how's"),
     (Func::Why, "why"),
@@ -181,7 +185,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::Between, "between"),
     (Prep::Up, "up"),
     (Prep::Back, "back"),
-    (Prep::Out, "out"),
+    (Prep::Out, "out outside"),
     (Prep::Off, "off"),
     (Prep::Down, "down"),
     (Prep::Aside, "aside"),

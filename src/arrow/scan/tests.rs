@@ -206,6 +206,11 @@ fn block_content_is_taken_verbatim() {
     let text = "→ respond a <<<\n→ prune b\n\"\n```\n >>> x\n>>>\n→ view c\n";
     assert_eq!(read(text), ["c → respond a <<<\n→ prune b\n\"\n```\n >>> x\n>>>", "c → view c", "|"]);
     assert_eq!(read("→ write doc:\"D\" append <<<  # why\n→ prune b\n  >>>\r\n").len(), 2);
+    assert_eq!(
+        read("→ write doc:\"D\" append <<< #\n→ prune b\n").len(),
+        3,
+        "no comment, so no block, as the lexer has it"
+    );
     assert_eq!(read("`→ respond a <<<`\n→ prune b\n>>>`\nSo").len(), 3);
     assert_eq!(read("→ respond a <<<\n→ prune b\n"), ["c? → respond a <<<\n→ prune b", "|"]);
     // In a comment or in quotes it is none.

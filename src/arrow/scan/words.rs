@@ -96,8 +96,8 @@ fn closes(quote: char, c: char) -> bool {
     if quote == '"' { c == '"' } else { matches!(c, '”' | '“') }
 }
 
-/// Whether a comment starts here: `#` or `//`, and a blank or the line's end.
+/// Whether a comment starts here: `#` or `//`, and a blank, as in the grammar.
 fn comment(text: &str) -> bool {
     let after = text.strip_prefix('#').or_else(|| text.strip_prefix("//"));
-    after.is_some_and(|rest| rest.chars().next().is_none_or(|c| blank(c) || c == '\n'))
+    after.is_some_and(|rest| rest.chars().next().is_some_and(blank))
 }

@@ -6,11 +6,34 @@ use crate::{
         args::{self, Bag},
         classify::Candidate,
         lex::Bytes,
-        lexicon::{Form, Func, Prep, Verb},
+        lexicon::{self, Form, Func, Prep, Verb},
         terms::{Shape, Term},
+        understand::object,
     },
-    tools::Tool,
+    tools::{Tool, Weight},
 };
+
+/// Flags of shells and of git that change nothing of what is asked.
+const FLAGS: &[&str] = &[
+    "force",
+    "yes",
+    "quiet",
+    "recursive",
+    "verbose",
+    "hard",
+    "append",
+    "full",
+    "whole",
+    "summary",
+    "wait",
+    "no-wait",
+    "nowait",
+    "symbolic",
+    "stat",
+    "oneline",
+    "deep",
+    "once",
+];
 
 /// A preposition, a conjunction or an option's name that the line ends with, though something has to follow it.
 pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> Option<Bytes> {
@@ -30,6 +53,7 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
                 last.text.of(line).to_ascii_lowercase().as_str(),
                 "to" | "into" | "onto" | "of" | "from" | "with" | "as" | "at" | "for"
             ) || matches!(last.entry.func, Some(Func::And | Func::Or)) && last.entry.prep.is_none()
+                || matches!(last.text.of(line), "a" | "an" | "the" | "after" | "between" | "against")
         }
         Shape::Key(key) => !key.is_switch(),
         _ => false,
@@ -43,6 +67,7 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
     let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
+    let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
         // A light verb means what its objects say, so there an unknown word may be the object.
@@ -63,11 +88,43 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
                 | Verb::Go
         );
         let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => 0.15,
+            (true, false) => match candidate.tool.spec().weight {
+                Weight::Risks => 0.25,
+                _ if changes => 0.19,
+                _ => 0.15,
+            },
             (true, true) => 0.35,
             (false, _) => 0.5,
         };
         doubts.push(("words that were not understood", each * strange));
+    }
+    // `look, I already pruned it`: it only calls for attention.
+    if candidate.tool == Tool::View && act.zones.contains(&Zone::Tail) && !act.zones.contains(&Zone::Main) {
+        doubts.push(("it could be a remark", 0.5));
+    }
+    // `pin the blame on a7x2`: the verb's own object is something else.
+    let object = terms.get(candidate.verb + 1).filter(|term| term.entry.func == Some(Func::Det));
+    if changes && object.is_some() && bag.args.iter().any(|arg| arg.at == candidate.verb + 2) {
+        doubts.push(("its object was not understood", 0.35));
+    }
+    // `prune --dry-run a7x2`: a flag that no operation has may turn it round.
+    let on_nodes = changes && candidate.tool != Tool::Todo;
+    if on_nodes
+        && bag.flags.iter().any(|flag| flag.len() > 2 && !FLAGS.contains(flag) && !lexicon::look_up(flag).is_known())
+    {
+        doubts.push(("a flag was not understood", 0.5));
+    }
+    // `undo the undo`, `copy the fix from a7x2`; but `the present node` is one.
+    let describes = terms.get(candidate.verb + 3).is_some_and(|term| term.entry.noun.is_some());
+    let acts = |term: &Term| term.entry.noun.is_none() && term.entry.func.is_none() && term.entry.verb.is_some();
+    if on_nodes && object.is_some() && terms.get(candidate.verb + 2).is_some_and(acts) && !describes {
+        doubts.push(("its object was not understood", 0.5));
+    }
+    if changes && object::is_other(terms, act, candidate) {
+        doubts.push(("it is about something at the node, or beside it", 0.5));
+    }
+    if changes && bag.signs.whole && !candidate.cues.is_concrete() && needs_object(candidate.tool) {
+        doubts.push(("which ones it is about is not said", 0.5));
     }
     if bag.close > 0 {
         doubts.push(("the verb could be a noun", 0.25));
@@ -94,6 +151,14 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     doubts
 }
 
+/// Whether the operation acts on a node that `all` cannot name.
+const fn needs_object(tool: Tool) -> bool {
+    matches!(
+        tool,
+        Tool::Prune | Tool::Restore | Tool::Unbookmark | Tool::Bookmark | Tool::Pin | Tool::Exclude | Tool::Include
+    )
+}
+
 /// How many verbs among the arguments have nothing to do with the operation.
 fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
     let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
@@ -109,6 +174,7 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && term.shape == Shape::Word
             && idle
             && !asked
+            && !at.checked_sub(1).is_some_and(|before| matches!(terms[before].shape, Shape::Key(_)))
             // `redo what was undone`
             && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)

@@ -1,0 +1,102 @@
+//! What takes a request back, though its verb stands where one asks: it is put off, it is somebody else's, it is a
+//! heading.
+//!
+//! A line in the imperative may still not be for now (`prune a7x2 after lunch`), nor the writer's own (`Maria: prune
+//! a7x2`, `prune a7x2, he said`). These are properties of what stands around the request, whatever it asks for.
+
+use super::Reader;
+use crate::arrow::{
+    lexicon::{Form, Func, Noun, Prep, Verb},
+    terms::Shape,
+};
+
+impl Reader<'_> {
+    /// Whether the word at `at` puts the request off: `later`, `in a minute`, `after the review`.
+    pub(super) fn puts_off(&self, at: usize, group: Verb) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.terms[before].entry.prep);
+        match self.terms[at].entry.prep {
+            // `for later` says what for, `as Friday` a name.
+            None => {
+                self.func_at(at) == Some(Func::Later) && !matches!(before, Some(Prep::For | Prep::As | Prep::Under))
+            }
+            Some(Prep::In) => {
+                let unit = at + 2;
+                matches!(self.text_at(at + 1), "a" | "an" | "one")
+                    && matches!(self.text_at(unit), "minute" | "moment" | "second" | "bit" | "while" | "hour" | "day")
+                    && self.ends(unit + 1)
+            }
+            // `after "words"` and `after the paragraph` are places.
+            Some(Prep::After) if self.text_at(at) == "after" && !matches!(group, Verb::Split | Verb::Break) => {
+                let named = usize::from(self.func_at(at + 1) == Some(Func::Det));
+                let next = at + 1 + named;
+                let tells = self.func_at(next) == Some(Func::Subject)
+                    || self.verb_at(next).is_some_and(|(_, form)| form == Form::Ing || named > 0)
+                        && self.terms[next].entry.noun.is_none()
+                    || self.terms.get(next).is_some_and(|term| term.shape == Shape::Name && !self.continues(group));
+                tells && !self.terms[at..].iter().take(5).any(|term| term.is_text())
+            }
+            _ => false,
+        }
+    }
+
+    const fn continues(&self, group: Verb) -> bool {
+        matches!(group, Verb::Continue | Verb::Carry | Verb::Go | Verb::Write | Verb::Get | Verb::Try | Verb::See)
+    }
+
+    /// Whether the line or its clause is over at `at`.
+    pub(super) fn ends(&self, at: usize) -> bool {
+        at >= self.terms.len() || self.is_boundary(at)
+    }
+
+    /// Whether what stands before the colon at `at` says who speaks, or that something is only shown: `Maria:`,
+    /// `the last agent wrote:`, `for example:`. A colon behind what the request is about names that: `b3k9:`.
+    pub(super) fn quotes(&self, at: usize) -> bool {
+        if !self.terms[at].is(':') {
+            return false;
+        }
+        let before = &self.terms[..at];
+        let says = (0..at).any(|at| {
+            matches!(
+                self.verb_at(at),
+                Some((Verb::Respond | Verb::Write | Verb::Tell | Verb::Read, Form::Past | Form::Third))
+            )
+        });
+        let about = before.iter().any(|term| {
+            term.is_id() || term.is_text() || term.shape == Shape::File || matches!(term.shape, Shape::Key(_))
+        });
+        let strange = before.iter().any(|term| term.shape == Shape::Name || term.entry.noun == Some(Noun::Agent));
+        !about && (says || strange)
+    }
+
+    /// Whether what stands before the verb at `at` reports: of the past, or what somebody thinks of it.
+    pub(super) fn reports(&self, at: usize) -> bool {
+        let past = |at: usize| {
+            matches!(self.text_at(at), "was" | "were" | "had" | "got")
+                || matches!(self.verb_at(at), Some((verb, Form::Past)) if verb == Verb::Ask || verb == Verb::Tell || verb == Verb::Get)
+        };
+        let thinks = |at: usize| {
+            self.func_at(at) == Some(Func::Subject)
+                && self.terms.get(at + 1).is_some_and(|next| next.shape == Shape::Name)
+                && self.text_at(at + 2) == "that"
+        };
+        (0..at).any(|at| past(at) || thinks(at))
+    }
+
+    /// Whether the part of the line that begins at `at` says whose words stand before it: `he said`, `wrote Maria`.
+    pub(super) fn attributes(&self, at: usize) -> bool {
+        let length = (at..self.terms.len()).take_while(|at| !self.is_boundary(*at)).count();
+        let says = |at: usize| {
+            matches!(self.verb_at(at), Some((Verb::Respond | Verb::Write | Verb::Tell, Form::Past | Form::Third)))
+                && self.terms[at].entry.lead.is_none_or(|_| length <= 3)
+        };
+        let third = |at: usize| {
+            !matches!(self.text_at(at), "i" | "I" | "we" | "you")
+                && (self.func_at(at) == Some(Func::Subject)
+                    || self.terms.get(at).is_some_and(|term| {
+                        term.shape == Shape::Name || matches!(term.entry.noun, Some(Noun::Agent | Noun::Parent))
+                    }))
+        };
+        (2..=4).contains(&length)
+            && (says(at) && third(at + length - 1) || says(at + length - 1) && third(at + length - 2))
+    }
+}
