@@ -17,7 +17,7 @@ fn sloppy_forms_are_taken() {
             json!({ "node": " `a7x2kq` ", "branch": null, "full": "yes", "annotations": false }),
             "view a7x2kq full",
         ),
-        ("view", json!({ "node": 7242, "as": "" }), "view 7242"),
+        ("view", json!({ "node": 7242, "as": "" }), "view [7242]"),
         ("view", json!({ "branch": "b3k9", "as": "Prose" }), "view branch:b3k9 as:prose"),
         ("continue", json!({ "n": "3", "tokens": 200.0 }), "continue n:3 tokens:200"),
         ("diff", json!({ "nodes": "a7x2, b3k9" }), "diff a7x2 b3k9"),
