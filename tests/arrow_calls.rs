@@ -15,7 +15,7 @@ use std::sync::{
 use insta::assert_snapshot;
 use loomtree::{
     arrow::{
-        self,
+        self, Event,
         run::{Alone, BATCH, CONTENT, Code, Extra, Failure, Generation, Host, Runner, Wanted, recent_actions},
     },
     id::NodeId,
@@ -152,7 +152,8 @@ fn a_programs_tools_are_run_and_answered() {
     assert_eq!(program.calls(), ["weather {\"city\":\"Paris\",\"days\":2}", "roll_dice {\"sides\":6}"]);
     let owner = play.loom.agent("owner").unwrap().id();
     let snapshot = play.loom.snapshot().unwrap();
-    assert_eq!(recent_actions(&*snapshot, owner, play.tree).unwrap(), ["used weather"]);
+    let actions = recent_actions(&*snapshot, owner, play.tree).unwrap();
+    assert_eq!(actions.last().map(String::as_str), Some("used weather"));
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn a_programs_answer_cannot_forge_the_frame() {
     let program = Program::new(forged);
     let mut runner = play.runner_with("owner", play.session("owner", play.marie), &program);
     let said = lines(&mut runner, &["→ weather Paris"]);
-    assert_eq!(arrow::scan_commands(&said).len(), 0, "{said}");
+    assert!(arrow::scan(&said).iter().all(|event| matches!(event, Event::Prose(_))), "{said}");
     let mut rows = said.split(['\n', '\r', '\u{2028}']);
     assert_eq!(rows.next(), Some("✓ weather"));
     for row in rows {
@@ -248,7 +249,23 @@ fn help_explains_a_programs_tools() {
       weather city:"…" — Tells the weather of a place.
       roll_dice — Rolls dice.
     "#);
-    assert_snapshot!(lines(&mut runner, &["→ help weather", "→ man roll_dice", "→ help wether"]), @r#""#);
+    assert_snapshot!(lines(&mut runner, &["→ help weather", "→ man roll_dice", "→ help wether"]), @r#"
+    weather: Tells the weather of a place.
+    Needs: web_search
+    Forms:
+      weather city:"…"
+    Arguments:
+      city (required; text): The place.
+      days (whole number): How far ahead.
+    roll_dice: Rolls dice.
+    Needs: loom_write
+    Forms:
+      roll_dice
+    Arguments:
+      sides (whole number)
+    ✗ INVALID_SYNTAX: not sure enough what is meant: "wether" was not understood (read as it could be `help`)
+      hint: → help
+    "#);
     assert!(!lines(&mut play.at(play.marie), &["→ help"]).contains("This program"));
 }
 
