@@ -18,6 +18,7 @@
 //! | any | cancelled | the stream stops, what came is saved, the turn ends |
 
 mod asked;
+mod echo;
 mod reply;
 mod turn;
 

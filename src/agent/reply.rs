@@ -1,6 +1,6 @@
 //! A reply while it comes: its words, what it asks for, and all that was really said.
 
-use super::Asked;
+use super::{Asked, echo::Echo};
 use crate::{
     arrow::{Event, Scanner},
     provider::{Finish, FinishReason},
@@ -21,6 +21,7 @@ pub(super) struct Incoming {
 struct Found {
     /// The words before the batch.
     prose: String,
+    echo: Echo,
     asked: Vec<Asked>,
     /// Where the last arrow line ends in what came.
     last: usize,
@@ -38,26 +39,37 @@ pub(super) struct Whole {
 }
 
 impl Found {
-    /// Takes in what the scanner found; returns words that are to be shown.
-    fn take<'e>(&mut self, event: &Event<'e>) -> Option<&'e str> {
+    /// Takes in what the scanner found; words that are to be shown go to `shown`.
+    fn take(&mut self, event: &Event<'_>, shown: &mut String) {
         if self.batch {
-            return None;
+            return;
         }
         match event {
             // Blank lines between commands are nobody's words.
             Event::Prose(text) if !self.calls() || !text.trim().is_empty() => {
-                self.prose.push_str(text);
-                return Some(*text);
+                let words = self.echo.push(text);
+                self.say(&words, shown);
             }
             Event::Prose(_) => {}
             Event::Call(call) => {
+                self.settle(shown);
                 self.asked.push(Asked::Line { text: call.text.to_owned(), closed: call.closed });
                 self.last = call.span.end;
             }
             Event::Thought(thought) => self.asked.push(Asked::Thought(thought.text.to_owned())),
             Event::BatchEnd => self.batch = true,
         }
-        None
+    }
+
+    /// Takes what could have been an echo for words, now that none can follow.
+    fn settle(&mut self, shown: &mut String) {
+        let words = self.echo.end();
+        self.say(&words, shown);
+    }
+
+    fn say(&mut self, words: &str, shown: &mut String) {
+        self.prose.push_str(words);
+        shown.push_str(words);
     }
 
     fn calls(&self) -> bool {
@@ -76,7 +88,7 @@ impl Incoming {
         self.raw.push_str(&text);
         let Some(scanner) = &mut self.scanner else { return (text, false) };
         let (mut shown, found) = (String::new(), &mut self.found);
-        scanner.push(text.as_bytes(), &mut |event| shown.push_str(found.take(&event).unwrap_or("")));
+        scanner.push(text.as_bytes(), &mut |event| found.take(&event, &mut shown));
         (shown, self.found.batch)
     }
 
@@ -91,7 +103,8 @@ impl Incoming {
         };
         let mut found = self.found;
         let complete = found.batch;
-        scanner.finish(&mut |event| shown.push_str(found.take(&event).unwrap_or("")));
+        scanner.finish(&mut |event| found.take(&event, &mut shown));
+        found.settle(&mut shown);
         let cut = !complete && finish.is_some_and(|finish| finish.reason == FinishReason::Length);
         if cut && found.last == self.raw.len() && !self.raw.ends_with('\n') {
             // The reply ended at its limit within the line, as far as anybody can tell.

@@ -152,6 +152,12 @@ fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
 }
 
 #[test]
+fn an_echoed_header_is_kept_and_no_words() {
+    let turn = Played::new(Rules::commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
+    turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"[a7x2kq] model · 14:05\\n---\\nYes.\""]);
+}
+
+#[test]
 fn rounds_have_an_end_and_the_last_commands_are_still_run() {
     let mut turn = Played::new(Rules { rounds: 3, ..Rules::commands() });
     for _ in 0..3 {
