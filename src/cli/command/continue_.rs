@@ -6,7 +6,7 @@ use std::{io::Write as _, sync::Arc};
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
     model::Node,
-    provider::{FinishReason, Model, ProviderError, Sampling, Target, discover, resolve},
+    provider::{FinishReason, Model, ProviderError, Sampling, discover, resolve},
     session::{GenerateError, Plan, Progress, generate},
 };
 use tokio_util::sync::CancellationToken;
@@ -104,11 +104,11 @@ pub(super) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
         Some(reference) => resolve(reference, &config.models, &host::env)?,
         None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
     };
-    if let Target::Endpoint(endpoint) = &mut target {
-        let defaults =
-            Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
-        endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(&defaults);
-    }
+    target.default_sampling(&Sampling {
+        temperature: config.temperature,
+        max_tokens: config.max_tokens,
+        ..Sampling::default()
+    });
     Ok(target.connect().await?)
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
 async fn of_server(server: &str, config: &Config, out: &mut Out) -> Result<()> {
     let endpoint = match resolve(server, &config.models, &host::env)? {
         Target::Endpoint(endpoint) => endpoint,
-        Target::Scripted(_) => return Err(CliError::failed("a scripted model is no server")),
+        Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, and no server")),
     };
     let models = list_models(&endpoint).await?;
     if models.is_empty() && !out.json {
@@ -62,10 +62,7 @@ async fn overview(config: &Config, out: &mut Out) -> Result<()> {
         Some(model) => Some(resolve(model, &config.models, &host::env)?),
         None => discover::discover(&config.models, &host::env).await?,
     };
-    let would_use = found.map(|target| match target {
-        Target::Endpoint(endpoint) => endpoint.reference,
-        Target::Scripted(name) => format!("scripted:{name}"),
-    });
+    let would_use = found.map(|target| target.reference());
     let overview =
         Overview { would_use, configured: config.models.keys().collect(), providers: known_providers().collect() };
     if out.json {
