@@ -2,11 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use loomtree::provider::MODELS_VARIABLE;
+
 use super::error::{CliError, Result};
 
-/// A variable of the environment; one that is empty or not text counts as not set.
+/// A variable of the environment; one that is empty or not text counts as not set. Where weights are is always said: the
+/// library does not look for a home.
 pub(crate) fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    let set = std::env::var(name).ok().filter(|value| !value.is_empty());
+    if name != MODELS_VARIABLE {
+        return set;
+    }
+    set.or_else(|| folders().ok()?.data_dir().join("models").into_os_string().into_string().ok())
+}
+
+/// Where the weights of models in the box are. The folder is not made yet.
+pub(crate) fn models_folder() -> Result<PathBuf> {
+    let folder = env(MODELS_VARIABLE).map(PathBuf::from);
+    folder.ok_or_else(|| CliError::usage(format!("there is no home directory; name a folder in {MODELS_VARIABLE}")))
 }
 
 fn folders() -> Result<directories::ProjectDirs> {

@@ -7,7 +7,7 @@
 use std::{fs::File, io::BufReader, path::Path, sync::Arc};
 
 use candle_core::{
-    Device, Result, Tensor, bail,
+    Device, Error, Result, Tensor, bail,
     quantized::{
         GgmlDType, QMatMul, QTensor,
         gguf_file::{Content, Value},
@@ -140,5 +140,13 @@ impl Matrix {
     /// The rows of these numbers, as a table is looked up.
     pub(super) fn rows(&self, numbers: &[u32]) -> Result<Tensor> {
         self.0.embedding(&Tensor::new(numbers, &Device::Cpu)?)
+    }
+}
+
+/// What an error says, without the trail of calls that `candle` adds where the environment asks for it.
+pub(super) fn said(error: &Error) -> String {
+    match error {
+        Error::WithBacktrace { inner, .. } => said(inner),
+        other => other.to_string(),
     }
 }

@@ -61,7 +61,7 @@ impl Local {
                 let _ = loaded.send(Ok(engine.window()));
                 queue.into_iter().for_each(|job| engine.answer(&job));
             }
-            Err(error) => drop(loaded.send(Err(error.to_string()))),
+            Err(error) => drop(loaded.send(Err(gguf::said(&error)))),
         };
         let fail = |what: &str| {
             ProviderError::configuration(clean(&format!("{} cannot be loaded: {what}", path.display()), None))

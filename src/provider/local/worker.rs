@@ -15,7 +15,7 @@ use std::{
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
-    gguf::Gguf,
+    gguf::{Gguf, said},
     llama::{Branches, Llama, Prefix},
     sample::{MAX_TOKENS, Sampler, probabilities},
     speech::Speech,
@@ -66,7 +66,10 @@ enum Failure {
 
 impl From<candle_core::Error> for Failure {
     fn from(error: candle_core::Error) -> Self {
-        Self::Error(ProviderError::configuration(clean(&format!("the model cannot be evaluated: {error}"), None)))
+        Self::Error(ProviderError::configuration(clean(
+            &format!("the model cannot be evaluated: {}", said(&error)),
+            None,
+        )))
     }
 }
 
@@ -76,6 +79,8 @@ pub(super) struct Engine {
     vocabulary: Vocabulary,
     template: Option<Template>,
     prefix: Prefix,
+    /// How much of the prefix was evaluated in whole chunks, counted from its beginning.
+    aligned: usize,
     /// The model as its file names it.
     name: Option<String>,
 }
@@ -98,7 +103,7 @@ impl Engine {
         let name = gguf.text("general.name").map(|name| clean(name, None));
         let llama = Llama::load(&mut gguf)?;
         let prefix = llama.prefix()?;
-        Ok(Engine { llama, vocabulary, template, prefix, name })
+        Ok(Engine { llama, vocabulary, template, prefix, aligned: 0, name })
     }
 
     /// Tokens of prompt and reply together.
@@ -124,7 +129,7 @@ impl Engine {
         let tokens = self.tokens(&job.prompt)?;
         let room = self.room(tokens.len(), &job.sampling)?;
         let (first, cached) = self.read(job, &tokens)?;
-        let mut usage = Usage { prompt: tokens.len() as u64, cached: cached as u64, ..Usage::default() };
+        let usage = Usage { prompt: tokens.len() as u64, cached: cached as u64, ..Usage::default() };
         let mut weights = vec![first; replies.len()];
         let mut branches = self.llama.branches(replies.len())?;
         loop {
@@ -151,8 +156,6 @@ impl Engine {
             }
             for (index, end) in ended {
                 job.tell(index, Told::End(Ok(end)));
-                // The others had the prompt for nothing.
-                usage.cached = usage.prompt;
             }
             if last {
                 return Ok(());
@@ -194,15 +197,26 @@ impl Engine {
     }
 
     /// Evaluates what is new in a prompt. Gives the weights of what follows it, and how many tokens were there already.
+    ///
+    /// In other chunks the same tokens come out a trace different, and after many words that trace is another word. So
+    /// where a seed is to repeat a reply, only whole chunks are taken over that were evaluated as they would be now.
     fn read(&mut self, job: &Job, tokens: &[u32]) -> Result<(Vec<f32>, usize), Failure> {
         let same = self.prefix.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
         // The last token's weights were not kept.
-        let same = same.min(tokens.len() - 1);
+        let mut same = same.min(tokens.len() - 1);
+        self.aligned = self.aligned.min(same / CHUNK * CHUNK);
+        if job.sampling.seed.is_some() {
+            same = self.aligned;
+        }
         self.prefix.truncate(same);
         let mut weights = Vec::new();
         for chunk in tokens[same..].chunks(CHUNK) {
             job.check()?;
+            let (at, whole) = (self.prefix.tokens().len(), chunk.len() == CHUNK);
             weights = self.llama.read(chunk, &mut self.prefix)?;
+            if whole && at == self.aligned {
+                self.aligned += CHUNK;
+            }
         }
         Ok((weights, same))
     }
@@ -258,12 +272,14 @@ impl Reply {
     }
 
     fn end(&mut self, job: &Job, name: &Option<String>, reason: FinishReason, usage: Usage) -> Finish {
+        // The first pays for the prompt; the others have it for nothing.
+        let cached = if self.index == 0 { usage.cached } else { usage.prompt };
         let rest = self.speech.end();
         self.show(job, rest);
         Finish {
             logprobs: std::mem::take(&mut self.logprobs),
             model: name.clone(),
-            usage: Some(Usage { output: self.tokens, ..usage }),
+            usage: Some(Usage { output: self.tokens, cached, ..usage }),
             first_token: self.first,
             total: job.started.elapsed(),
             ..Finish::new(reason)
