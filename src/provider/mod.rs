@@ -135,7 +135,7 @@ pub trait Model: Send + Sync {
     /// The caller keeps to it; a client does not queue. At 1 a second request may interrupt the first.
     fn parallel(&self) -> usize;
 
-    /// Returns how many tokens the model reads at most, prompt and reply together, where that is known.
+    /// Returns how many tokens it should be given at most, prompt and reply together, where that is known.
     fn window(&self) -> Option<usize> {
         None
     }

@@ -12,8 +12,7 @@ use crate::{
 
 /// What a model is asked.
 pub(super) fn prompt(actor: &Actor, plan: &Plan) -> Result<Prompt, GenerateError> {
-    let options = context::Options { reserve: plan.reserve(), ..plan.context };
-    let assembled = context_of(actor, &plan.author, plan.from, &plan.versions, options)?;
+    let assembled = context_of(actor, &plan.author, plan.from, &plan.versions, plan.shown())?;
     Ok(match assembled.prompt {
         context::Prompt::Text(text) => Prompt::Raw(text),
         context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),

@@ -154,7 +154,7 @@ impl Llama {
         let heads = gguf.needed("llama.attention.head_count")?;
         let kv_heads = gguf.number("llama.attention.head_count_kv").unwrap_or(heads);
         let head = gguf.number("llama.attention.key_length").unwrap_or(width / heads);
-        if kv_heads == 0 || heads % kv_heads != 0 || head % 2 != 0 || head == 0 {
+        if kv_heads == 0 || heads % kv_heads != 0 || !head.is_multiple_of(2) || head == 0 {
             bail!("its {heads} heads, {kv_heads} for keys, {head} numbers each, do not fit together");
         }
         let window = gguf.needed("llama.context_length")?.min(LONGEST);

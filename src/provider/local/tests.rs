@@ -147,7 +147,7 @@ async fn it_writes_as_much_as_it_may_and_says_what_that_took() {
     assert_eq!(finish.usage, Some(Usage { prompt: 5, output: 20, ..Usage::default() }));
     assert_eq!((finish.reason, finish.model.as_deref()), (FinishReason::Length, Some("Tiny")));
     assert!(finish.first_token.is_some());
-    assert_eq!((model.reference(), model.window()), ("local:tiny", Some(160)));
+    assert_eq!((model.reference(), model.window()), ("local:tiny", Some(140)));
 }
 
 #[tokio::test]
