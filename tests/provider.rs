@@ -486,7 +486,7 @@ async fn a_model_is_found_in_order() {
     let anthropic = ("ANTHROPIC_API_KEY", KEY.to_owned());
     assert_eq!(found(&[router.clone(), anthropic.clone()]).await, "anthropic:claude-haiku-4-5 None");
     assert_eq!(found(&[router.clone(), anthropic, openai.clone()]).await, "openai:gpt-4o-mini None");
-    assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "words");
+    assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "scripted:words");
     let wrong = found(&[openai, o, ("LOOM_MODEL", "opnai:x".into())]).await;
     assert!(wrong.contains("LOOM_MODEL") && wrong.contains("opnai:x"), "{wrong}");
 }

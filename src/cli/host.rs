@@ -66,6 +66,16 @@ pub(crate) fn log(verbose: u8) {
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
 }
 
+/// Lets a model in the box write with one thread, unless the person set `CANDLE_NUM_THREADS`. Its threads wait for each
+/// other without sleeping, many times a token: where other programs use the cores too, two are many times slower than one.
+///
+/// To be called before any other thread is there, for it sets a variable of the environment.
+#[cfg(feature = "local")]
+pub(crate) fn calculate_alone() {
+    // What stands there is no mistake, and a variable that is set stays as it is.
+    let _ = dotenvy::from_read("CANDLE_NUM_THREADS=1".as_bytes());
+}
+
 /// What runs requests to models, and hears Ctrl-C meanwhile.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

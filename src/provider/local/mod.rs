@@ -3,8 +3,9 @@
 //! For those who have no key and no server, and for tests that want a real model. Replies to one prompt share its
 //! evaluation, so several cost little more than one; and what two prompts begin with alike is evaluated once.
 //!
-//! The arithmetic is `candle`'s, the forward pass is in `llama`. `candle` decides how many threads multiply by
-//! `CANDLE_NUM_THREADS`, else by the processor's cores; see the reference for machines whose cores are shared.
+//! The arithmetic is `candle`'s, the forward pass is in `llama`. How many threads write is decided by `candle`: as many as
+//! `CANDLE_NUM_THREADS` says, else as the processor has cores, which is slow where others use these. The program sets it
+//! to 1; a library's host does as it sees fit.
 //!
 //! Left out: graphics cards, tools of the model's own (it writes arrow lines like others), images.
 
