@@ -51,7 +51,8 @@
 //! - Nothing here prints, sets up logging or holds global state. Everything below [`provider`] and [`session`] is
 //!   synchronous, and takes its clock and ids from the host.
 //!
-//! The features: `cli` (on by default) is what the program `loom` needs. A library sets `default-features = false`.
+//! The features: `cli` (on by default) is what the program `loom` needs; `local` evaluates a model in the process
+//! (`provider::Local`). A library sets `default-features = false`.
 
 pub mod agent;
 pub mod archive;

@@ -306,7 +306,7 @@ async fn references_keys_addresses_and_versions_are_found() {
         let names = Names::from([("mine".to_owned(), serde_json::from_value(text).unwrap())]);
         match resolve("mine", &names, &env)? {
             Target::Endpoint(endpoint) => Ok(endpoint),
-            Target::Scripted(name) => panic!("{name}"),
+            other => panic!("{other:?}"),
         }
     };
     let found =

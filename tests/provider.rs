@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use loomtree::provider::discover::discover;
 use loomtree::provider::{
-    Class, Client, CutCause, Endpoint, Event, Finish, FinishReason, Message, Model, Names, Phase, Prompt,
-    ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage, list_models, open,
-    resolve,
+    Class, Client, CutCause, Endpoint, Event, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model,
+    Names, Phase, Prompt, ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage,
+    list_models, open, resolve,
 };
 use sse::{
     DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
@@ -462,7 +462,7 @@ async fn a_model_is_found_in_order() {
             Ok(Some(Target::Endpoint(found))) => {
                 format!("{} {:?}", found.reference, found.parallel)
             }
-            Ok(Some(Target::Scripted(name))) => name,
+            Ok(Some(other)) => other.reference(),
             Ok(None) => "none".into(),
             Err(error) => error.to_string(),
         }
@@ -474,11 +474,19 @@ async fn a_model_is_found_in_order() {
     assert_eq!(found(&[("OLLAMA_HOST", address(&stalling)), l.clone()]).await, "llamacpp:l Some(1)");
     assert_eq!(found(&[o.clone(), l.clone()]).await, "ollama:o Some(8)");
     assert_eq!(found(&[o.clone(), router.clone()]).await, "openrouter:openrouter/auto None");
+    // Weights come last, and only where they can be run.
+    let folder = tempfile::tempdir().unwrap();
+    let weights = (MODELS_VARIABLE, folder.path().to_string_lossy().into_owned());
+    assert_eq!(found(std::slice::from_ref(&weights)).await, "none");
+    std::fs::write(folder.path().join(KNOWN_WEIGHTS[0].file), "").unwrap();
+    let boxed = if cfg!(feature = "local") { "local:smollm2" } else { "none" };
+    assert_eq!(found(std::slice::from_ref(&weights)).await, boxed);
+    assert_eq!(found(&[weights, l.clone()]).await, "llamacpp:l Some(1)");
     let openai = ("OPENAI_API_KEY", KEY.to_owned());
     let anthropic = ("ANTHROPIC_API_KEY", KEY.to_owned());
     assert_eq!(found(&[router.clone(), anthropic.clone()]).await, "anthropic:claude-haiku-4-5 None");
     assert_eq!(found(&[router.clone(), anthropic, openai.clone()]).await, "openai:gpt-4o-mini None");
-    assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "words");
+    assert_eq!(found(&[openai.clone(), ("LOOM_MODEL", "scripted:words".into())]).await, "scripted:words");
     let wrong = found(&[openai, o, ("LOOM_MODEL", "opnai:x".into())]).await;
     assert!(wrong.contains("LOOM_MODEL") && wrong.contains("opnai:x"), "{wrong}");
 }

@@ -7,7 +7,7 @@ use loomtree::{
     id::AgentId,
     model::Agent,
     ops::Actor,
-    provider::{Model, Sampling, Target, discover, resolve},
+    provider::{Model, Sampling, discover, resolve},
     session::{Commands, Hosting, Models, Promise, of_provider},
 };
 use tokio::runtime::Runtime;
@@ -26,11 +26,11 @@ pub(crate) async fn open(reference: Option<&str>, config: &Config) -> Result<Arc
         Some(reference) => resolve(reference, &config.models, &host::env)?,
         None => discover::discover(&config.models, &host::env).await?.ok_or(CliError::NoModel)?,
     };
-    if let Target::Endpoint(endpoint) = &mut target {
-        let defaults =
-            Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
-        endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(&defaults);
-    }
+    target.default_sampling(&Sampling {
+        temperature: config.temperature,
+        max_tokens: config.max_tokens,
+        ..Sampling::default()
+    });
     Ok(target.connect().await?)
 }
 

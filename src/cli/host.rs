@@ -2,11 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use loomtree::provider::MODELS_VARIABLE;
+
 use super::error::{CliError, Result};
 
-/// A variable of the environment; one that is empty or not text counts as not set.
+/// A variable of the environment; one that is empty or not text counts as not set. Where weights are is always said: the
+/// library does not look for a home.
 pub(crate) fn env(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
+    let set = std::env::var(name).ok().filter(|value| !value.is_empty());
+    if name != MODELS_VARIABLE {
+        return set;
+    }
+    set.or_else(|| folders().ok()?.data_dir().join("models").into_os_string().into_string().ok())
+}
+
+/// Where the weights of models in the box are. The folder is not made yet.
+pub(crate) fn models_folder() -> Result<PathBuf> {
+    let folder = env(MODELS_VARIABLE).map(PathBuf::from);
+    folder.ok_or_else(|| CliError::usage(format!("there is no home directory; name a folder in {MODELS_VARIABLE}")))
 }
 
 fn folders() -> Result<directories::ProjectDirs> {
@@ -51,6 +64,16 @@ pub(crate) fn log(verbose: u8) {
     let filter = tracing_subscriber::EnvFilter::new(level);
     // The only one to set a log up in this program, so it cannot be there already.
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+/// Lets a model in the box write with one thread, unless the person set `CANDLE_NUM_THREADS`. Its threads wait for each
+/// other without sleeping, many times a token: where other programs use the cores too, two are many times slower than one.
+///
+/// To be called before any other thread is there, for it sets a variable of the environment.
+#[cfg(feature = "local")]
+pub(crate) fn calculate_alone() {
+    // What stands there is no mistake, and a variable that is set stays as it is.
+    let _ = dotenvy::from_read("CANDLE_NUM_THREADS=1".as_bytes());
 }
 
 /// What runs requests to models, and hears Ctrl-C meanwhile.

@@ -35,6 +35,8 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let globals = cli.globals;
+    #[cfg(feature = "local")]
+    host::calculate_alone();
     host::log(globals.verbose);
     let mut out = Out::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);

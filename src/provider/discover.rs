@@ -1,7 +1,8 @@
 //! Finding a model where none was named, and asking servers what they have.
 //!
 //! What a person set counts before what happens to run: the variable `LOOM_MODEL`, then keys in the
-//! environment, then servers on their usual ports of this machine, in the order of the table of providers.
+//! environment, then servers on their usual ports of this machine, in the order of the table of providers, then weights
+//! in the folder of weights (with the feature `local`).
 //! A server on a port counts only if it lists a model, for anything may listen there.
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use super::error::clean;
 use super::http::{Http, read_limited};
 use super::reference::{PROVIDERS, of_provider};
+use super::weights;
 use super::{CutCause, Endpoint, Env, Model, Names, ProviderError, Target, Timeouts, resolve};
 
 /// The variable with the reference of the model to use.
@@ -98,7 +100,7 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
             return Ok(Some(Target::Endpoint(endpoint)));
         }
     }
-    Ok(None)
+    Ok(weights::there(env).map(Target::Local))
 }
 
 /// Looks whether a server is there and has a model.

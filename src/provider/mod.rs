@@ -6,7 +6,8 @@
 //! [`Generation`] holds that, so that no client can break it.
 //!
 //! Built in are [`Client`], for every server that speaks OpenAI's `/chat/completions` and `/completions` or Anthropic's
-//! `/messages`, and [`Scripted`], for tests and demonstrations. [`resolve`] turns what a person writes
+//! `/messages`, and [`Scripted`], for tests and demonstrations; with the feature `local` also `Local`, a model that this
+//! process evaluates itself. [`resolve`] turns what a person writes
 //! (`ollama:llama3.2`, a URL, a name from the configuration) into a [`Target`]; [`discover`](discover::discover) finds
 //! one where nothing was written.
 //!
@@ -18,6 +19,8 @@ pub mod discover;
 mod error;
 mod generation;
 mod http;
+#[cfg(feature = "local")]
+mod local;
 mod message;
 mod reference;
 mod reply;
@@ -26,6 +29,7 @@ mod scripted;
 mod secret;
 pub mod sse;
 mod usage;
+mod weights;
 mod wire;
 
 pub use client::Client;
@@ -34,6 +38,8 @@ pub use discover::{Listed, list_models, open};
 pub use error::{Class, CutCause, Phase, ProviderError};
 pub use generation::{Event, Finish, FinishReason, Generation, Logprob, Sink};
 pub use http::Timeouts;
+#[cfg(feature = "local")]
+pub use local::Local;
 pub use message::{Message, Part, Role, Tool, ToolCall};
 pub use reference::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
@@ -42,6 +48,7 @@ pub use retry::Retry;
 pub use scripted::{Ending, Reply, Scripted};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
+pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
 
 /// What the model is to continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,4 +134,9 @@ pub trait Model: Send + Sync {
     ///
     /// The caller keeps to it; a client does not queue. At 1 a second request may interrupt the first.
     fn parallel(&self) -> usize;
+
+    /// Returns how many tokens it should be given at most, prompt and reply together, where that is known.
+    fn window(&self) -> Option<usize> {
+        None
+    }
 }

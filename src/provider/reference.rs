@@ -6,6 +6,7 @@
 //! | `openai:gpt-4o`, `ollama:llama3.2:3b` | a model of a known provider |
 //! | `llamacpp`, `lmstudio:` | the first model such a server lists |
 //! | `http://127.0.0.1:8089/v1#model` | any compatible server, without a key |
+//! | `local:smollm2`, `local:/path/to/model.gguf` | a model that this process evaluates (feature `local`) |
 //! | `scripted:words` | no model at all, for demonstrations |
 //!
 //! Names come first, so that a configuration can give any word a meaning. A URL gets no key: which key goes
@@ -16,13 +17,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::clean;
-use super::{Client, Listed, Model, ModelConfig, ProviderError, Sampling, Scripted, Secret, Timeouts};
+use super::weights;
+use super::{Client, Listed, LocalModel, Model, ModelConfig, ProviderError, Sampling, Scripted, Secret, Timeouts};
 
 /// How the environment is looked up; a face passes `&|name| std::env::var(name).ok()`.
 pub type Env<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
 
 /// The models of the configuration by name.
 pub type Names = BTreeMap<String, ModelConfig>;
+
+/// The provider that is this process.
+pub(crate) const LOCAL: &str = "local";
 
 /// How many requests at once a server gets of which nothing else is known.
 pub const DEFAULT_PARALLEL: usize = 8;
@@ -159,18 +164,43 @@ impl Endpoint {
 pub enum Target {
     /// A server.
     Endpoint(Endpoint),
+    /// A model in the box.
+    Local(LocalModel),
     /// The scripted model of this name.
     Scripted(String),
 }
 
 impl Target {
+    /// What the model is called in this program.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        match self {
+            Target::Endpoint(endpoint) => endpoint.reference.clone(),
+            Target::Local(model) => model.reference.clone(),
+            Target::Scripted(name) => format!("scripted:{name}"),
+        }
+    }
+
+    /// Lets requests that do not say how to draw be drawn so.
+    pub fn default_sampling(&mut self, defaults: &Sampling) {
+        match self {
+            Target::Endpoint(endpoint) => endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(defaults),
+            Target::Local(model) => model.sampling = std::mem::take(&mut model.sampling).or(defaults),
+            Target::Scripted(_) => {}
+        }
+    }
+
     /// Makes the client, after asking the server what is not known; see [`Client::connect`].
     ///
     /// # Errors
-    /// What [`Client::connect`] gives, or a configuration error for an unknown script.
+    /// What [`Client::connect`] gives, or a configuration error for an unknown script, or for weights that are not there.
     pub async fn connect(self) -> Result<Arc<dyn Model>, ProviderError> {
         match self {
             Target::Endpoint(endpoint) => Ok(Arc::new(Client::connect(endpoint).await?)),
+            #[cfg(feature = "local")]
+            Target::Local(model) => Ok(Arc::new(model.load().await?)),
+            #[cfg(not(feature = "local"))]
+            Target::Local(model) => Err(model.refused()),
             Target::Scripted(name) => Ok(Arc::new(Scripted::named(&name)?)),
         }
     }
@@ -192,7 +222,7 @@ impl Target {
 pub fn resolve(reference: &str, names: &Names, env: &Env<'_>) -> Result<Target, ProviderError> {
     let reference = reference.trim();
     if let Some(config) = names.get(reference) {
-        return configured(reference, config, env).map(Target::Endpoint);
+        return configured(reference, config, env);
     }
     if reference.starts_with("http://") || reference.starts_with("https://") {
         let (base_url, model) = match reference.split_once('#') {
@@ -205,6 +235,9 @@ pub fn resolve(reference: &str, names: &Names, env: &Env<'_>) -> Result<Target, 
     let (provider, model) = reference.split_once(':').unwrap_or((reference, ""));
     if provider == "scripted" {
         return Ok(Target::Scripted(model.to_owned()));
+    }
+    if provider == LOCAL {
+        return weights::local(model, env).map(Target::Local);
     }
     match PROVIDERS.iter().find(|known| known.name == provider) {
         Some(provider) => {
@@ -263,8 +296,13 @@ fn anthropic_base(base_url: &str) -> String {
     if base_url.ends_with("/v1") { base_url.to_owned() } else { format!("{base_url}/v1") }
 }
 
-fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Endpoint, ProviderError> {
+fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target, ProviderError> {
     let fail = |what: &str| ProviderError::configuration(format!("model {name}: {what}"));
+    let sampling = Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
+    if config.provider.as_deref() == Some(LOCAL) {
+        let found = weights::local(config.model.as_deref().unwrap_or_default(), env)?;
+        return Ok(Target::Local(LocalModel { reference: name.to_owned(), sampling, ..found }));
+    }
     let provider = match &config.provider {
         Some(wanted) => {
             let found = PROVIDERS.iter().find(|known| known.name == wanted);
@@ -303,16 +341,16 @@ fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Endpoin
         (Some(_), Protocol::OpenAi) => return Err(fail("version is for the provider anthropic only")),
         (None, protocol) => protocol,
     };
-    Ok(Endpoint {
+    Ok(Target::Endpoint(Endpoint {
         reference: name.to_owned(),
         protocol,
         key: key.or(found.key),
         parallel: config.parallel,
         together: config.n,
-        sampling: Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() },
+        sampling,
         timeouts: config.timeouts.unwrap_or_default(),
         ..found
-    })
+    }))
 }
 
 fn providers() -> String {

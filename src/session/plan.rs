@@ -71,10 +71,15 @@ impl Plan {
         Self { commands: Some(commands), ..Self::new(from, author, model, 1) }
     }
 
-    /// Tokens kept for the reply, where it may be longer than what is kept anyway.
-    pub(super) fn reserve(&self) -> Option<u32> {
-        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(self.context.window / 2));
-        self.context.reserve.or(asked.filter(|asked| *asked > self.context.window - self.context.budget()))
+    /// How much the author is shown: no more than the smallest of the models can read.
+    pub(super) fn shown(&self) -> context::Options {
+        let windows = self.models.iter().filter_map(|model| u32::try_from(model.window()?).ok());
+        let mut options = context::Options { window: windows.fold(self.context.window, u32::min), ..self.context };
+        // Tokens kept for the reply, where it may be longer than what is kept anyway.
+        let asked = self.sampling.max_tokens.or(self.author.profile.max_tokens).map(|n| n.min(options.window / 2));
+        let longer = asked.filter(|asked| *asked > options.window - options.budget());
+        options.reserve = options.reserve.or(longer);
+        options
     }
 
     pub(super) fn rules(&self) -> Rules {

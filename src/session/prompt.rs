@@ -26,11 +26,8 @@ pub(super) fn prompt(
         extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
     let correction = actor.loom().snapshot()?.correction(model.reference()).map_err(OpsError::from)?;
-    let options = context::Options {
-        reserve: plan.reserve(),
-        correction: correction.unwrap_or(plan.context.correction),
-        ..plan.context
-    };
+    let shown = plan.shown();
+    let options = context::Options { correction: correction.unwrap_or(shown.correction), ..shown };
     let assembled = assembled(actor, &plan.author, &place, options)?;
     let prompt = match assembled.prompt {
         context::Prompt::Text(text) => Prompt::Raw(text),

