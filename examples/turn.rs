@@ -1,0 +1,53 @@
+//! A whole turn of a model that acts by commands, with a tool of this program's own: `cargo run --example turn`. The model is
+//! scripted here; any other one is opened by `provider::open`.
+
+#![allow(clippy::print_stdout)] // an example shows what it does
+
+use std::sync::Arc;
+
+use loomtree::{
+    arrow::run::Extra,
+    model::{Mode, Permission},
+    ops::Draft,
+    provider::{Model, Reply, Scripted},
+    session::{self, Commands, Plan, Progress, Toolbox},
+};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let loom = session::open(folder.path().join("trees.db"))?;
+    let owner = loom.actor(&loom.agent("owner")?);
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Will it rain in Brest?"))?;
+
+    // A tool: a name, a schema, what an agent needs to use it, and what it does.
+    let weather = Extra {
+        name: "weather".to_owned(),
+        description: "Tells the weather of a city.".to_owned(),
+        parameters: serde_json::json!({
+            "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"],
+        }),
+        permission: Permission::LoomAware,
+    };
+    let look = |asked: serde_json::Value| -> session::Promise<'static, _> {
+        Box::pin(async move { Ok(format!("Rain in {}.", asked["city"].as_str().unwrap_or("the world"))) })
+    };
+    let tools = Toolbox::default().with(weather, Box::new(look))?;
+
+    let replies = ["I look.\n→ weather city:\"Brest\"\n→ annotate \"asked for the weather\"", "It will."];
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(Reply::words)));
+    let commands = Commands { tools: Arc::new(tools), ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let collaborator = loom.agent("collaborator")?;
+    let actor = session::seat(&loom, &collaborator, "example", root.id)?;
+    let mut turn = session::start(actor, Plan::turn(root.id, collaborator, model, commands));
+    while let Some(event) = turn.next().await {
+        match event {
+            Progress::Text { text, .. } => print!("{text}"),
+            Progress::Ran { line, reply, .. } => println!("  {line}\n  {reply}"),
+            Progress::Saved { node, .. } => println!("\n[{}]", node.local),
+            _ => {}
+        }
+    }
+    assert_eq!(turn.end().await?.len(), 2); // each round's words are a node; the answers hang beside the first
+    Ok(())
+}
