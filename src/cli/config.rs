@@ -86,9 +86,10 @@ pub(crate) const STARTER: &str = "\
 # The context window of models, in tokens: what does not fit is left out.
 # window: 32768
 
-# What happens when it is full (rolling_window, middle, stop), and whether prompts begin like the last one, so that
-# providers find them in their cache, or say everything as it is now (stable, live).
+# What happens when it is full: rolling_window, middle or stop.
 # strategy: rolling_window
+
+# Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
 
 # How long to wait for other programs that write to the database.
