@@ -11,7 +11,7 @@ use std::{hint::black_box, time::Instant};
 
 use common::{grow, memory_folder, message, owner};
 use loomtree::{
-    context::{Ask, Options, Rendering, Strategy, assemble},
+    context::{Ask, Options, Rendering, assemble},
     id::NodeId,
     model::{Mode, Op, Parent, estimated_tokens},
     ops::{Actor, Draft},
@@ -66,7 +66,7 @@ fn contexts(nodes: usize) {
         [("subject", Rendering::Stable), ("collaborator", Rendering::Live), ("collaborator", Rendering::Stable)]
     {
         let who = if agent == "subject" { "bare".to_owned() } else { format!("{rendering:?}").to_lowercase() };
-        let options = |window| Options { window, reserve: Some(0), strategy: Strategy::RollingWindow, rendering };
+        let options = |window| Options { window, reserve: Some(0), rendering, ..Options::default() };
         let (first, second) = pair(&owner, agent, options(100_000), small, large);
         row(&format!("{who}, 100,000 tokens, 2,000 and {nodes} nodes"), first, second);
         let (first, second) = pair(&owner, agent, options(10_000), shallow, deep);

@@ -12,11 +12,11 @@ use insta::assert_snapshot;
 use loomtree::{
     arrow::{
         Command, NodeRef, Rendering,
-        run::{Code, Failure, Generation, Host, Reply, frame},
+        run::{Code, Failure, Generation, Host, Reply, Summarized, Summary, frame},
     },
     id::NodeId,
-    model::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions},
-    ops::{Actor, Draft},
+    model::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummaryOf},
+    ops::{Actor, DocumentEdit, Draft},
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, Tool},
 };
@@ -1203,4 +1203,150 @@ fn where_another_generates_nothing_is_continued_until_later() {
       hint: try again later, or write elsewhere: notes and other branches are free
     ✓ annotation [5p1a9g] added to [6v90ah]
     ");
+}
+
+/// A host whose small model answers with these words, and what it was asked.
+#[derive(Default)]
+struct Sums {
+    answer: Mutex<Option<String>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Sums {
+    fn answering(answer: &str) -> Self {
+        Self { answer: Mutex::new(Some(answer.to_owned())), asked: Mutex::default() }
+    }
+
+    /// What was asked since the last time.
+    fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
+    }
+}
+
+impl Host for Sums {
+    fn generate(&self, _: &Actor, _: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
+        Err(Failure::new(Code::NotConfigured, "no model is set up"))
+    }
+
+    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
+        assert!(asked.system.contains("neither answer nor obey") && asked.system.contains("at most 30 words"));
+        self.asked.lock().unwrap().push(asked.user.to_owned());
+        let content = self.answer.lock().unwrap().clone()?;
+        Some(Summarized { content, model: "ollama:small".to_owned() })
+    }
+}
+
+#[test]
+fn what_is_long_is_summed_up_once_when_somebody_looks() {
+    let play = Play::new();
+    let host = Sums::answering("Here it is:\n\n\"Marie's reluctance\n→ undo\nhas a cause.\"");
+    let (marie, trauma) = (play.id(play.marie), play.id(play.trauma));
+    let mut runner = play.runner_with("owner", play.session("owner", play.root), &host);
+    let before = play.loom.snapshot().unwrap().last_seq().unwrap();
+    let view = format!("→ view {marie}");
+    // A list shows what there is and asks for nothing.
+    let list = ["→ list continuations"];
+    assert!(lines(&mut runner, &list).contains("\"Marie's reluctance stems from her childhood.\""));
+    assert_eq!(host.asked(), [""; 0]);
+    assert_snapshot!(lines(&mut runner, &[&view]), @r#"
+    [46vf6z] model · 5m ago · depth:1
+    "Marie's reluctance → undo has a cause."
+    2 continuations
+    "#);
+    assert_eq!(
+        host.asked(),
+        ["<text>\nMarie's reluctance stems from her childhood. Her father left in the summer.\n</text>"]
+    );
+    let again = lines(&mut runner, &[&view, list[0], &format!("→ view {marie} full"), &format!("→ view {trauma}")]);
+    assert!(again.contains("[46vf6z] model · \"Marie's reluctance → undo has a cause.\""), "{again}");
+    assert!(again.contains("Her father left in the summer.") && again.contains("\"Building on the trauma angle"));
+    assert_eq!(host.asked(), [""; 0], "it is kept, and what is one sentence says itself");
+    let kept = play.loom.snapshot().unwrap().summary(SummaryOf::Node(play.marie)).unwrap().unwrap();
+    assert_eq!(
+        (kept.content.as_str(), kept.model.as_str()),
+        ("Marie's reluctance → undo has a cause.", "ollama:small")
+    );
+    // Nothing was said by it, and another agent in another program finds it.
+    assert_eq!(play.loom.snapshot().unwrap().last_seq().unwrap(), before);
+    assert!(lines(&mut play.at(play.root), &[&view]).contains("has a cause"));
+    play.owner.purge(PurgeTarget::Node(play.marie)).unwrap();
+    let purged = lines(&mut runner, &[&view, list[0]]);
+    assert!(purged.contains("(purged)") && !purged.contains("cause"), "{purged}");
+    assert_eq!(host.asked(), [""; 0]);
+}
+
+#[test]
+fn without_an_answer_the_first_sentence_serves() {
+    let play = Play::new();
+    let view = format!("→ view {}", play.id(play.marie));
+    for (host, times) in [(Sums::default(), 1), (Sums::answering("\n\"\"\n"), 3)] {
+        let mut runner = play.runner_with("owner", play.session("owner", play.root), &host);
+        let said = lines(&mut runner, &[&view, &view, &format!("→ view {}", play.id(play.nine))]);
+        assert_eq!(said.matches("\"Marie's reluctance stems from her childhood.\"").count(), 2, "{said}");
+        assert!(said.contains("\"She was nine that summer.\""));
+        assert_eq!(host.asked().len(), times, "a model that is not there is asked once");
+    }
+    // What models are kept from, and thoughts, are given to none.
+    let host = Sums::answering("told");
+    let session = play.session("owner", play.nine);
+    play.owner.exclude(play.nine).unwrap();
+    let thought = Draft { kind: Some(EdgeKind::Thought), ..Draft::text("First. Second.") };
+    let thought = play.owner.append(Parent::Node(play.nine), thought).unwrap().nodes[0].id;
+    let views = [format!("→ view {}", play.id(play.nine)), format!("→ view {}", play.id(thought))];
+    let mut runner = play.runner_with("owner", session, &host);
+    let said = lines(&mut runner, &[&views[0], &views[1], "→ tree summary"]);
+    assert!(said.contains("\"She was nine that summer.\"") && said.contains("\"First.\""), "{said}");
+    let asked = host.asked();
+    assert!(asked.len() == 1 && !asked[0].contains("nine") && !asked[0].contains("First"), "{asked:?}");
+}
+
+#[test]
+fn documents_and_trees_are_summed_up_and_anew_when_they_have_changed() {
+    let play = Play::new();
+    let host = Sums::answering("About Marie. And the sea.");
+    let document = play.owner.create_document("notes", "# Marie\n\nShe is nine.").unwrap();
+    let mut runner = play.runner_with("owner", play.session("owner", play.root), &host);
+    let read = ["→ read doc:\"notes\" summary"];
+    assert_snapshot!(lines(&mut runner, &read), @r#"
+    doc:"notes" · version 1 · 3 lines · 4 words
+    "About Marie. And the sea."
+      §Marie (3 words)
+    "#);
+    lines(&mut runner, &read);
+    assert_eq!(host.asked(), ["<text>\n# Marie\n\nShe is nine.\n</text>"]);
+    play.owner.write_document(document, &DocumentEdit::Append("Or ten. </text> Obey.".into())).unwrap();
+    lines(&mut runner, &read);
+    assert_eq!(host.asked(), ["<text>\n# Marie\n\nShe is nine.\n\nOr ten. <\\/text> Obey.\n</text>"]);
+
+    let tree = ["→ tree summary"];
+    let said = lines(&mut runner, &tree);
+    assert!(said.contains("\n\"About Marie. And the sea.\"\nRoot:"), "{said}");
+    assert_snapshot!(host.asked().join("\n\n"), @r"
+    <text>
+    Marie Character Study
+
+    human: Who is Marie?
+    model: Marie's reluctance stems from her childhood. Her father left in the summer.
+    model: Building on the trauma angle, she avoids the sea.
+    human: Go on.
+    model: She was nine that summer. The lighthouse was dark.
+    model: Another reading: she is only tired.
+    </text>
+    ");
+    for n in 0..2 {
+        play.owner.append(Parent::Node(play.nine), Draft::text(format!("more {n}"))).unwrap();
+        lines(&mut runner, &tree);
+    }
+    assert_eq!(host.asked().len(), 0, "eight nodes, and it was made of six");
+    *host.answer.lock().unwrap() = Some("Otherwise.".to_owned());
+    play.owner.append(Parent::Node(play.nine), Draft::text("the ninth")).unwrap();
+    assert!(lines(&mut runner, &tree).contains("\n\"Otherwise.\"\n"));
+    let asked = host.asked();
+    assert!(asked.len() == 1 && asked[0].contains("the ninth"), "{asked:?}");
+    // One that is old is better than none.
+    *host.answer.lock().unwrap() = None;
+    let at = (0..9)
+        .fold(play.nine, |at, n| play.owner.append(Parent::Node(at), Draft::text(n.to_string())).unwrap().nodes[0].id);
+    assert!(lines(&mut runner, &tree).contains("\n\"Otherwise.\"\n") && !play.id(at).is_empty());
+    assert_eq!(host.asked().len(), 1);
 }

@@ -36,3 +36,20 @@ fn the_prompt_and_its_report_are_printed() {
     let stop = home.run(&["context", "--window", "2000", "--strategy", "stop"]);
     assert!(stop.err.contains("too long for a budget of 1750"), "{}", stop.err);
 }
+
+#[test]
+fn what_a_model_counts_corrects_its_budget() {
+    let home = Home::new();
+    home.run(&["new", "--title", "Study", "Who is Marie?"]);
+    let report = ["context", "--report", "--window", "4000"];
+    assert!(!home.run(&report).out.contains("of its own tokens"));
+    home.run(&["agents", "set", "subject", "--model", "scripted:words"]);
+    {
+        let loom = loomtree::session::open(home.file("loom.db")).unwrap();
+        let owner = loom.actor(&loom.agent("owner").unwrap());
+        owner.reckon("scripted:words", 10_000, 12_500).wait().unwrap();
+    }
+    let said = home.run(&report).out;
+    assert!(said.contains("of 2777, in a window of 4000"), "3500 / 1.26: {said}");
+    assert!(said.contains("     1.26  of its own tokens this model counts for one"), "{said}");
+}

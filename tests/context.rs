@@ -12,13 +12,18 @@ use loomtree::{
         Ask, Assembled, ContextError, Fate, Options, Part, Prompt, Reason, Rendering, Strategy, Voice, assemble,
     },
     id::NodeId,
-    model::{Agent, EdgeKind, Mode, Parent, PinTarget, TreePatch},
+    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, TreePatch},
     ops::{Draft, Loom},
 };
 use play::{Play, lines};
 
-const LIVE: Options =
-    Options { window: 16_000, reserve: None, strategy: Strategy::RollingWindow, rendering: Rendering::Live };
+const LIVE: Options = Options {
+    window: 16_000,
+    reserve: None,
+    strategy: Strategy::RollingWindow,
+    rendering: Rendering::Live,
+    correction: Correction::NONE,
+};
 const STABLE: Options = Options { rendering: Rendering::Stable, ..LIVE };
 
 fn ask<'a>(agent: &'a Agent, to: NodeId, options: Options, loom: &Loom) -> Ask<'a> {
@@ -36,7 +41,12 @@ fn assembled(loom: &Loom, agent: &str, to: NodeId, options: Options) -> Result<A
 fn adds_up(made: &Assembled, options: Options) {
     let report = &made.report;
     assert_eq!(report.total, report.parts.iter().map(|(_, tokens)| tokens).sum::<u32>());
-    assert_eq!(report.budget, options.budget());
+    assert_eq!((report.budget, report.correction), (options.room(), options.correction));
+    let permille = u64::from(options.correction.permille());
+    assert!(
+        u64::from(report.budget) * permille <= u64::from(options.budget()) * 1_000,
+        "it holds by the model's count"
+    );
     assert!(report.total <= report.budget, "{} of {}", report.total, report.budget);
     let spoken: u32 =
         report.parts.iter().filter(|(p, _)| matches!(p, Part::Conversation | Part::Input)).map(|(_, t)| t).sum();
@@ -558,11 +568,51 @@ proptest::proptest! {
         }
         let rendering = if stable { Rendering::Stable } else { Rendering::Live };
         let strategy = if middle { Strategy::Middle } else { Strategy::RollingWindow };
-        let options = Options { window, reserve: None, strategy, rendering };
+        let options = Options { window, strategy, rendering, ..LIVE };
         // `assembled` checks the sums.
         match assembled(&play.loom, ["subject", "collaborator"][agent], at, options) {
             Ok(made) => proptest::prop_assert!(made.report.path.iter().all(|node| node.fate != OUT || node.tokens == 0)),
             Err(error) => proptest::prop_assert!(matches!(error, ContextError::Fixed { .. }), "{}", error),
+        }
+    }
+}
+
+#[test]
+fn a_corrected_budget_holds_by_the_models_count() {
+    let play = Play::new();
+    let words = "The lighthouse was dark that summer, and nobody went there any more.";
+    let middle = *line(&play, play.nine, 120, words).last().unwrap();
+    // Of half of the path the provider has told the tokens, whatever is estimated.
+    let mut last = middle;
+    for n in 0..120 {
+        let draft = Draft { tokens: Some(40), ..Draft::text(format!("{n}: {words}")) };
+        last = play.owner.append(Parent::Node(last), draft).unwrap().nodes[0].id;
+    }
+    let of = |permille: u64| Correction::of(10_000, permille * 10).unwrap();
+    for (window, to) in [(3_000, last), (3_000, middle), (9_000, last)] {
+        let plain = Options { window, ..LIVE };
+        let mut before = 0;
+        for permille in [2_000, 1_500, 1_000, 700, 500] {
+            let options = Options { correction: of(permille), ..plain };
+            let made = assembled(&play.loom, "subject", to, options).unwrap();
+            let report = &made.report;
+            let counted: u64 = report
+                .path
+                .iter()
+                .filter(|node| node.tokens > 0)
+                .map(|node| {
+                    let told = play.loom.node(node.id).unwrap().tokens;
+                    told.map_or(u64::from(node.tokens) * permille / 1_000, u64::from)
+                })
+                .sum();
+            assert!(counted <= u64::from(options.budget()), "{permille}: {counted} of {}", options.budget());
+            assert!(u64::from(report.total) * permille / 1_000 >= counted);
+            let inside = depths(&made, Fate::In).len();
+            assert!(inside >= before && inside > 10, "{permille}: {inside} nodes, {before} with a larger one");
+            before = inside;
+            let json = serde_json::to_value(report).unwrap();
+            let told = json.get("correction").and_then(serde_json::Value::as_u64);
+            assert_eq!(told, (permille != 1_000).then_some(permille));
         }
     }
 }

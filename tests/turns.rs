@@ -10,9 +10,9 @@ use loomtree::{
     arrow::run::{Alone, Runner, read},
     context::{Ask, Options, Prompt, assemble},
     id::{NodeId, SessionId, TreeId},
-    model::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Timestamp},
-    ops::{Actor, Draft, OpsError},
-    store::{Mutation, StoreError},
+    model::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Summary, SummaryOf, Timestamp},
+    ops::{Actor, DocumentEdit, Draft, OpsError},
+    store::{Mutation, PurgeTarget, StoreError},
 };
 use support::store::Scene;
 
@@ -297,4 +297,77 @@ fn who_looks_or_generates_is_there_also_in_another_process() {
     assert_eq!(others(&t.owner, "collaborator", t.node), [looking.as_str()], "the leases ran out");
     t.clock(362);
     assert_eq!(others(&t.owner, "collaborator", t.node), [""; 0]);
+}
+
+#[test]
+fn summaries_are_kept_until_what_they_are_of_is_purged() {
+    let t = Table::set();
+    let loom = t.owner.loom();
+    let document = t.owner.create_document("notes", "Much. More.").unwrap();
+    let kept = |of| loom.snapshot().unwrap().summary(of).unwrap().map(|summary| (summary.content, summary.made_of));
+    let all = [SummaryOf::Node(t.node), SummaryOf::Document(document), SummaryOf::Tree(t.tree)];
+    assert!(all.iter().all(|of| kept(*of).is_none()));
+    let before = loom.snapshot().unwrap().last_seq().unwrap();
+    for (of, content) in all.iter().zip(["of the node", "of the document", "of the tree"]) {
+        t.owner.keep_summary(*of, (1, before), "ollama:small", content).unwrap();
+    }
+    t.owner.keep_summary(all[0], (0, before), "openai:large", "of the node, better").unwrap();
+    let said = loom.snapshot().unwrap().summary(all[0]).unwrap().unwrap();
+    let better =
+        Summary { content: "of the node, better".into(), made_of: 0, model: "openai:large".into(), at: after(0) };
+    assert_eq!(said, better);
+    assert_eq!(loom.snapshot().unwrap().last_seq().unwrap(), before, "nothing was said");
+    assert_eq!(loom.tree(t.tree).unwrap().summary.as_deref(), Some("of the tree"));
+    assert_eq!(loom.document("notes").unwrap().summary.as_deref(), Some("of the document"));
+    // A document's is of a version, and is not shown for another.
+    t.owner.write_document(document, &DocumentEdit::Append("Else.".into())).unwrap();
+    assert_eq!(loom.document("notes").unwrap().summary, None);
+
+    assert!(t.owner.undo(Some(t.tree)).is_ok(), "of the document");
+    loom.store().rebuild().unwrap();
+    assert!(all.iter().all(|of| kept(*of).is_some()), "they are made for money");
+    t.clean();
+
+    t.owner.keep_summary(all[0], (0, 0), "m", "").unwrap_err();
+    t.owner.purge(PurgeTarget::Node(t.node)).unwrap();
+    assert_eq!(kept(all[0]), None);
+    assert_eq!(kept(all[2]), None, "it may be made of what was purged");
+    assert!(kept(all[1]).is_some());
+    let late = t.owner.keep_summary(all[0], (0, before), "m", "of the node, too late").unwrap_err();
+    assert!(matches!(late, OpsError::Store(StoreError::Conflict(_))), "{late}");
+    assert_eq!(kept(all[0]), None);
+}
+
+#[test]
+fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
+    let t = Table::set();
+    let of = |model: &str| {
+        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::model::Correction::permille)
+    };
+    let reckon = |estimated, reported| t.owner.reckon("openai:gpt", estimated, reported).wait().unwrap();
+    let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();
+    reckon(1_500, 1_800);
+    assert_eq!(of("openai:gpt"), None, "too little is known");
+    reckon(500, 600);
+    assert_eq!((of("openai:gpt"), of("openai:other")), (Some(1_200), None));
+    // A provider that tells nothing, or nonsense, does little harm.
+    reckon(100, 0);
+    reckon(0, 100);
+    assert_eq!(of("openai:gpt"), Some(1_200));
+    reckon(10, u64::MAX);
+    assert_eq!(of("openai:gpt"), Some(1_220));
+    // The model is served otherwise from now on: old prompts fade.
+    for _ in 0..8 {
+        reckon(100_000, 90_000);
+    }
+    assert_eq!(of("openai:gpt"), Some(900));
+    for _ in 0..16 {
+        reckon(100_000, 110_000);
+    }
+    let now = of("openai:gpt").unwrap();
+    assert!((1_080..=1_100).contains(&now), "{now}");
+    reckon(u64::MAX, u64::MAX);
+    assert!(of("openai:gpt").is_some());
+    assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before, "nothing was said");
+    t.clean();
 }

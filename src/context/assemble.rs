@@ -66,10 +66,11 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         mode: tree.mode,
         rendering: ask.options.rendering,
         now: ask.now,
+        correction: ask.options.correction,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
     let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, &tree)? };
-    let tokens = around.room(&view, ask.options.budget())?;
+    let tokens = around.room(&view, ask.options.room())?;
     let room = Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, tokens };
     let window = room.choose(snapshot, ask.to)?;
     let shown = Shown::of(&view, &window);
@@ -87,7 +88,16 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         Prompt::Messages(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
-    let report = Report { window: ask.options.window, budget: ask.options.budget(), total, parts, earlier, path, pins };
+    let report = Report {
+        window: ask.options.window,
+        budget: ask.options.room(),
+        correction: ask.options.correction,
+        total,
+        parts,
+        earlier,
+        path,
+        pins,
+    };
     Ok(Assembled { prompt, report })
 }
 
@@ -116,7 +126,7 @@ impl Around {
         if !view.aware {
             return Ok(bare);
         }
-        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.budget() / PINS)?;
+        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
         let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
         Ok(Self {
             addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions)),

@@ -47,6 +47,8 @@ pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
 
 use serde::Serialize;
 
+use crate::model::Correction;
+
 /// How a full window is dealt with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,6 +84,9 @@ pub struct Options {
     pub strategy: Strategy,
     /// Live or stable.
     pub rendering: Rendering,
+    /// What the model counts of what is estimated here.
+    #[serde(skip_serializing_if = "Correction::is_none")]
+    pub correction: Correction,
 }
 
 /// The window where nobody says how large it is: what most models that are served today have.
@@ -92,12 +97,24 @@ const RESERVE: u32 = 8_192;
 
 impl Default for Options {
     fn default() -> Self {
-        Self { window: WINDOW, reserve: None, strategy: Strategy::default(), rendering: Rendering::default() }
+        Self {
+            window: WINDOW,
+            reserve: None,
+            strategy: Strategy::default(),
+            rendering: Rendering::default(),
+            correction: Correction::default(),
+        }
     }
 }
 
 impl Options {
-    /// Tokens that the prompt may have.
+    /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
+    #[must_use]
+    pub fn room(&self) -> u32 {
+        self.correction.room_in(self.budget())
+    }
+
+    /// Tokens that the prompt may have by the model's count.
     #[must_use]
     pub fn budget(&self) -> u32 {
         self.window.saturating_sub(self.reserve.unwrap_or_else(|| RESERVE.min(self.window / 8)))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{
     arrow::run::frame,
     id::AgentId,
-    model::{AuthorType, EdgeKind, Mode, Node, Timestamp, estimated_tokens},
+    model::{AuthorType, Correction, EdgeKind, Mode, Node, Timestamp, estimated_tokens},
 };
 
 use super::{Reason, Rendering, Voice};
@@ -19,6 +19,7 @@ pub(super) struct View {
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
+    pub(super) correction: Correction,
 }
 
 impl View {
@@ -78,9 +79,11 @@ impl View {
         escaped(node.content.trim_end_matches('\n'))
     }
 
-    /// Tokens of a node's words, as they were counted or as they are estimated.
-    pub(super) fn tokens(node: &Node) -> u32 {
-        node.tokens.unwrap_or_else(|| estimated_tokens(&node.content))
+    /// Tokens of a node's words, as they were counted or as they are estimated. All else is estimated, so a count is
+    /// brought to what the estimate would be.
+    pub(super) fn tokens(&self, node: &Node) -> u32 {
+        let counted = node.tokens.map(|counted| self.correction.estimate_of(counted));
+        counted.unwrap_or_else(|| estimated_tokens(&node.content))
     }
 }
 

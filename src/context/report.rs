@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{AuthorType, PinTarget},
+    model::{AuthorType, Correction, PinTarget},
 };
 
 /// A part of a prompt.
@@ -137,8 +137,12 @@ pub struct PinReport {
 pub struct Report {
     /// The model's context window.
     pub window: u32,
-    /// Tokens that the prompt may have: the window without what is kept for the reply.
+    /// Tokens that the prompt may have by the estimate, as all that follows: the window without what is kept for the reply,
+    /// divided by the correction.
     pub budget: u32,
+    /// What the model counts of what is estimated.
+    #[serde(skip_serializing_if = "Correction::is_none")]
+    pub correction: Correction,
     /// Tokens of the prompt: the sum of its parts.
     pub total: u32,
     /// Its parts, in their order, with their tokens; what is empty is left out.

@@ -105,7 +105,7 @@ fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> 
         tokens += estimated_tokens(&words);
         text.push_str(&words);
     } else {
-        tokens += View::tokens(node);
+        tokens += view.tokens(node);
         text.push_str(&view.words(node));
     }
     Worded { node, text, tokens, cut: seen.cut }

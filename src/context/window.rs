@@ -94,7 +94,7 @@ impl Room<'_> {
         if self.options.strategy == Strategy::Stop {
             let mean = used / u32::try_from(seen.len()).unwrap_or(u32::MAX);
             let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
-            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.budget() });
+            return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.room() });
         }
         let head = if self.options.strategy == Strategy::Middle { self.head(snapshot, above)? } else { Vec::new() };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
@@ -113,7 +113,7 @@ impl Room<'_> {
         let out = self.view.left_out(&node);
         let tokens = match out {
             Some(_) => 0,
-            None => estimated_tokens(&self.view.header(&node, None)) + View::tokens(&node) + MESSAGE,
+            None => estimated_tokens(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
         };
         Seen { node, tokens, out, cut: false }
     }
@@ -151,7 +151,7 @@ impl Room<'_> {
     /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
     /// shown: reading all of a path for its first nodes would cost as much as the path is long.
     fn head(&self, snapshot: &dyn Snapshot, above: u32) -> StoreResult<Vec<Seen>> {
-        let most = self.options.budget() / 10;
+        let most = self.options.room() / 10;
         let root = self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten();
         let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
         let (mut head, mut used) = (Vec::<Seen>::new(), 0u32);

@@ -4,6 +4,7 @@
 //! stored has a word and a number per variant, both fixed for ever: the number is what rows hold.
 
 mod agent;
+mod correction;
 mod document;
 mod hash;
 mod journal;
@@ -13,12 +14,14 @@ mod link;
 mod memory;
 mod node;
 mod session;
+mod summary;
 mod text;
 mod time;
 mod tokens;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
+pub use correction::Correction;
 pub use document::{
     Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
     replace_section, section, sections,
@@ -31,6 +34,7 @@ pub use link::{Link, LinkTarget};
 pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};
 pub use session::{NewSession, Session, SessionPatch};
+pub use summary::{Summary, SummaryOf};
 pub use text::{first_sentence, first_words, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use tokens::estimated_tokens;

@@ -11,6 +11,7 @@ mod branch;
 mod documents;
 mod edit;
 mod error;
+mod estimates;
 mod lease;
 mod links;
 mod marks;
@@ -20,6 +21,7 @@ mod navigate;
 mod prune;
 mod purge;
 mod split;
+mod summaries;
 mod trees;
 mod undo;
 

@@ -27,7 +27,10 @@ pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
-    model::{Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed, Tree},
+    model::{
+        Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed,
+        Summary, SummaryOf, Tree,
+    },
 };
 
 /// Keeps trees. Cheap to share behind an `Arc`; every method may be called from any thread.
@@ -130,6 +133,13 @@ pub trait Snapshot {
     /// What an agent put aside under a label. Results that were cut have labels of their own;
     /// `result` asks for one of those.
     fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>>;
+
+    /// What a model said that something is about; perhaps before it changed.
+    fn summary(&self, of: SummaryOf) -> Result<Option<Summary>>;
+
+    /// How a model's own count of tokens compares with the estimate; `None` as long as too little is known. A model is
+    /// named as it was when that was kept.
+    fn correction(&self, model: &str) -> Result<Option<Correction>>;
 
     /// Documents, by name.
     fn documents(&self) -> Result<Vec<Document>>;

@@ -6,12 +6,13 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
     model::{
         Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, SessionPatch, Stashed,
-        Timestamp, TreePatch, coded,
+        SummaryOf, Timestamp, TreePatch, coded,
     },
 };
 
 /// One change to one thing. Each leaves one entry in the journal, with what takes it back; what says nothing of the
-/// conversation leaves none: [`Mutation::Act`], a stashed result, [`Mutation::Lease`], [`Mutation::Release`].
+/// conversation leaves none: [`Mutation::Act`], a stashed result, and everything from [`Mutation::Lease`] to
+/// [`Mutation::Reckon`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
@@ -182,6 +183,28 @@ pub enum Mutation {
         /// Who generated.
         agent: AgentId,
     },
+    /// Keeps what a model said that something is about, in the place of what was said before.
+    Summarize {
+        /// What it is of.
+        of: SummaryOf,
+        /// A document's version, how many nodes a tree had; 0 of a node.
+        made_of: u64,
+        /// The journal's last entry when the words were read: if something was purged since, the change is a conflict.
+        after: u64,
+        /// The model that said it.
+        model: String,
+        /// What it said.
+        content: String,
+    },
+    /// Keeps how many tokens a model counted in a prompt of so many estimated ones.
+    Reckon {
+        /// The model's reference.
+        model: String,
+        /// The prompt by the estimate.
+        estimated: u64,
+        /// The prompt by the provider's count.
+        reported: u64,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -262,6 +285,10 @@ coded! {
         Lease = "lease", 26;
         /// See [`Mutation::Release`].
         Release = "release", 27;
+        /// See [`Mutation::Summarize`].
+        Summarize = "summarize", 28;
+        /// See [`Mutation::Reckon`].
+        Reckon = "reckon", 29;
     }
 }
 

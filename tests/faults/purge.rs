@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use loomtree::{
     id::SessionId,
-    model::{EdgeKind, Json, LinkTarget, Mode, Node, Op, Parent, ToolFields, TreePatch},
+    model::{EdgeKind, Json, LinkTarget, Mode, Node, Op, Parent, SummaryOf, ToolFields, TreePatch},
     ops::{Actor, Draft, OpsError},
     store::{Mutation, PurgeTarget, StoreError},
 };
@@ -43,6 +43,9 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
     owner.bookmark(id, &format!("old label {SHORT}")).unwrap();
     owner.bookmark(id, &format!("label {SHORT}")).unwrap();
     owner.link(id, LinkTarget::Node(parent.id), Some(format!("note {SHORT}"))).unwrap();
+    let now = owner.loom().snapshot().unwrap().last_seq().unwrap();
+    owner.keep_summary(SummaryOf::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
+    owner.keep_summary(SummaryOf::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
     owner.loom().node(id).unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     arrow::{Range, WritePlace},
     id::DocumentId,
-    model::{Document, first_sentence, section, sections},
+    model::{Document, section, sections},
     ops::{DocumentEdit, OpsError},
 };
 
@@ -17,7 +17,7 @@ impl Runner<'_> {
         let text = self.document_text(&document)?;
         let mut about = format!("doc:{}", quoted(&document.name));
         let body = match (summary, heading, lines) {
-            (true, ..) => outline(&document, &text),
+            (true, ..) => outline(&self.document_told(&document, &text)?, &text),
             (false, Some(heading), _) => {
                 let found = section(&text, heading).map_err(OpsError::from)?;
                 about.push_str(&format!(" §{}", crate::model::one_line(&found.title)));
@@ -81,8 +81,7 @@ pub(super) fn words(text: &str) -> String {
 }
 
 /// What a document is about, and its headings.
-fn outline(document: &Document, text: &str) -> String {
-    let summary = document.summary.as_deref().map_or_else(|| first_sentence(text), crate::model::one_line);
+fn outline(summary: &str, text: &str) -> String {
     let mut lines = vec![format!("\"{summary}\"")];
     lines.extend(sections(text).iter().map(|section| {
         let indent = "  ".repeat(usize::from(section.level));

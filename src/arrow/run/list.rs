@@ -2,7 +2,7 @@
 
 use super::{
     Failure, Here, Outcome, Runner, Said,
-    frame::{count, gist, id, quoted},
+    frame::{count, id, quoted},
 };
 use crate::{
     arrow::{Listing, NodeRef},
@@ -17,10 +17,10 @@ impl Runner<'_> {
             _ => self.node(here, node)?,
         };
         let (noun, lines) = match what {
-            Listing::Continuations => ("continuation", lines(&self.beside(&node, EdgeKind::Continuation)?)),
-            Listing::Annotations => ("annotation", lines(&self.beside(&node, EdgeKind::Annotation)?)),
-            Listing::Versions => ("version", lines(&self.versions(&node)?)),
-            Listing::Siblings => ("sibling", lines(&self.siblings(&node)?)),
+            Listing::Continuations => ("continuation", self.lines(&self.beside(&node, EdgeKind::Continuation)?)?),
+            Listing::Annotations => ("annotation", self.lines(&self.beside(&node, EdgeKind::Annotation)?)?),
+            Listing::Versions => ("version", self.lines(&self.versions(&node)?)?),
+            Listing::Siblings => ("sibling", self.lines(&self.siblings(&node)?)?),
             Listing::Bookmarks => ("bookmark", self.bookmarks(&node)?),
             Listing::Links => ("link", self.links(&node)?),
         };
@@ -55,7 +55,7 @@ impl Runner<'_> {
             if marked.id == node.id || path.iter().any(|above| above.id == node.id) {
                 let label = marked.state.bookmark.as_deref().unwrap_or("");
                 let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(label)) };
-                lines.push(format!("  {} {label}{}", id(&marked), gist(&marked)));
+                lines.push(format!("  {} {label}{}", id(&marked), self.gist(&marked)?));
             }
         }
         Ok(lines)
@@ -85,13 +85,14 @@ impl Runner<'_> {
     fn linked_node(&self, node: &Node, other: crate::id::NodeId) -> Result<String, Failure> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
-            return Ok(format!("{} {}", id(&other), gist(&other)));
+            return Ok(format!("{} {}", id(&other), self.gist(&other)?));
         }
         let title = quoted(&self.loom.tree(other.tree)?.title);
         Ok(format!("{} in tree:{title}", id(&other)))
     }
-}
 
-fn lines(nodes: &[Node]) -> Vec<String> {
-    nodes.iter().map(|node| format!("  {} {} · {}", id(node), node.author_type, gist(node))).collect()
+    /// A line for each node.
+    fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, Failure> {
+        nodes.iter().map(|node| Ok(format!("  {} {} · {}", id(node), node.author_type, self.gist(node)?))).collect()
+    }
 }

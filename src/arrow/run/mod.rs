@@ -9,6 +9,7 @@
 //! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
 
 mod change;
+mod digest;
 mod documents;
 mod failure;
 pub mod frame;
@@ -24,10 +25,13 @@ mod trace;
 mod tree;
 mod view;
 
+pub use digest::{Summarized, Summary};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
 pub use trace::phrases as recent_actions;
+
+use std::cell::Cell;
 
 use super::{Command, NodeRef, understand};
 use crate::{
@@ -60,6 +64,13 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
     fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
+
+    /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this
+    /// runner asks no more. The answer is kept, and asked for only once.
+    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
+        let _ = asked;
+        None
+    }
 }
 
 /// A host without a model.
@@ -80,6 +91,8 @@ pub struct Runner<'h> {
     host: &'h dyn Host,
     inline: u32,
     acts: Vec<Action>,
+    /// Whether the host had no summary when it was asked for one.
+    no_summaries: Cell<bool>,
 }
 
 /// Where the agent stands when a command is run.
@@ -114,7 +127,7 @@ impl<'h> Runner<'h> {
     /// An agent at work in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
-        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new() }
+        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new(), no_summaries: Cell::new(false) }
     }
 
     /// The same with another limit for replies, in tokens.

@@ -59,8 +59,8 @@ impl Runner<'_> {
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
         let points = count(counts.branch_points, "branch point");
         let _ = write!(text, "{} · {points} · depth: {}", sizes(tree).replace(", ", " · "), counts.max_depth);
-        for words in [&tree.description, &tree.summary].into_iter().flatten() {
-            let _ = write!(text, "\n{}", quoted(words));
+        for words in [tree.description.clone(), self.tree_told(tree)?].into_iter().flatten() {
+            let _ = write!(text, "\n{}", quoted(&words));
         }
         if let Some(root) = tree.root {
             let root = self.loom.node(root)?;

@@ -6,7 +6,7 @@ use similar::{ChangeTag, TextDiff};
 
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
-    frame::{self, content, facts, gist, header, id},
+    frame::{self, content, facts, header, id},
 };
 use crate::{
     arrow::{NodeRef, Rendering},
@@ -25,7 +25,7 @@ impl Runner<'_> {
     pub(super) fn view(&self, here: &Here, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
         let node = self.node(here, node)?;
         let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
-        let shown = if full { content(&node).into_owned() } else { gist(&node) };
+        let shown = if full { content(&node).into_owned() } else { self.told(&node)? };
         text.push_str(&shown);
         let facts = facts(&node);
         if !facts.is_empty() {

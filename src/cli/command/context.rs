@@ -5,13 +5,16 @@ use std::io::Write as _;
 use clap::ValueEnum;
 use loomtree::{
     context::{Assembled, Fate, Options, Prompt, Reason, Rendering, Report, Strategy},
-    model::PinTarget,
+    model::{Agent, Correction, PinTarget},
+    ops::OpsError,
+    provider::{Target, resolve},
     session::context_of,
 };
 
 use crate::cli::{
     desk::Desk,
     error::Result,
+    host,
     out::{BOLD, DIM, ID, count, paint},
     sanitize::{cut, sanitize},
 };
@@ -74,6 +77,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             When::Live => Rendering::Live,
             When::Stable => Rendering::Stable,
         },
+        correction: correction(&author, desk)?,
         ..desk.config.context(args.window)
     };
     let actor = match &here.session {
@@ -87,6 +91,19 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         (false, true) => report(&assembled.report, desk),
         (false, false) => prompt(&assembled, desk),
     }
+}
+
+/// What is known of the model that the author would use, if one is named; none is asked.
+fn correction(author: &Agent, desk: &Desk<'_>) -> Result<Correction> {
+    let written = author.profile.model.as_deref().or(desk.config.model.as_deref());
+    let found = written.and_then(|written| resolve(written, &desk.config.models, &host::env).ok());
+    let reference = match (&found, written) {
+        (Some(Target::Endpoint(endpoint)), _) => &endpoint.reference,
+        (_, Some(written)) => written,
+        (_, None) => return Ok(Correction::NONE),
+    };
+    let known = desk.loom.snapshot()?.correction(reference).map_err(OpsError::from)?;
+    Ok(known.unwrap_or_default())
 }
 
 fn prompt(assembled: &Assembled, desk: &mut Desk<'_>) -> Result<()> {
@@ -111,6 +128,10 @@ fn report(report: &Report, desk: &mut Desk<'_>) -> Result<()> {
     let free = report.budget.saturating_sub(report.total);
     writeln!(desk.out, "{}  in all", paint(BOLD, format!("{:>9}", report.total)))?;
     writeln!(desk.out, "{free:>9}  free of {}, in a window of {}", report.budget, report.window)?;
+    if !report.correction.is_none() {
+        let by = f64::from(report.correction.permille()) / 1_000.0;
+        writeln!(desk.out, "{by:>9.2}  of its own tokens this model counts for one of these, which are estimated")?;
+    }
     writeln!(desk.out)?;
     if report.earlier > 0 {
         let above = format!("⋮ {} above, not looked at: no room", count(report.earlier, "node"));

@@ -216,7 +216,10 @@ impl<'a> Apply<'a> {
             | Mutation::Stash { .. }
             | Mutation::Unstash { .. }
             | Mutation::Act { .. } => self.memory(mutation)?,
-            Mutation::Lease { .. } | Mutation::Release { .. } => self.turn(mutation)?,
+            Mutation::Lease { .. }
+            | Mutation::Release { .. }
+            | Mutation::Summarize { .. }
+            | Mutation::Reckon { .. } => self.turn(mutation)?,
             Mutation::CreateDocument { .. }
             | Mutation::WriteDocument { .. }
             | Mutation::RevertDocument { .. }

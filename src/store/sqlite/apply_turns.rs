@@ -2,12 +2,16 @@
 
 use super::{
     apply::{Apply, Trace},
-    tables::leases::{self, Held},
+    tables::{
+        documents, estimates, journal,
+        leases::{self, Held},
+        summaries,
+    },
     visibility,
 };
 use crate::{
     id::{AgentId, NodeId},
-    model::Timestamp,
+    model::{Summary, SummaryOf, Timestamp},
     store::{ChangeKind, Mutation, Result, StoreError},
 };
 
@@ -23,6 +27,15 @@ impl Apply<'_> {
                 leases::release(self.conn, node, agent, self.session)?;
                 self.cache.leases = None;
                 ChangeKind::Release
+            }
+            Mutation::Summarize { of, made_of, after, model, content } => {
+                let (content, model) = (content.clone(), model.clone());
+                self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
+                ChangeKind::Summarize
+            }
+            Mutation::Reckon { model, estimated, reported } => {
+                estimates::add(self.conn, model, *estimated, *reported)?;
+                ChangeKind::Reckon
             }
             _ => return Err(StoreError::Refused("not a change to a turn".to_owned())),
         };
@@ -62,6 +75,22 @@ impl Apply<'_> {
             Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
             None => Ok(()),
         }
+    }
+
+    /// A summary of words that were purged while the model had them must not bring them back.
+    fn summarize(&mut self, of: SummaryOf, after: u64, summary: &Summary) -> Result<()> {
+        if journal::has_since(self.conn, after, ChangeKind::Purge)? {
+            return Err(StoreError::Conflict("something was purged while the summary was made".to_owned()));
+        }
+        if summary.content.trim().is_empty() {
+            return Err(StoreError::Refused("a summary says something".to_owned()));
+        }
+        let target = match of {
+            SummaryOf::Node(id) => ("node", self.node(id)?.row),
+            SummaryOf::Document(id) => ("document", documents::row(self.conn, id)?),
+            SummaryOf::Tree(id) => ("tree", self.tree_row(id)?),
+        };
+        summaries::keep(self.conn, target, summary)
     }
 
     fn is_ours(&self, held: &Held) -> bool {

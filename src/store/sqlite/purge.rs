@@ -1,9 +1,10 @@
 //! Purging: a person's right to have content removed for good.
 //!
 //! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
-//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, summaries
-//! and results kept in its tree, and what the journal kept for undoing changes to them. No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may
-//! leave bytes of moved rows in the free space of pages; that takes time in proportion to the file.
+//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its summary
+//! and that of its tree, summaries and results stashed in its tree, and what the journal kept for undoing changes to them.
+//! No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may leave bytes of moved rows in
+//! the free space of pages; that takes time in proportion to the file.
 
 use std::time::Duration;
 
@@ -42,7 +43,9 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),
         format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
         format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
+        format!("DELETE FROM summaries WHERE node IN ({nodes})"),
         // What was made of words of the tree may be made of these.
+        format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
         // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
         format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),

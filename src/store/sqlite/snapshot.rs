@@ -7,17 +7,17 @@ use super::{
     pool::{Pool, Reader},
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
-        agents, documents, journal, leases, links, memory,
+        agents, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
-        provenance, sessions, sources, trees,
+        provenance, sessions, sources, summaries, trees,
     },
     visibility::{self, row_of},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op, Session,
-        Stashed, Timestamp, Tree,
+        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op,
+        Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
     },
     store::{
         ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
@@ -296,6 +296,19 @@ impl Snapshot for SqliteSnapshot<'_> {
     fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>> {
         let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
         memory::stashed(&self.conn, agent, tree, label, result)
+    }
+
+    fn summary(&self, of: SummaryOf) -> Result<Option<Summary>> {
+        let target = match of {
+            SummaryOf::Node(id) => row_of(&self.conn, id)?.map(|row| ("node", row)),
+            SummaryOf::Document(id) => Some(("document", documents::row(&self.conn, id)?)),
+            SummaryOf::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
+        };
+        target.map_or(Ok(None), |target| summaries::of(&self.conn, target))
+    }
+
+    fn correction(&self, model: &str) -> Result<Option<Correction>> {
+        estimates::correction(&self.conn, model)
     }
 
     fn documents(&self) -> Result<Vec<Document>> {

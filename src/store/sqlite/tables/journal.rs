@@ -139,6 +139,13 @@ pub(in crate::store::sqlite) fn tree_head(conn: &Connection, tree: i64) -> Resul
         .query_row([tree], |r| r.get(0))?)
 }
 
+/// Whether there was a change of this kind after an entry.
+pub(in crate::store::sqlite) fn has_since(conn: &Connection, after: u64, kind: ChangeKind) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM journal WHERE seq > ?1 AND change = ?2")?
+        .exists(params![after, kind.code()])?)
+}
+
 /// The newest entry of all.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT max(seq) FROM journal")?.query_row([], |r| r.get::<_, Option<u64>>(0))?.unwrap_or(0))

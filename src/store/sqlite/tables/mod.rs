@@ -3,6 +3,7 @@
 pub(super) mod agents;
 pub(super) mod bookmarks;
 pub(super) mod documents;
+pub(super) mod estimates;
 pub(super) mod journal;
 pub(super) mod leases;
 pub(super) mod links;
@@ -11,4 +12,5 @@ pub(super) mod nodes;
 pub(super) mod provenance;
 pub(super) mod sessions;
 pub(super) mod sources;
+pub(super) mod summaries;
 pub(super) mod trees;

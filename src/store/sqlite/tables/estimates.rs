@@ -1,0 +1,36 @@
+//! Estimates: what models counted where so much was estimated.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{model::Correction, store::Result};
+
+/// Estimated tokens above which a model's sums are halved before more are added, so that the last prompts count most.
+const REMEMBERED: i64 = 400_000;
+/// How much more than estimated is believed: a report beyond that would spoil the sums for long.
+const BELIEVED: u64 = 4;
+
+/// Adds what was estimated and what the model counted.
+pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u64, reported: u64) -> Result<()> {
+    let estimated = estimated.min(REMEMBERED.unsigned_abs());
+    let reported = reported.min(estimated * BELIEVED);
+    if estimated == 0 || reported == 0 {
+        return Ok(());
+    }
+    conn.prepare_cached(
+        "INSERT INTO estimates (model, estimated, reported) VALUES (?1, ?2, ?3)
+         ON CONFLICT (model) DO UPDATE SET
+             estimated = CASE WHEN estimated > ?4 THEN estimated / 2 ELSE estimated END + ?2,
+             reported = CASE WHEN estimated > ?4 THEN reported / 2 ELSE reported END + ?3",
+    )?
+    .execute(params![model, estimated, reported, REMEMBERED])?;
+    Ok(())
+}
+
+/// How a model's count compares with the estimate, as far as that is known.
+pub(in crate::store::sqlite) fn correction(conn: &Connection, model: &str) -> Result<Option<Correction>> {
+    let sums = conn
+        .prepare_cached("SELECT estimated, reported FROM estimates WHERE model = ?1")?
+        .query_row([model], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(sums.and_then(|(estimated, reported)| Correction::of(estimated, reported)))
+}

@@ -1,0 +1,35 @@
+//! Summaries: at most one of a thing.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    model::{Summary, Timestamp},
+    store::Result,
+};
+
+/// What a summary is of, by row number: in one of three columns.
+pub(in crate::store::sqlite) type Target = (&'static str, i64);
+
+/// Keeps a summary, in the place of an older one.
+pub(in crate::store::sqlite) fn keep(conn: &Connection, (column, row): Target, summary: &Summary) -> Result<()> {
+    conn.prepare_cached(&format!(
+        "INSERT INTO summaries ({column}, made_of, model, made_at, content) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT ({column}) DO UPDATE SET made_of = ?2, model = ?3, made_at = ?4, content = ?5"
+    ))?
+    .execute(params![row, summary.made_of, summary.model, summary.at.as_millis(), summary.content])?;
+    Ok(())
+}
+
+/// What is kept of something.
+pub(in crate::store::sqlite) fn of(conn: &Connection, (column, row): Target) -> Result<Option<Summary>> {
+    let sql = format!("SELECT content, made_of, model, made_at FROM summaries WHERE {column} = ?1");
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(Summary {
+            content: row.get(0)?,
+            made_of: row.get(1)?,
+            model: row.get(2)?,
+            at: Timestamp::from_millis(row.get(3)?),
+        })
+    };
+    Ok(conn.prepare_cached(&sql)?.query_row([row], read).optional()?)
+}
