@@ -9,9 +9,9 @@ use std::{io::BufReader, path::Path};
 use loomtree::{
     archive::{self, Imported, jsonl, markdown},
     id::TreeId,
-    model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Parent, Permissions, SessionPatch, Timestamp},
+    model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, SessionPatch, Timestamp},
     ops::{Actor, DocumentEdit, Draft, SplitAt},
-    store::PurgeTarget,
+    store::{Mutation, PurgeTarget},
 };
 use support::store::Scene;
 
@@ -143,6 +143,34 @@ fn a_bad_line_is_reported_and_the_rest_comes_in() {
     assert!(problems.contains("test.jsonl, line"), "{problems}");
     assert!(problems.contains("\"bird\""), "{problems}");
     assert_eq!(imported.problems.len(), 5, "{problems}");
+}
+
+/// What goes wrong in one batch, while the next one that needs it is on its way, takes nothing else along.
+#[test]
+fn bad_lines_far_apart_take_only_what_hangs_on_them() {
+    let (scene, other) = (Scene::new(1), Scene::new(2));
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let mut at = root.id;
+    let chain: Vec<Mutation> = (0..10_000)
+        .map(|number| {
+            // One in a hundred hangs on the root and has nothing below it.
+            let leaf = number % 100 == 99;
+            let parent = Parent::Node(if leaf { root.id } else { at });
+            let node = owner.draft(parent, Draft::text(format!("number {number}.")));
+            at = if leaf { at } else { node.id };
+            Mutation::Append(Box::new(node))
+        })
+        .collect();
+    owner.commit(Op::Import, chain).unwrap();
+    let text = export(&owner, &[tree.id]);
+    let spoilt =
+        text.replace("number 99.", "spoilt").replace("number 5099.", "spoilt").replace("number 9999.", "spoilt");
+    let done = import(&other.owner(), &spoilt);
+    assert_eq!((done.nodes, done.problems.len()), (9_998, 3), "{:?}", done.problems);
+    let done = import(&other.owner(), &text);
+    assert_eq!((done.nodes, done.skipped, done.problems.len()), (3, 9_998, 0), "{:?}", done.problems);
+    assert!(other.owner().loom().store().verify(&mut |_| {}).unwrap().problems.is_empty());
 }
 
 #[test]

@@ -1,17 +1,22 @@
 //! Mutations on their way in: gathered to batches, written while the next lines are read.
 
+use std::collections::VecDeque;
+
 use super::{ArchiveError, Imported};
 use crate::{
     id::AgentId,
     model::{Op, Timestamp},
     ops::{Actor, OpsError},
-    store::{Change, Mutation, Pending, StoreError},
+    store::{Change, Mutation, Pending, Receipt, StoreError},
 };
 
-/// Mutations a transaction. More gains nothing and holds the writer for longer.
-const MOST: usize = 512;
+/// Mutations a transaction. Local ids are random, so in a large file nearly every node of a small transaction writes
+/// another page of their index; the larger it is, the more of them share one.
+const MOST: usize = 4_096;
 /// Bytes of content a transaction.
 const BYTES: usize = 4 << 20;
+/// Batches that the writer may have while the next one is gathered: one to write, and one to go on with.
+const IN_FLIGHT: usize = 2;
 
 /// A mutation and where in the file it came from.
 struct Item {
@@ -25,14 +30,15 @@ pub(super) struct Batch<'a> {
     name: String,
     items: Vec<Item>,
     bytes: usize,
-    flying: Option<(Pending, Vec<Item>)>,
+    /// What the writer has and has not answered yet, the oldest first.
+    flying: VecDeque<(Pending, Vec<Item>)>,
     pub(super) done: Imported,
 }
 
 impl<'a> Batch<'a> {
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str) -> Self {
         let done = Imported { format, ..Imported::default() };
-        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, flying: None, done }
+        Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, flying: VecDeque::new(), done }
     }
 
     /// Adds a mutation from line `place`.
@@ -52,7 +58,10 @@ impl<'a> Batch<'a> {
     /// Waits until everything is on disk.
     pub(super) fn flush(&mut self) -> Result<(), ArchiveError> {
         self.send()?;
-        self.land()
+        while !self.flying.is_empty() {
+            self.land()?;
+        }
+        Ok(())
     }
 
     /// Commits one change by another agent or at another time, after everything before it.
@@ -68,32 +77,44 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
+    /// Hands what was gathered to the writer, before waiting for what it had: so it always has a batch to go on with.
     fn send(&mut self) -> Result<(), ArchiveError> {
-        self.land()?;
-        if self.items.is_empty() {
-            return Ok(());
+        if !self.items.is_empty() {
+            let items = std::mem::take(&mut self.items);
+            self.bytes = 0;
+            let pending = self.actor.submit(Op::Import, items.iter().map(|i| i.mutation.clone()).collect());
+            self.flying.push_back((pending, items));
         }
-        let items = std::mem::take(&mut self.items);
-        self.bytes = 0;
-        let pending = self.actor.submit(Op::Import, items.iter().map(|i| i.mutation.clone()).collect());
-        self.flying = Some((pending, items));
+        while self.flying.len() >= IN_FLIGHT {
+            self.land()?;
+        }
         Ok(())
     }
 
-    /// Waits for the batch in the air. Where it fails because of one item, the others are written without it.
+    /// Waits for the oldest batch in the air. One after it that needed what it did not bring in has failed too, and is
+    /// written again when its turn comes.
     fn land(&mut self) -> Result<(), ArchiveError> {
-        let Some((pending, items)) = self.flying.take() else { return Ok(()) };
-        match pending.wait() {
+        let Some((pending, items)) = self.flying.pop_front() else { return Ok(()) };
+        let landed = pending.wait().map_err(OpsError::from);
+        self.count(landed, items)
+    }
+
+    /// Counts what was written. Where that failed because of an item, halves are tried until it is found.
+    fn count(&mut self, landed: Result<Receipt, OpsError>, mut items: Vec<Item>) -> Result<(), ArchiveError> {
+        match landed {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
-            Err(error) if is_about_an_item(&error) => {
-                for item in items {
-                    match self.actor.commit(Op::Import, vec![item.mutation]) {
-                        Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
-                        Err(OpsError::Store(error)) if is_about_an_item(&error) => self.problem(item.place, error),
-                        Err(error) => return Err(error.into()),
+            Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {
+                [] => {}
+                [item] => self.problem(item.place, error),
+                _ => {
+                    let rest = items.split_off(items.len() / 2);
+                    for half in [items, rest] {
+                        let mutations = half.iter().map(|i| i.mutation.clone()).collect();
+                        let landed = self.actor.commit(Op::Import, mutations);
+                        self.count(landed, half)?;
                     }
                 }
-            }
+            },
             Err(error) => return Err(error.into()),
         }
         Ok(())

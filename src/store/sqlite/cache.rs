@@ -1,6 +1,9 @@
 //! What the writer knows without asking the file.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
+};
 
 use rusqlite::Connection;
 
@@ -18,16 +21,50 @@ use crate::{
     store::{Result, StoreError},
 };
 
+/// A map whose keys are numbers: rows, and ids, of which half is random. The maps here are small and forget, so nobody
+/// gains by choosing ids that collide, and an append looks into nine of them.
+pub(super) type Numbered<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+
+/// Spreads numbers over 64 bits.
+#[derive(Default)]
+pub(super) struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // its two halves
+    fn write_u128(&mut self, number: u128) {
+        let (high, low) = ((number >> 64) as u64, number as u64);
+        self.write_u64(high ^ low);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
+
 /// What is known without asking the file: row numbers of what never moves, the nodes that were added last, and what
 /// waits for the transaction's end. Emptied whenever something is rolled back.
 #[derive(Default)]
 pub(super) struct Cache {
-    pub(super) nodes: HashMap<NodeId, Anchor>,
+    pub(super) nodes: Numbered<NodeId, Anchor>,
     /// Nodes added lately that have no row in `node_state`, by row, with how many continuations they have: none or one.
-    pub(super) stateless: HashMap<i64, i64>,
-    pub(super) agents: HashMap<AgentId, i64>,
-    pub(super) trees: HashMap<TreeId, i64>,
-    pub(super) sessions: HashMap<SessionId, i64>,
+    pub(super) stateless: Numbered<i64, i64>,
+    pub(super) agents: Numbered<AgentId, i64>,
+    pub(super) trees: Numbered<TreeId, i64>,
+    pub(super) sessions: Numbered<SessionId, i64>,
     /// The newest entries of trees, and what this transaction did to trees and has not written there yet.
     pub(super) journal: journal::Ends,
     /// The leases, once somebody asked; mostly none.

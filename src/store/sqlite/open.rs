@@ -18,6 +18,10 @@ pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 /// or so.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
+/// Pages that the writer holds at most, in KiB: the indexes of a million nodes by local id, of which every append
+/// touches another page. What a small file or a short run does not touch takes no memory.
+const CACHE: i32 = 32_768;
+
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
     if !options.create && !path.exists() {
@@ -47,7 +51,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    conn.pragma_update(None, "cache_size", -8_192)?;
+    conn.pragma_update(None, "cache_size", -CACHE)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;

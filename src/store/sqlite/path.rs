@@ -3,24 +3,28 @@
 use rusqlite::Connection;
 
 use super::{
-    rows::{FROM, NODE, NodeRow},
+    rows::{NodeRow, States, WORDS},
     tables::nodes::anchor,
     visibility::{self, version_read},
 };
 use crate::store::{Result, StoreError};
+
+/// Nodes that a path has room for from the beginning.
+const ROOM: usize = 128;
 
 /// The path as rows, the newest first.
 ///
 /// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
 /// and the scan begins anew at the parent where it is not.
 pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
-    let mut path: Vec<NodeRow> = Vec::new();
+    let mut path: Vec<NodeRow> = Vec::with_capacity(limit.min(ROOM));
     // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
     // a path that comes from one to that root passes over it, for it has been read.
     let mut read_already: Vec<i64> = Vec::new();
     // The node to be read next, and whether it is meant itself, whatever versions its place has.
     let mut next = Some((to, true));
-    let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq <= ?1 ORDER BY n.seq DESC"))?;
+    let mut statement = conn.prepare_cached(WORDS)?;
+    let mut states = States::new(conn)?;
     while path.len() < limit
         && let Some((start, _)) = next
     {
@@ -35,7 +39,8 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
                 }
                 break;
             }
-            let node = NodeRow::read(row)?;
+            let mut node = NodeRow::words(row)?;
+            states.put(&mut node)?;
             next = node.parent.map(|parent| (parent, false));
             if read_already.contains(&node.row) {
                 continue;

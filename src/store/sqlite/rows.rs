@@ -6,7 +6,7 @@ use std::{
 };
 
 use rusqlite::{
-    Connection, OptionalExtension, Row,
+    CachedStatement, Connection, OptionalExtension, Row,
     types::{Type, ValueRef},
 };
 
@@ -16,14 +16,30 @@ use crate::{
     store::{Result, StoreError},
 };
 
+macro_rules! node {
+    () => {
+        "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
+         n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
+         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw"
+    };
+}
+macro_rules! state {
+    () => {
+        "s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
+    };
+}
+
 /// What [`NodeRow::read`] reads, of [`FROM`].
-pub(super) const NODE: &str = "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, \
-     n.created_at, n.hash, n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, \
-     n.tool_call_id, n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, \
-     s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded";
+pub(super) const NODE: &str = concat!(node!(), ", ", state!());
 
 /// Where [`NODE`] reads from.
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
+
+/// What [`NodeRow::words`] reads: nodes from one downwards.
+pub(super) const WORDS: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
+
+/// What [`States`] reads: the next state from a node downwards.
+const STATES: &str = concat!("SELECT ", state!(), " FROM node_state s WHERE s.node <= ?1 ORDER BY s.node DESC LIMIT 1");
 
 /// A node as its row has it: neighbours by row number.
 pub(super) struct NodeRow {
@@ -44,27 +60,37 @@ pub(super) struct NodeRow {
 impl NodeRow {
     /// Reads the columns of [`NODE`], in that order. Ids of neighbours are filled in by [`Names::finish`].
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let id = NodeId::from_bytes(row.get(1)?);
-        // Most nodes have no state, and decoding is most of what a long path costs.
-        let stateless = row.get_ref(24)? == ValueRef::Null;
+        let mut node = Self::words(row)?;
+        // Most nodes have no state.
+        if row.get_ref(24)? != ValueRef::Null {
+            StateRow::read(row, 24)?.put(&mut node);
+        }
+        Ok(node)
+    }
+
+    /// Reads the columns of [`WORDS`], in that order: a node without its state. Decoding is most of what a long path
+    /// costs, so nothing is asked of a row twice.
+    pub(super) fn words(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let seq: i64 = row.get(0)?;
         let local: String = row.get(3)?;
+        let session: Option<i64> = row.get(11)?;
         Ok(Self {
-            row: row.get(0)?,
+            row: seq,
             parent: row.get(4)?,
             version_of: row.get(14)?,
             tree: row.get(2)?,
             author: row.get(7)?,
-            session: row.get(11)?,
+            session,
             edited_from: row.get(13)?,
-            hidden_by: if stateless { None } else { row.get(30)? },
-            bookmarked: !stateless && row.get(29)?,
-            continuations: if stateless { None } else { row.get(25)? },
+            hidden_by: None,
+            bookmarked: false,
+            continuations: None,
             node: Node {
-                id,
+                id: NodeId::from_bytes(row.get(1)?),
                 local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
                 tree: TreeId::from_bytes([0; 16]),
                 parent: None,
-                seq: row.get(0)?,
+                seq: u64::try_from(seq).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, seq))?,
                 kind: coded(row, 6, EdgeKind::from_code)?,
                 author: AgentId::from_bytes([0; 16]),
                 author_type: coded(row, 8, AuthorType::from_code)?,
@@ -77,26 +103,79 @@ impl NodeRow {
                 edited_from: None,
                 version_of: None,
                 session: None,
-                turn: row.get(12)?,
+                turn: if session.is_some() { row.get(12)? } else { None },
                 hash: ContentHash::from_bytes(row.get(10)?),
                 interrupted: row.get(16)?,
                 purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
                 metadata: json(row, 21)?,
-                state: if stateless {
-                    NodeState::default()
-                } else {
-                    NodeState {
-                        continuations: row.get(25)?,
-                        annotations: row.get(26)?,
-                        links: row.get(27)?,
-                        versions: row.get(28)?,
-                        pruned_by: None,
-                        excluded: row.get(31)?,
-                        bookmark: None,
-                    }
-                },
+                state: NodeState::default(),
             },
         })
+    }
+}
+
+/// What there is to say of a node: a row of `node_state`.
+#[derive(Default)]
+struct StateRow {
+    node: i64,
+    state: NodeState,
+    hidden_by: Option<i64>,
+    bookmarked: bool,
+}
+
+impl StateRow {
+    fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            node: row.get(at)?,
+            state: NodeState {
+                continuations: row.get(at + 1)?,
+                annotations: row.get(at + 2)?,
+                links: row.get(at + 3)?,
+                versions: row.get(at + 4)?,
+                pruned_by: None,
+                excluded: row.get(at + 7)?,
+                bookmark: None,
+            },
+            bookmarked: row.get(at + 5)?,
+            hidden_by: row.get(at + 6)?,
+        })
+    }
+
+    fn put(self, node: &mut NodeRow) {
+        node.hidden_by = self.hidden_by;
+        node.bookmarked = self.bookmarked;
+        node.continuations = Some(self.state.continuations);
+        node.node.state = self.state;
+    }
+}
+
+/// The states of nodes that are read downwards. Few have one, so the next one is looked up when it was passed, which is
+/// less than a join that looks for every node.
+pub(super) struct States<'c> {
+    statement: CachedStatement<'c>,
+    /// The first state at or below the last node.
+    next: Option<StateRow>,
+    /// The last node for which it was looked up.
+    from: i64,
+}
+
+impl<'c> States<'c> {
+    pub(super) fn new(conn: &'c Connection) -> Result<Self> {
+        Ok(Self { statement: conn.prepare_cached(STATES)?, next: None, from: i64::MIN })
+    }
+
+    /// Gives a node its state.
+    pub(super) fn put(&mut self, node: &mut NodeRow) -> Result<()> {
+        let passed = node.row > self.from || self.next.as_ref().is_some_and(|next| next.node > node.row);
+        if passed {
+            self.next = self.statement.query_row([node.row], |row| StateRow::read(row, 0)).optional()?;
+            self.from = node.row;
+        }
+        if let Some(state) = self.next.take_if(|next| next.node == node.row) {
+            state.put(node);
+            self.from = i64::MIN;
+        }
+        Ok(())
     }
 }
 

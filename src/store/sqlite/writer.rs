@@ -23,7 +23,7 @@ use crate::{
     store::{Change, Mutation, Receipt, Result, StoreError},
 };
 
-/// Changes taken into one transaction at the most: bounds how long the first of them waits.
+/// Mutations after which a transaction takes no further change: bounds how long the first of them waits.
 const GROUP: usize = 1_024;
 /// Looks at the queue before sleeping: about 50 µs, what waking a thread may cost on a virtual machine.
 const SPINS: u32 = 1_024;
@@ -163,11 +163,13 @@ impl Worker {
         let mut other = None;
         let mut group: Vec<(Change, Reply, Receipt)> = Vec::new();
         let mut job = Some((change, reply));
+        let mut mutations = 0;
         if let Err(error) = self.begin() {
             self.fail(job.map(|(_, reply)| reply), &error);
             return None;
         }
         while let Some((change, reply)) = job.take() {
+            mutations += change.mutations.len();
             match self.apply(&change) {
                 Ok(receipt) => group.push((change, reply, receipt)),
                 Err(error) => {
@@ -178,7 +180,7 @@ impl Worker {
                     }
                 }
             }
-            if group.len() < GROUP {
+            if mutations < GROUP {
                 match jobs.try_recv() {
                     Ok(Job::Change(change, reply)) => job = Some((change, reply)),
                     Ok(task @ Job::Task(_)) => other = Some(task),

@@ -1,13 +1,13 @@
 //! The journal. Entries of one tree are chained through `previous`, so that a tree's history is read without an
 //! index, whose page every append would have to write; entries of no tree have a chain of their own.
 
-use std::collections::{HashMap, hash_map};
+use std::collections::hash_map;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     model::{Op, Timestamp},
-    store::{ChangeKind, Result},
+    store::{ChangeKind, Result, sqlite::cache::Numbered},
 };
 
 pub(in crate::store::sqlite) struct Entry<'a> {
@@ -36,8 +36,8 @@ pub(in crate::store::sqlite) struct Added {
 /// transaction are written there once. What is known stays true until somebody else writes or something is rolled back.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Ends {
-    heads: HashMap<i64, Option<i64>>,
-    unwritten: HashMap<i64, Unwritten>,
+    heads: Numbered<i64, Option<i64>>,
+    unwritten: Numbered<i64, Unwritten>,
 }
 
 #[derive(Default)]

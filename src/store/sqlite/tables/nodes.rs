@@ -1,6 +1,9 @@
 //! Nodes and what changes about them.
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension, params,
+    types::{ToSqlOutput, Value, ValueRef},
+};
 
 use crate::{
     id::{LocalId, NodeId},
@@ -75,13 +78,13 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -
 
 fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::Result<usize> {
     let node = insert.node;
-    conn.prepare_cached(
+    let mut statement = conn.prepare_cached(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
              purged_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
-    )?
-    .execute(params![
+    )?;
+    let values = params![
         node.id.to_bytes(),
         insert.tree,
         local,
@@ -105,7 +108,14 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
         node.content,
         node.raw,
         node.purged_at.map(Timestamp::as_millis)
-    ])
+    ];
+    // A statement comes out of the cache with nothing bound, which is NULL: half of what most nodes have.
+    for (at, value) in values.iter().enumerate() {
+        if !matches!(value.to_sql()?, ToSqlOutput::Borrowed(ValueRef::Null) | ToSqlOutput::Owned(Value::Null)) {
+            statement.raw_bind_parameter(at + 1, value)?;
+        }
+    }
+    statement.raw_execute()
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
