@@ -141,7 +141,13 @@ async fn first_token(server: &str) {
         let (mut waits, mut used) = (Vec::new(), None);
         for turn in 0..30 {
             at = owner.append(Parent::Node(at), Draft::text(words(turn, 25))).unwrap().nodes[0].id;
-            // What the model says does not matter, so that both sessions hold the same.
+            let reply = Draft { author_type: Some(loomtree::model::AuthorType::Model), ..Draft::text(words(turn, 60)) };
+            // What the model says does not matter, so that both sessions hold the same; and only the last turn but one
+            // has to have been asked for the server's cache to hold what it will hold.
+            if turn < 28 {
+                at = owner.append(Parent::Node(at), reply).unwrap().nodes[0].id;
+                continue;
+            }
             let begun = Instant::now();
             let mut first = None;
             let plan = Plan {
@@ -158,7 +164,6 @@ async fn first_token(server: &str) {
             .await
             .unwrap();
             waits.extend(first);
-            let reply = Draft { author_type: Some(loomtree::model::AuthorType::Model), ..Draft::text(words(turn, 60)) };
             at = owner.append(Parent::Node(at), reply).unwrap().nodes[0].id;
         }
         let (prompt, cached) = used.map_or((0, 0), |usage| (usage.prompt, usage.cached));
