@@ -119,6 +119,9 @@ pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
 impl Reader<'_> {
     fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
         self.drop_courtesy();
+        if self.only_names() {
+            return (Speech::Several, None, 0);
+        }
         match self.head(0, true) {
             Head::Request(verb, group) => return self.request(verb, group),
             Head::Speech(Speech::Question) => {
@@ -157,10 +160,9 @@ impl Reader<'_> {
                 && matches!(self.verb_at(verb), Some((_, Form::Past)))
                 && !(0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If)))
             {
-                self.zones[..verb].fill(Zone::Main);
-                return self.request(verb, group);
+                return self.request_behind(verb, group);
             }
-            if self.is_boundary(at)
+            if (self.is_boundary(at) && self.func_at(at) != Some(Func::Or) || self.begs(at))
                 && let Head::Request(verb, group) = self.head(at + 1, false)
                 && (self.points_at_something(verb) || !self.tells(at))
             {
@@ -186,8 +188,7 @@ impl Reader<'_> {
             if self.reports(verb) {
                 return (Speech::Remark, None, 0);
             }
-            self.zones[..verb].fill(Zone::Main);
-            return self.request(verb, group);
+            return self.request_behind(verb, group);
         }
         // An id alone says nothing of what shall be done with it.
         if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
@@ -198,6 +199,19 @@ impl Reader<'_> {
         (Speech::Remark, None, 0)
     }
 
+    /// Reads on from a verb that stands behind what it is about.
+    fn request_behind(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
+        self.zones[..verb].fill(Zone::Main);
+        // `b3k9 is void and should be pruned`: what is told of it is no argument.
+        if let Some(and) = (1..verb).rev().find(|at| self.func_at(*at) == Some(Func::And))
+            && self.func_at(and + 1) == Some(Func::Modal)
+            && let Some(tells) = (1..and).find(|at| self.is_finite_at(*at))
+        {
+            self.zones[tells..=and].fill(Zone::Tail);
+        }
+        self.request(verb, group)
+    }
+
     /// Reads on from the verb to the end of the line.
     fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
         self.zones[verb] = Zone::Verb;
@@ -205,8 +219,16 @@ impl Reader<'_> {
         let mut embedded = self.questioned;
         let asked = Some((verb, group));
         let mut at = verb + 1;
+        if let Some((second, other)) = self.begins_only(verb, group) {
+            self.zones[..second].fill(Zone::Before);
+            return self.request(second, other);
+        }
         while at < self.terms.len() {
             let term = self.terms[at];
+            // `undo (v.): to reverse`
+            if term.is(':') && self.terms[at - 1].is(')') && self.terms[verb + 1].is('(') && self.is_idle(verb + 2) {
+                return (Speech::Remark, asked, at);
+            }
             if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb) {
                 self.raw = self.terms.get(at + 1).map(|next| Bytes { start: next.whole.start, end: self.end });
                 return (Speech::Request, asked, verb);
@@ -231,7 +253,11 @@ impl Reader<'_> {
                         return self.request(second, other);
                     }
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
-                        zone = Zone::Tail;
+                        // `what does a7x2 say? open it in full`
+                        let tells = |at| matches!(self.func_at(at), Some(Func::If | Func::What | Func::Why));
+                        let looks = phrases::embeds(group) && phrases::embeds(other);
+                        let looks = looks && !(second..self.terms.len()).any(tells);
+                        zone = if looks { Zone::Main } else { Zone::Tail };
                         at = second;
                     }
                     Segment::Contrasts(until) => {
@@ -335,6 +361,7 @@ impl Reader<'_> {
             }
             // `think about whether …`: what is thought of is anything.
             if group == Verb::Think && at == verb + 1 && self.asks_no_more(at) {
+                self.doubtful |= (at..self.terms.len()).any(|at| self.func_at(at) == Some(Func::Doubt));
                 return (Speech::Request, asked, verb);
             }
             // `the node we're on`

@@ -300,10 +300,12 @@ impl<'a> Bag<'a> {
 fn describes(terms: &[Term], at: usize) -> bool {
     let is_part = |term: &Term| {
         matches!(term.shape, Shape::Name)
-            || matches!(term.entry.func, Some(Func::Adjective))
+            || matches!(term.entry.func, Some(Func::Adjective | Func::One))
             || term.shape == Shape::Word && term.entry.noun.is_some()
     };
-    let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
+    let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| at + 1 + n);
+    // `the funeral scene, a7x2`
+    let ahead = ahead.and_then(|ahead| terms.get(ahead + usize::from(terms[ahead].is(','))));
     let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
     ahead.is_some_and(Term::is_id)
         && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))

@@ -297,6 +297,6 @@ fn is_node(arg: &Arg) -> bool {
                 | Noun::Times
         )
     );
-    let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
+    let number = matches!(arg.what, What::Number(1_000..)) && arg.text.end - arg.text.start > 3;
     arg.what == What::Id || number && !counts && beside_a_node
 }

@@ -131,6 +131,17 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         at
     };
     let mut at = skip(1);
+    // `I think I'd like to`: how sure one is of what one wants changes nothing of it.
+    if matches!(word(line, terms, at).to_ascii_lowercase().as_str(), "think" | "guess" | "believe" | "reckon")
+        && let Some(rest) = terms.get(at + 1..)
+        && matches!(func(rest, 0), Some(Func::Subject | Func::Would))
+    {
+        return subject(line, rest).map(|(length, padding)| (at + 1 + length, padding));
+    }
+    // `I'd rather like to`
+    if word(line, terms, at) == "rather" && wanting(word(line, terms, at + 1)) {
+        at += 1;
+    }
     let mut padding = PLAIN;
     if func(terms, at) == Some(Func::Modal) {
         match word(line, terms, at).to_ascii_lowercase().as_str() {
@@ -185,7 +196,7 @@ fn wanting(word: &str) -> bool {
 
 /// Whether `terms` say that someone wants something: `I want three of them`.
 pub(super) fn wants(line: &str, terms: &[Term]) -> bool {
-    padding(line, terms).is_some_and(|(length, _)| wanting(word(line, terms, length)))
+    padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
 }
 
 /// Whether the verb takes words as they stand after a colon.
@@ -235,7 +246,7 @@ pub(super) const fn embeds(verb: Verb) -> bool {
 
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
-    if first == Verb::Help && !terms.iter().any(Term::is_id) {
+    if first == Verb::Help && second != Verb::Help && !terms.iter().any(Term::is_id) {
         return true;
     }
     let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
@@ -257,6 +268,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
         Verb::Take | Verb::Bring => !own && matches!(first, Verb::Go | Verb::Decide | Verb::Move),
+        // `open a7x2 and let me have its annotations`
+        Verb::Get if first == Verb::See => !own && terms.iter().any(|term| term.entry.noun == Some(Noun::Annotation)),
         Verb::Get | Verb::Make => !own && first != Verb::See,
         // `make one node of them, merge`: the light verb was only a beginning.
         _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.shape, Shape::Mark(_))) => true,
@@ -346,7 +359,7 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     };
     if ids == 2
         && matches!(first.as_str(), "what" | "what's" | "how")
-        && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
+        && asks(&["differ", "different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
     {
         return Some(Verb::Compare);
     }

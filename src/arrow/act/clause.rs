@@ -54,6 +54,13 @@ impl Reader<'_> {
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        // `do it`
+        let does_it = matches!(self.text_at(from), "do" | "Do")
+            && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
+            && self.is_idle(from);
+        if does_it {
+            return Segment::Tells;
+        }
         if is_finite(&term)
             && term.entry.func != Some(Func::Clause)
             && !embedded
@@ -107,6 +114,10 @@ impl Reader<'_> {
         {
             return Segment::Tells;
         }
+        // `…, and do not wait for it`
+        if (from..from + 3).any(|not| self.func_at(not) == Some(Func::Not) && self.is_no_wait(not, group)) {
+            return Segment::Arguments(at);
+        }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
         }
@@ -117,13 +128,6 @@ impl Reader<'_> {
             && (at > 0 && self.func_at(at - 1) == Some(Func::But) || self.func_at(at) == Some(Func::But));
         if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
             return Segment::Contrasts(from + 3);
-        }
-        // `do it`, `in full, complete`
-        let does_it = matches!(self.text_at(from), "do" | "Do")
-            && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
-            && self.is_idle(from);
-        if does_it {
-            return Segment::Tells;
         }
         if phrases::embeds(group) && self.text_at(from) == "complete" && !self.has_argument(from) {
             return Segment::Arguments(from);
@@ -209,7 +213,9 @@ impl Reader<'_> {
         // `, no summary`
         let no_noun = matches!(self.text_at(from), "no" | "No")
             && self.terms.get(from + 1).is_some_and(|term| term.entry.noun.is_some() && term.entry.verb.is_none());
-        let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
+        // `, not just the opening`
+        let what = from + 1 + usize::from(matches!(self.text_at(from + 1), "just" | "only" | "merely" | "on"));
+        let named = self.func_at(what) == Some(Func::Det) || self.terms.get(what).is_some_and(Term::is_id);
         let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
         if !marked || !(named && matches!(self.text_at(from), "not" | "Not") || no_noun) {
             return None;
@@ -352,8 +358,9 @@ impl Reader<'_> {
 
     /// `wait:no`, in words.
     pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
+        let waits = |term: &Term| matches!(term.text.of(self.line), "wait" | "waiting" | "block" | "blocking");
         matches!(group, Verb::Delegate | Verb::Hand | Verb::Put | Verb::Get | Verb::Ask)
-            && self.terms[at.saturating_sub(2)..].iter().take(6).any(|term| term.text.of(self.line).starts_with("wait"))
+            && self.terms[at.saturating_sub(2)..].iter().take(6).any(waits)
             || matches!(group, Verb::Search | Verb::Find)
                 && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
     }

@@ -24,7 +24,20 @@ impl Reader<'_> {
             }
             let entry = term.entry;
             match (term.shape, entry.func) {
-                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{'), _) => at += 1,
+                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$'), _) => at += 1,
+                // `oh no, that was wrong, undo it`, `wait, open it`
+                (Shape::Word, _) if first && self.is_interjection(at) => at += 2,
+                // `already read all of it`: here the past looks like the present.
+                (_, Some(Func::Pad))
+                    if text.eq_ignore_ascii_case("already") && lexicon::is_unchanged(self.text_at(at + 1)) =>
+                {
+                    return Head::Speech(Speech::Remark);
+                }
+                // `pleease show me`
+                (Shape::Name, _) if lexicon::slip(text) == Some("please") => {
+                    self.polite = true;
+                    at += 1;
+                }
                 // `never mind the branch, take me back`
                 (_, Some(Func::Not))
                     if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
@@ -195,9 +208,23 @@ impl Reader<'_> {
         Head::Request(at, verb)
     }
 
-    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`.
+    /// Whether the word at `at` only calls for attention: `no,`, `wait,`.
+    fn is_interjection(&self, at: usize) -> bool {
+        matches!(self.text_at(at).to_ascii_lowercase().as_str(), "no" | "nope" | "wait" | "look" | "listen")
+            && self.terms.get(at + 1).is_some_and(|next| next.is(','))
+            && at + 2 < self.terms.len()
+    }
+
+    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`, `…, go`.
     pub(super) fn drop_courtesy(&mut self) {
         for at in 2..self.terms.len() {
+            let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
+                && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
+            if goes && self.terms[at - 1].is(',') {
+                self.terms.truncate(at - 1);
+                self.zones.truncate(at - 1);
+                return;
+            }
             let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
                 && self.text_at(at + 1) == "you"
                 && self.terms[at + 2..].iter().all(|term| term.is('?'));

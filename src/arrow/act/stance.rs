@@ -4,10 +4,13 @@
 //! A line in the imperative may still not be for now (`prune a7x2 after lunch`), nor the writer's own (`Maria: prune
 //! a7x2`, `prune a7x2, he said`). These are properties of what stands around the request, whatever it asks for.
 
-use super::Reader;
-use crate::arrow::{
-    lexicon::{Form, Func, Noun, Prep, Verb},
-    terms::Shape,
+use super::{Head, Reader};
+use crate::{
+    arrow::{
+        lexicon::{Form, Func, Noun, Prep, Verb},
+        terms::{Shape, Term},
+    },
+    tools::TABLE,
 };
 
 impl Reader<'_> {
@@ -41,6 +44,45 @@ impl Reader<'_> {
 
     const fn continues(&self, group: Verb) -> bool {
         matches!(group, Verb::Continue | Verb::Carry | Verb::Go | Verb::Write | Verb::Get | Verb::Try | Verb::See)
+    }
+
+    /// Whether the line holds nothing but names of operations, three and more: `undo, undo, undo`, `view list tree`.
+    pub(super) fn only_names(&self) -> bool {
+        let named = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
+        let words = self.terms.iter().filter(|term| !matches!(term.shape, Shape::Mark(_)));
+        words.clone().count() > 2 && words.clone().all(named) && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
+    }
+
+    /// Whether the word at `at` begs for what follows: `in plan.md please append "x"`.
+    pub(super) fn begs(&self, at: usize) -> bool {
+        matches!(self.text_at(at), "please" | "pls" | "plz" | "kindly")
+            && self.terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
+    }
+
+    /// The request that the verb at `verb`, with nothing to act on, is only the beginning of: `I may want this later,
+    /// stash "x"`, `pause here and think`, `mark the spot, bookmark a7x2`.
+    pub(super) fn begins_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
+        if !matches!(group, Verb::Get | Verb::Pause | Verb::Bookmark | Verb::Pin | Verb::Stash | Verb::Try) {
+            return None;
+        }
+        let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at) || self.func_at(*at) == Some(Func::And))?;
+        let points = self.terms[verb + 1..end].iter().all(|term| {
+            matches!(term.entry.func, Some(Func::It | Func::Det | Func::Later | Func::Pad))
+                || matches!(term.entry.noun, Some(Noun::Here | Noun::Node))
+        });
+        let told = self.terms[end].is(',') || group == Verb::Pause;
+        if !points || !told || verb + 1 == end && group != Verb::Pause {
+            return None;
+        }
+        match self.head(end + 1, false) {
+            Head::Request(second, other)
+                if (other == group || matches!(group, Verb::Get | Verb::Pause))
+                    && (self.has_argument(second) || other == Verb::Think) =>
+            {
+                Some((second, other))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the line or its clause is over at `at`.

@@ -107,7 +107,7 @@ impl Bag<'_> {
             }
             "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
             "no-wait" | "nowait" => self.signs.waits = Some(false),
-            "wait" | "waiting" => self.signs.waits = Some(!negated),
+            "wait" | "waiting" | "block" | "blocking" => self.signs.waits = Some(!negated),
             _ => {}
         }
         match entry.verb {

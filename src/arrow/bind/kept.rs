@@ -301,7 +301,10 @@ impl Binder<'_, '_> {
     pub(super) fn help(&mut self) -> Command {
         self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
         // `tool="recall"`
-        let named = self.name_for(&[Key::Tool]).filter(|name| TABLE.iter().any(|row| row.name == name));
+        let is_tool = |name: &String| TABLE.iter().any(|row| row.name == name);
+        let named = self.name_for(&[Key::Tool]).filter(is_tool);
+        // `how does "merge" work?`
+        let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
         Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
     }
 }

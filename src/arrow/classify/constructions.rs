@@ -162,7 +162,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }
-    Respond { Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
+    Respond { _ if Cues::ME => but Cues::ID; Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
     Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
@@ -402,7 +402,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
-        Continue if p(Prep::Up), p(Prep::At), Cues::ID;
+        Continue if p(Prep::Up), Cues::ID;
     }
     Keep {
         Move if Cues::IDS, p(Prep::Under);
@@ -414,7 +414,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin if n(Noun::Pin);
         Stash if n(Noun::Stash);
         Continue if p(Prep::On), p(Prep::From);
-        Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc);
+        Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc), n(Noun::Bookmark);
         Pin => any Cues::ID, DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }

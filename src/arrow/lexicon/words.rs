@@ -51,8 +51,8 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Section, "section sections heading chapter"),
     (Noun::Line, "line lines"),
     (Noun::Turn, "turn turns"),
-    (Noun::Summary, "summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
-    (Noun::Text, "text texts content contents words body wording sentence paragraph"),
+    (Noun::Summary, "summary-of summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
+    (Noun::Text, "content-of text texts content contents words body wording sentence paragraph"),
     (
         Noun::Agent,
         "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern",
