@@ -185,7 +185,9 @@ impl Reader<'_> {
             if (0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If))) {
                 return (Speech::Negated, None, 0);
             }
-            if self.reports(verb) {
+            // `before anyone prunes it, its sources should be checked`
+            let when = matches!(self.text_at(0), "before" | "Before" | "after" | "After" | "once" | "until");
+            if self.reports(verb) || when {
                 return (Speech::Remark, None, 0);
             }
             return self.request_behind(verb, group);
@@ -251,6 +253,9 @@ impl Reader<'_> {
                     Segment::Asks(second, other) if zone != Zone::Tail && self.is_said_again(asked, second, other) => {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
+                    }
+                    Segment::Asks(second, Verb::Help) if group == Verb::Help && self.names_tool(second + 1) => {
+                        return (Speech::Several, asked, second);
                     }
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
                         // `what does a7x2 say? open it in full`
@@ -350,7 +355,8 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
-            if term.is('|') && zone != Zone::Tail {
+            let chained = term.is('&') && self.terms.get(at + 1).is_some_and(|next| next.is('&'));
+            if (term.is('|') || chained) && zone != Zone::Tail {
                 return (Speech::Several, asked, at);
             }
             // What stands behind `name:` is a value, whatever it says.
@@ -404,6 +410,22 @@ impl Reader<'_> {
                 }
                 (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
                     zone = Zone::Tail;
+                }
+                // `now that the chapter is done`
+                (Shape::Word, Some(Func::Det))
+                    if self.text_at(at) == "that" && matches!(self.text_at(at - 1), "now" | "given" | "seeing") =>
+                {
+                    zone = Zone::Tail;
+                }
+                // `as it stands`, `as we said`
+                (Shape::Word, _)
+                    if matches!(self.text_at(at), "as" | "like")
+                        && zone == Zone::Main
+                        && matches!(self.func_at(at + 1), Some(Func::Subject | Func::It))
+                        && !self.ends(at + 2)
+                        && self.is_idle(at + 1) =>
+                {
+                    zone = Zone::Aside;
                 }
                 (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                     zone = Zone::Relative;

@@ -78,6 +78,13 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     {
         return Some((phrase.len(), *padding));
     }
+    // `take a proper look`
+    if ["take", "have"].iter().any(|light| begins(line, terms, &[light, "a"]))
+        && verb(terms, 3) == Some((Verb::See, Form::Base))
+        && terms[2].entry.noun.is_none()
+    {
+        return Some((3, PLAIN));
+    }
     // `hang on, …` only calls for attention; `hang on to a7x2` does not.
     let attends = ["hold", "hang"].iter().any(|w| word(line, terms, 0).eq_ignore_ascii_case(w));
     if attends && word(line, terms, 1) == "on" && terms.get(2).is_some_and(|next| next.is(',')) {
@@ -246,7 +253,7 @@ pub(super) const fn embeds(verb: Verb) -> bool {
 
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
-    if first == Verb::Help && second != Verb::Help && !terms.iter().any(Term::is_id) {
+    if first == Verb::Help && !terms.iter().any(Term::is_id) {
         return true;
     }
     let own = terms.iter().skip(1).any(|term| term.is_id() || term.shape == Shape::File);
@@ -258,6 +265,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
         Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
+        // `item 3 is done, mark it finished`
+        Verb::Bookmark if first == Verb::Todo => terms.iter().any(|term| matches!(term.text.of(line), "done" | "finished")),
         Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
@@ -284,10 +293,18 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
 
 /// `if you can`: a condition that is none.
 pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
-    ["you", "possible", "need", "that's", "necessary", "convenient"]
-        .iter()
-        .any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
-        && word(line, terms, 0).eq_ignore_ascii_case("if")
+    let clause = || terms.iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).skip(1);
+    let told = |words: &[&str]| {
+        clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)))
+    };
+    let begins = ["you", "possible", "need", "that's", "necessary", "convenient", "so"];
+    word(line, terms, 0).eq_ignore_ascii_case("if")
+        && (begins.iter().any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
+            || clause().count() <= 8
+                && !clause().any(|term| term.is_id() || term.is_text())
+                && !terms.iter().any(|term| matches!(term.text.of(line), "otherwise" | "else"))
+                && (told(&["mind", "minds", "trouble", "bother", "please", "ok", "okay", "convenient", "kind", "exists"])
+                    || told(&["i"]) && told(&["may", "can", "could"])))
 }
 
 /// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.

@@ -305,6 +305,7 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
 /// Where the backticks stand that are around all of a line.
 fn ticks(line: &str) -> Option<[usize; 2]> {
     let trimmed = line.trim();
+    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
     let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
     let open = bare.as_ptr() as usize - line.as_ptr() as usize;

@@ -115,8 +115,15 @@ impl Reader<'_> {
             return Segment::Tells;
         }
         // `…, and do not wait for it`
-        if (from..from + 3).any(|not| self.func_at(not) == Some(Func::Not) && self.is_no_wait(not, group)) {
-            return Segment::Arguments(at);
+        let waits = |not: &usize| {
+            self.func_at(*not) == Some(Func::Not)
+                && !matches!(group, Verb::Search | Verb::Find)
+                && !self.terms[*not - 1].is('=')
+                && !matches!(self.terms[*not - 1].shape, Shape::Key(_))
+                && self.is_no_wait(*not, group)
+        };
+        if let Some(not) = (from..from + 3).find(waits) {
+            return Segment::Arguments(not + 1);
         }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
@@ -165,6 +172,10 @@ impl Reader<'_> {
         match self.terms[at].entry.noun {
             Some(Noun::Annotation) => matches!(group, Verb::Link) || phrases::embeds(group),
             Some(Noun::Label) => true,
+            // `link a7x2 ⇒ tree "Drafts"`
+            Some(Noun::Tree | Noun::Doc) if matches!(group, Verb::Link | Verb::Unlink | Verb::Go) => {
+                next.is_some_and(Term::is_text)
+            }
             Some(Noun::Copy | Noun::Link | Noun::Pin | Noun::Stash | Noun::Bookmark) => {
                 next.is_none_or(|next| next.entry.prep.is_some()) && phrases::embeds(group)
             }
@@ -227,9 +238,11 @@ impl Reader<'_> {
         let part = &self.terms[from + 1..from + length];
         let verbless = part.iter().all(|term| {
             !is_finite(term)
+                && term.shape != Shape::File
                 && (term.entry.verb.is_none()
                     || term.entry.noun.is_some()
                     || term.entry.func.is_some()
+                    || matches!(term.entry.verb, Some((_, Form::Ing)))
                     || term.shape == Shape::Word && TABLE.iter().any(|row| row.name == term.text.of(self.line)))
                 && !matches!(
                     term.entry.func,

@@ -2,6 +2,7 @@
 
 use super::{Head, Reader, Speech, Zone, is_finite};
 use crate::arrow::{
+    args,
     lexicon::{self, Form, Func, Noun, Prep, Verb},
     phrases,
     terms::{Shape, Term},
@@ -49,6 +50,14 @@ impl Reader<'_> {
                     }
                 }
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
+                // `if it isn't too much trouble, show me a7x2`
+                (_, Some(Func::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
+                    match (at..self.terms.len()).find(|at| self.terms[*at].is(',')) {
+                        Some(comma) => at = comma,
+                        None => return Head::Speech(Speech::Hypothetical),
+                    }
+                    self.polite = true;
+                }
                 (_, Some(Func::If | Func::Later)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
                 (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
@@ -98,7 +107,10 @@ impl Reader<'_> {
         }
         // `[diff] a7x2 b3k9`
         if first && self.terms[at].bracketed {
-            let entry = lexicon::look_up(self.text_at(at));
+            let text = self.text_at(at);
+            let entry = lexicon::look_up(text);
+            let slip = lexicon::slip(text).filter(|_| !entry.is_known());
+            let entry = slip.map_or(entry, lexicon::look_up);
             if entry.base().is_some() {
                 (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
             }
@@ -234,6 +246,10 @@ impl Reader<'_> {
                     matches!(term.shape, Shape::Mark('.' | '!' | '?'))
                         || matches!(term.text.of(self.line), "would" | "please" | "will" | "can" | "could" | "may")
                 });
+            let condition = condition
+                || self.func_at(at) == Some(Func::If)
+                    && phrases::is_polite_condition(self.line, &self.terms[at..])
+                    && !self.terms[at..].iter().any(|term| matches!(term.shape, Shape::Mark(',' | ';' | ':')));
             if self.terms[at - 1].is(',') && (asks || condition) {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);
@@ -405,6 +421,7 @@ impl Reader<'_> {
                 && at > 0
                 && !matches!(self.text_at(at - 1), "that" | "which");
             let named = term.shape == Shape::Name
+                && !args::describes(self.terms, at)
                 && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
             (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads
         })

@@ -53,31 +53,43 @@ impl Reader<'_> {
         words.clone().count() > 2 && words.clone().all(named) && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
     }
 
+    /// Whether an operation is named behind `at`.
+    pub(super) fn names_tool(&self, at: usize) -> bool {
+        (at..self.terms.len()).any(|at| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at))))
+    }
+
     /// Whether the word at `at` begs for what follows: `in plan.md please append "x"`.
     pub(super) fn begs(&self, at: usize) -> bool {
         matches!(self.text_at(at), "please" | "pls" | "plz" | "kindly")
-            && self.terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
+            && self.terms[..at].iter().any(|term| {
+                term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Range(..))
+            })
     }
 
     /// The request that the verb at `verb`, with nothing to act on, is only the beginning of: `I may want this later,
-    /// stash "x"`, `pause here and think`, `mark the spot, bookmark a7x2`.
+    /// stash "x"`, `let's get a second opinion: have Ada continue a7x2`, `pause here and think`.
     pub(super) fn begins_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
-        if !matches!(group, Verb::Get | Verb::Pause | Verb::Bookmark | Verb::Pin | Verb::Stash | Verb::Try) {
+        let light = matches!(
+            group,
+            Verb::Get | Verb::Find | Verb::See | Verb::Check | Verb::Try | Verb::Make | Verb::Take | Verb::Keep | Verb::Pause
+        );
+        let named = TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(verb)));
+        if !light && !matches!(group, Verb::Bookmark | Verb::Pin | Verb::Stash) || light && named {
             return None;
         }
-        let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at) || self.func_at(*at) == Some(Func::And))?;
-        let points = self.terms[verb + 1..end].iter().all(|term| {
-            matches!(term.entry.func, Some(Func::It | Func::Det | Func::Later | Func::Pad))
-                || matches!(term.entry.noun, Some(Noun::Here | Noun::Node))
-        });
-        let told = self.terms[end].is(',') || group == Verb::Pause;
-        if !points || !told || verb + 1 == end && group != Verb::Pause {
+        let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at))?;
+        let vague = |term: &Term| {
+            matches!(term.shape, Shape::Word | Shape::Name | Shape::Number(1 | 2))
+                && matches!(term.entry.noun, None | Some(Noun::Here | Noun::Node | Noun::Times | Noun::Thought))
+                && !matches!(term.entry.func, Some(Func::Not | Func::If | Func::What))
+        };
+        let told = matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–')) || group == Verb::Pause;
+        if !told || !self.terms[verb + 1..end].iter().all(vague) || verb + 1 == end && group != Verb::Pause {
             return None;
         }
         match self.head(end + 1, false) {
             Head::Request(second, other)
-                if (other == group || matches!(group, Verb::Get | Verb::Pause))
-                    && (self.has_argument(second) || other == Verb::Think) =>
+                if (light || other == group) && (self.has_argument(second) || other == Verb::Think) =>
             {
                 Some((second, other))
             }

@@ -108,7 +108,9 @@ impl Binder<'_, '_> {
     /// Of two texts the one that is said to be the label, else the first.
     fn label_and_text(&mut self) -> (Option<String>, Option<String>) {
         let said = |arg: &Arg| {
-            matches!(arg.key, Some(Key::Label | Key::Stash)) || matches!(arg.prep, Some(Prep::As | Prep::Under))
+            matches!(arg.key, Some(Key::Label | Key::Stash))
+                || matches!(arg.prep, Some(Prep::As | Prep::Under))
+                || arg.arrow
         };
         let label = self.bag.take(|arg| said(arg) && !matches!(arg.what, What::Id)).or_else(|| {
             let several = self.bag.args.len() > 1;

@@ -137,6 +137,8 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn diff(&mut self) -> Bound {
+        // `the two endings`
+        self.bag.take(|arg| arg.what == What::Number(2) && arg.key.is_none());
         let nodes = self.nodes();
         match nodes.len() {
             2 => Ok(Command::Diff { nodes }),
@@ -214,7 +216,8 @@ impl Binder<'_, '_> {
 
     pub(super) fn merge(&mut self) -> Bound {
         // `make one node of`
-        self.bag.take(|arg| matches!(arg.what, What::Number(_)) && matches!(arg.unit, Some(Noun::Node | Noun::Branch)));
+        // `join the three scenes`
+        while self.bag.take(|arg| matches!(arg.what, What::Number(..1_000)) && arg.key.is_none()).is_some() {}
         let nodes = self.nodes();
         if nodes.len() < 2 {
             return Err(BindError::Missing("two nodes' ids or more"));

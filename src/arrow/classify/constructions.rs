@@ -219,6 +219,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Split { Split; }
     Exclude { Exclude; } Include { Include; } Unlink { Unlink; }
     Read {
+        _ if p(Prep::Between), n(Noun::Line) => but Cues::NUMBER;
         Memory if n(Noun::Memory);
         Recall if n(Noun::Turn);
         Read => any DOC;
@@ -260,7 +261,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Write => any DOC;
         Decide;
     }
-    Memory { Memory; } Tree { Tree; }
+    Memory { Memory; } Tree { _ if n(Noun::Restoration); Tree; }
     Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }

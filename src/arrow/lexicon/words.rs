@@ -13,7 +13,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
         "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough",
     ),
     (Noun::Tree, "tree map outline overview shape layout structure"),
-    (Noun::Root, "root beginning trunk origin outset"),
+    (Noun::Root, "home root beginning trunk origin outset"),
     (Noun::Parent, "parent ancestor mother father"),
     (Noun::Next, "next"),
     (Noun::Previous, "previous prev"),
@@ -96,7 +96,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Reason, "reason why"),
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
-    (Noun::Restoration, "restoration reinstatement recovery revival"),
+    (Noun::Restoration, "life restoration reinstatement recovery revival"),
     (Noun::Maximum, "max maximum limit"),
     (Noun::State, "state status overview"),
 ];

@@ -143,7 +143,9 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
         doubts.push(("it could be a remark", 0.35));
     }
     if act.doubtful {
-        doubts.push(("it is only thought about", 0.35));
+        // `could we perhaps go up`: where little is at stake a request may hesitate.
+        let little = matches!(candidate.tool, Tool::Switch | Tool::Continue);
+        doubts.push(("it is only thought about", if little { 0.15 } else { 0.35 }));
     }
     if terms.get(candidate.verb).is_some_and(|term| term.slipped) {
         doubts.push(("the verb is misspelt", 0.1));

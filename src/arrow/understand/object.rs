@@ -47,6 +47,17 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             return false;
         }
         let Some(noun) = term.entry.noun else { return false };
+        // `prune a7x2 over my dead body`
+        let governs = terms[candidate.verb + 1..at.max(candidate.verb + 1)]
+            .iter()
+            .rev()
+            .take(3)
+            .find(|term| !matches!(term.entry.func, Some(Func::Det | Func::Adjective)))
+            .and_then(|term| term.entry.prep);
+        let acts = matches!(candidate.tool, Tool::Prune | Tool::Restore | Tool::Undo | Tool::Redo);
+        if acts && matches!(governs, Some(Prep::Over | Prep::Against | Prep::About | Prep::Through)) {
+            return true;
+        }
         let joined = joined(terms, at);
         let possessed = terms[at.saturating_sub(3)..at]
             .iter()
