@@ -232,6 +232,10 @@ impl Reader<'_> {
                 return (Speech::Remark, asked, at);
             }
             if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb) {
+                // `TODO: decide whether to prune it`, as comments in code say it
+                if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
+                    return (Speech::Remark, asked, at);
+                }
                 self.raw = self.terms.get(at + 1).map(|next| Bytes { start: next.whole.start, end: self.end });
                 return (Speech::Request, asked, verb);
             }
@@ -286,6 +290,16 @@ impl Reader<'_> {
                         self.zones[second] = Zone::Main;
                         at = second + 1;
                         continue;
+                    }
+                    // `see where a7x2 goes, try four continuations`
+                    Segment::Asks(second, other @ (Verb::Try | Verb::Continue | Verb::Get | Verb::Make))
+                        if group == Verb::See
+                            && matches!(self.func_at(verb + 1), Some(Func::Sub | Func::What))
+                            && other != group
+                            && !self.terms[second..].iter().any(Term::is_id) =>
+                    {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
                     }
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
@@ -393,6 +407,10 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
                     embedded = true
                 }
+                // `move a7x2 so that it hangs under b3k9`
+                (Shape::Word, Some(Func::Sub)) if group == Verb::Move && !self.is_idle(at + 1) => {
+                    zone = Zone::Relative;
+                }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
                 (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
@@ -436,7 +454,12 @@ impl Reader<'_> {
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
                 // `every version a7x2 has been through`
-                _ if is_finite(&term) && phrases::embeds(group) && self.is_contact_clause(at) => zone = Zone::Relative,
+                _ if is_finite(&term)
+                    && phrases::embeds(group)
+                    && (self.is_contact_clause(at) || self.func_at(at - 1) == Some(Func::It)) =>
+                {
+                    zone = Zone::Relative;
+                }
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }

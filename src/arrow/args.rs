@@ -301,7 +301,8 @@ impl<'a> Bag<'a> {
 pub(super) fn describes(terms: &[Term], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &terms[before]);
     let next = terms.get(at + 1);
-    let noun = next.is_some_and(|next| next.shape == Shape::Word && next.entry.noun.is_some() && next.entry.verb.is_none());
+    let noun =
+        next.is_some_and(|next| next.shape == Shape::Word && next.entry.noun.is_some() && next.entry.verb.is_none());
     if noun && before.is_some_and(|before| before.entry.func == Some(Func::Det)) {
         return true;
     }

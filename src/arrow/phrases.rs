@@ -266,11 +266,15 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
         Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
         // `item 3 is done, mark it finished`
-        Verb::Bookmark if first == Verb::Todo => terms.iter().any(|term| matches!(term.text.of(line), "done" | "finished")),
+        Verb::Bookmark if first == Verb::Todo => {
+            terms.iter().any(|term| matches!(term.text.of(line), "done" | "finished"))
+        }
         Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
+        // `search "x" and dig deep`
+        Verb::Find => first == Verb::Search && !own && !text,
         // `say five levels deep`
         Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.shape, Shape::Number(_))) => true,
         Verb::Annotate => matches!(first, Verb::Link | Verb::Add | Verb::Make | Verb::Put) && !own,
@@ -294,17 +298,25 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
 /// `if you can`: a condition that is none.
 pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
     let clause = || terms.iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).skip(1);
-    let told = |words: &[&str]| {
-        clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)))
-    };
+    let told = |words: &[&str]| clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)));
     let begins = ["you", "possible", "need", "that's", "necessary", "convenient", "so"];
     word(line, terms, 0).eq_ignore_ascii_case("if")
         && (begins.iter().any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
             || clause().count() <= 8
                 && !clause().any(|term| term.is_id() || term.is_text())
                 && !terms.iter().any(|term| matches!(term.text.of(line), "otherwise" | "else"))
-                && (told(&["mind", "minds", "trouble", "bother", "please", "ok", "okay", "convenient", "kind", "exists"])
-                    || told(&["i"]) && told(&["may", "can", "could"])))
+                && (told(&[
+                    "mind",
+                    "minds",
+                    "trouble",
+                    "bother",
+                    "please",
+                    "ok",
+                    "okay",
+                    "convenient",
+                    "kind",
+                    "exists",
+                ]) || told(&["i"]) && told(&["may", "can", "could"])))
 }
 
 /// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
@@ -351,7 +363,8 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
     let other = terms.iter().any(|term| {
         matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
-            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark))
+            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link
+                | Verb::Bookmark | Verb::Leave | Verb::Put | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
     });
     let names_tool =
         terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
@@ -376,7 +389,17 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     };
     if ids == 2
         && matches!(first.as_str(), "what" | "what's" | "how")
-        && asks(&["differ", "different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
+        && asks(&[
+            "differ",
+            "different",
+            "changed",
+            "changes",
+            "differs",
+            "separates",
+            "distinguishes",
+            "compared",
+            "new",
+        ])
     {
         return Some(Verb::Compare);
     }

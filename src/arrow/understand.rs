@@ -22,7 +22,7 @@ use super::{
     lex::{self, Bytes, LexError},
     lexicon::{self, Func, Noun, Prep, Verb},
     probable,
-    terms::{self, Term},
+    terms::{self, Shape, Term},
 };
 use crate::tools::{Tool, Weight};
 
@@ -261,6 +261,7 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
     // `view fade`: an operation's own name and nothing else.
     // `link fade to rage`: its name and the two that it wants.
     let outright = candidate.verb <= 1 && bag.args.len() == wanted.max(1) && said == candidate.tool.name();
+    let lists = |terms: &[Term], at: usize| matches!(terms[at].shape, Shape::Mark(',' | '+' | '/' | '&' | '|'));
     let mut missing = wanted.max(found) - found;
     // Where the last id stands: another one may follow it.
     let mut last = None;
@@ -269,7 +270,8 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
         let before = arg.at.checked_sub(1).and_then(|at| terms.get(at));
         let stands = arg.at == candidate.verb + 1
             || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
-            || wanted == 2 && last.is_some_and(|last| last + 1 == arg.at)
+            || wanted == 2
+                && last.is_some_and(|last| last + 1 == arg.at || last + 2 == arg.at && lists(terms, last + 1))
             || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
                 && matches!(
                     arg.prep,
@@ -329,7 +331,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         let mut both = args::gather(line, terms, act, candidate.verb, both);
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.args.retain(|arg| {
-            arg.at > candidate.verb
+            arg.at > act.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
                 || arg.what == args::What::Name && arg.key.is_some()
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(

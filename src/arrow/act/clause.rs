@@ -84,6 +84,13 @@ impl Reader<'_> {
             }
             return Segment::Remarks;
         }
+        // `bookmark a7x2, it's "the hinge"`
+        if term.entry.func == Some(Func::Clause)
+            && group == Verb::Bookmark
+            && self.terms.get(from + 1).is_some_and(Term::is_text)
+        {
+            return Segment::Arguments(from + 1);
+        }
         // `…, because "it drags"` gives a reason as an argument.
         if term.entry.func == Some(Func::Sub) && self.terms[from + 1..].iter().take(2).any(Term::is_text) {
             return Segment::Arguments(from);

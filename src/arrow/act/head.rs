@@ -25,7 +25,9 @@ impl Reader<'_> {
             }
             let entry = term.entry;
             match (term.shape, entry.func) {
-                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$'), _) => at += 1,
+                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$'), _) => {
+                    at += 1
+                }
                 // `oh no, that was wrong, undo it`, `wait, open it`
                 (Shape::Word, _) if first && self.is_interjection(at) => at += 2,
                 // `already read all of it`: here the past looks like the present.
@@ -161,8 +163,12 @@ impl Reader<'_> {
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
         // `restoring please a7x2`
-        let gerund =
-            gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
+        // `annotating a7x2: "weak"`
+        let content =
+            phrases::bears_content(verb) && self.terms.iter().any(Term::is_text) && !self.tells(self.terms.len());
+        let gerund = gerund
+            || first && content && form == Form::Ing
+            || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return Head::Other;
         }
@@ -232,6 +238,20 @@ impl Reader<'_> {
         for at in 2..self.terms.len() {
             let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
                 && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
+            // `a diff of a7x2 and b3k9 is respectfully requested`
+            let requested = matches!(self.text_at(at), "is" | "are")
+                && self.terms[at + 1..].iter().any(|term| term.text.of(self.line) == "requested")
+                && self.terms[at + 1..].iter().all(|term| {
+                    matches!(term.entry.func, Some(Func::Pad))
+                        || term.is('.')
+                        || matches!(term.text.of(self.line), "requested" | "hereby" | "respectfully")
+                });
+            if requested {
+                self.terms.truncate(at);
+                self.zones.truncate(at);
+                self.polite = true;
+                return;
+            }
             if goes && self.terms[at - 1].is(',') {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);

@@ -50,7 +50,9 @@ impl Reader<'_> {
     pub(super) fn only_names(&self) -> bool {
         let named = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
         let words = self.terms.iter().filter(|term| !matches!(term.shape, Shape::Mark(_)));
-        words.clone().count() > 2 && words.clone().all(named) && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
+        words.clone().count() > 2
+            && words.clone().all(named)
+            && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
     }
 
     /// Whether an operation is named behind `at`.
@@ -61,9 +63,9 @@ impl Reader<'_> {
     /// Whether the word at `at` begs for what follows: `in plan.md please append "x"`.
     pub(super) fn begs(&self, at: usize) -> bool {
         matches!(self.text_at(at), "please" | "pls" | "plz" | "kindly")
-            && self.terms[..at].iter().any(|term| {
-                term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Range(..))
-            })
+            && self.terms[..at]
+                .iter()
+                .any(|term| term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Range(..)))
     }
 
     /// The request that the verb at `verb`, with nothing to act on, is only the beginning of: `I may want this later,
@@ -71,7 +73,15 @@ impl Reader<'_> {
     pub(super) fn begins_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
         let light = matches!(
             group,
-            Verb::Get | Verb::Find | Verb::See | Verb::Check | Verb::Try | Verb::Make | Verb::Take | Verb::Keep | Verb::Pause
+            Verb::Get
+                | Verb::Find
+                | Verb::See
+                | Verb::Check
+                | Verb::Try
+                | Verb::Make
+                | Verb::Take
+                | Verb::Keep
+                | Verb::Pause
         );
         let named = TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(verb)));
         if !light && !matches!(group, Verb::Bookmark | Verb::Pin | Verb::Stash) || light && named {
@@ -83,7 +93,8 @@ impl Reader<'_> {
                 && matches!(term.entry.noun, None | Some(Noun::Here | Noun::Node | Noun::Times | Noun::Thought))
                 && !matches!(term.entry.func, Some(Func::Not | Func::If | Func::What))
         };
-        let told = matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–')) || group == Verb::Pause;
+        let told = matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–'))
+            || group == Verb::Pause;
         if !told || !self.terms[verb + 1..end].iter().all(vague) || verb + 1 == end && group != Verb::Pause {
             return None;
         }

@@ -71,7 +71,10 @@ impl Bag<'_> {
         // `no more than` limits, and leaves nothing out.
         let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
         let interjected = terms.get(at + 1).is_some_and(|next| next.is(','));
-        if !limits && !interjected && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        if !limits
+            && !interjected
+            && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word))
+        {
             lead.key = Some(Key::Exclude);
         }
         let leave_out =
@@ -89,6 +92,8 @@ impl Bag<'_> {
         let entry = terms[at].entry;
         let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(Func::Not));
         match text.to_ascii_lowercase().as_str() {
+            // `a7x2, notes and all`
+            "all" if at > 0 && terms[at - 1].entry.func == Some(Func::And) => {}
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
                 self.signs.whole = true
             }

@@ -36,7 +36,10 @@ impl Binder<'_, '_> {
 
     pub(super) fn write(&mut self) -> Bound {
         let doc = self.doc();
-        let replaces = self.name_for(&[Key::Replace, Key::Section]);
+        // `insert the heading "x"`: of one text, only `replace` means a section.
+        let texts = self.bag.args.iter().filter(|arg| matches!(arg.what, What::Text { .. })).count();
+        let sections = texts > 1 || matches!(self.verb, Verb::Replace | Verb::Edit);
+        let replaces = self.name_for(if sections { &[Key::Replace, Key::Section] } else { &[Key::Replace] });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
             None => self.place(),
@@ -133,6 +136,9 @@ impl Binder<'_, '_> {
                 || matches!(arg.unit, Some(Noun::Result))
                 || tool.is_some() && arg.unit != Some(Noun::Turn)
         });
+        // `search the archive for "x", only two`
+        let texts = self.bag.args.iter().any(|arg| matches!(arg.what, What::Text { .. }));
+        let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
         let searched = self.names(Noun::Archive)

@@ -167,7 +167,8 @@ impl Binder<'_, '_> {
         let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
         // `let the poet continue a7x2`
         let verb = self.at;
-        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.key.is_none()) {
+        let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
+        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && near(arg) && arg.key.is_none()) {
             return Some(self.bag.value(&arg));
         }
         let arg = self
@@ -175,7 +176,7 @@ impl Binder<'_, '_> {
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())
             .or_else(|| {
                 let verb = self.at;
-                self.bag.take(|arg| arg.what == What::Name && arg.at < verb)
+                self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.at + 3 > verb)
             })
             .or_else(|| {
                 let line = self.bag.line;

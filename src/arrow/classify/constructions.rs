@@ -79,6 +79,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read => any DOC;
         Recall if n(Noun::Result);
         Tree if n(Noun::Tree);
+        Read if n(Noun::Summary), p(Prep::Of), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Turn);
         Recall if n(Noun::Summary) => but Cues::ID;
         Recall if n(Noun::Archive);
         View;
@@ -123,6 +124,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read => any DOC;
         Recall if n(Noun::Result);
         Tree if n(Noun::Tree);
+        Read if n(Noun::Summary), p(Prep::Of), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Turn);
         Recall if n(Noun::Summary) => but Cues::ID;
         Merge if Cues::IDS, Cues::TEXT;
         View;
@@ -159,6 +161,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Cues::TEXT;
+        Respond if n(Noun::Text), Cues::TEXT, Cues::ID;
         Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }

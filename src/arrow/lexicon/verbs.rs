@@ -6,7 +6,7 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
+        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
     (
@@ -16,7 +16,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
         Verb::Go,
-        "come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
+        "stand come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
          backtrack teleport hopover skipto follow rewind teleport chdir pushd popd land",
     ),
     (
@@ -50,7 +50,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     ),
     (
         Verb::Restore,
-        "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove reopen unarchive",
+        "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove unarchive",
     ),
     (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
     (Verb::Redo, "redo reapply re-do ctrl-y ctrl+y"),

@@ -10,7 +10,7 @@ use crate::{
         terms::{Shape, Term},
         understand::object,
     },
-    tools::{Tool, Weight},
+    tools::{TABLE, Tool, Weight},
 };
 
 /// Flags of shells and of git that change nothing of what is asked.
@@ -66,7 +66,7 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
 pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
-    let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
+    let strange = (bag.strange + other_verbs(bag.line, terms, act, candidate)) as f32;
     let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
@@ -162,11 +162,12 @@ const fn needs_object(tool: Tool) -> bool {
 }
 
 /// How many verbs among the arguments have nothing to do with the operation.
-fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
+fn other_verbs(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
     let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
     if candidate.tool == Tool::Think {
         return 0;
     }
+    let tells = matches!(candidate.tool.spec().weight, Weight::Looks);
     let mut count = 0;
     for (at, term) in terms.iter().enumerate() {
         let entry = term.entry;
@@ -177,6 +178,10 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && idle
             && !asked
             && !at.checked_sub(1).is_some_and(|before| matches!(terms[before].shape, Shape::Key(_)))
+            // `the annotations made on a7x2`
+            && !(tells && at > 0 && terms[at - 1].entry.noun.is_some() && matches!(entry.verb, Some((_, Form::Past))))
+            // `roll back the last edits with undo`
+            && !TABLE.iter().any(|row| row.tool == candidate.tool && row.name == term.text.of(line))
             // `redo what was undone`
             && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)

@@ -89,7 +89,13 @@ fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
         Tool::Bookmark | Tool::Unbookmark => matches!(noun, Noun::Bookmark | Noun::Label),
         Tool::Respond => matches!(
             noun,
-            Noun::Context | Noun::Background | Noun::Instruction | Noun::Reply | Noun::Continuation | Noun::Text
+            Noun::Agent
+                | Noun::Context
+                | Noun::Background
+                | Noun::Instruction
+                | Noun::Reply
+                | Noun::Continuation
+                | Noun::Text
         ),
         Tool::Link | Tool::Unlink => matches!(noun, Noun::Link | Noun::Doc | Noun::Tree),
         Tool::Drop => matches!(noun, Noun::Pin | Noun::Stash | Noun::Label),
