@@ -122,6 +122,10 @@ impl Reader<'_> {
         if self.only_names() {
             return (Speech::Several, None, 0);
         }
+        // `e.g. prune a7x2`
+        if matches!(self.text_at(0).to_ascii_lowercase().as_str(), "e.g" | "eg" | "i.e" | "ie" | "cf" | "viz") {
+            return (Speech::Remark, None, 0);
+        }
         match self.head(0, true) {
             Head::Request(verb, group) => return self.request(verb, group),
             Head::Speech(Speech::Question) => {
@@ -139,6 +143,11 @@ impl Reader<'_> {
                 }
                 return (Speech::Question, None, 0);
             }
+            Head::Speech(Speech::Negated) => {
+                let Some((verb, group)) = self.opposite() else { return (Speech::Negated, None, 0) };
+                self.zones[..verb].fill(Zone::Before);
+                return self.request(verb, group);
+            }
             Head::Speech(speech) => return (speech, None, 0),
             Head::Other => {}
         }
@@ -153,6 +162,13 @@ impl Reader<'_> {
                 && let Head::Request(verb, group) = self.head(at, false)
             {
                 self.zones[..at].fill(Zone::Before);
+                return self.request(verb, group);
+            }
+            // `at the end of letter.md add "x"`
+            if self.is_placed(at)
+                && let Head::Request(verb, group) = self.imperative(at, false, false)
+            {
+                self.zones[..at].fill(Zone::Main);
                 return self.request(verb, group);
             }
             if self.is_boundary(at)
@@ -227,6 +243,12 @@ impl Reader<'_> {
         }
         while at < self.terms.len() {
             let term = self.terms[at];
+            // `usage: annotate ID "text"`, `think of a7x2 as a hinge`
+            let shows = term.is(':') && at == verb + 1 && matches!(self.text_at(verb), "usage" | "Usage" | "man");
+            let likens = group == Verb::Think && term.entry.prep == Some(Prep::As);
+            if shows || likens {
+                return (Speech::Remark, asked, at);
+            }
             // `undo (v.): to reverse`
             if term.is(':') && self.terms[at - 1].is(')') && self.terms[verb + 1].is('(') && self.is_idle(verb + 2) {
                 return (Speech::Remark, asked, at);
@@ -308,9 +330,17 @@ impl Reader<'_> {
                             || self.is_named_first(verb, at) && self.only_points(second)
                             || matches!(
                                 group,
-                                Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall
+                                Verb::Take
+                                    | Verb::Get
+                                    | Verb::Summarise
+                                    | Verb::Lift
+                                    | Verb::Keep
+                                    | Verb::Recall
+                                    | Verb::Respond
                             ) && self.func_at(second + 1) == Some(Func::It) =>
                     {
+                        // `I'd say a7x2 belongs there, move it`
+                        self.doubtful &= group != Verb::Respond;
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
                     }
@@ -380,7 +410,11 @@ impl Reader<'_> {
                 continue;
             }
             // `think about whether …`: what is thought of is anything.
-            if group == Verb::Think && at == verb + 1 && self.asks_no_more(at) {
+            if group == Verb::Think
+                && at == verb + 1
+                && !(self.text_at(at) == "of" && self.text_at(at + 2) == "as")
+                && self.asks_no_more(at)
+            {
                 self.doubtful |= (at..self.terms.len()).any(|at| self.func_at(at) == Some(Func::Doubt));
                 return (Speech::Request, asked, verb);
             }

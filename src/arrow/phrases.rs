@@ -251,6 +251,11 @@ pub(super) const fn embeds(verb: Verb) -> bool {
     )
 }
 
+/// Whether the verb asks to be told something.
+pub(super) const fn tells(verb: Verb) -> bool {
+    embeds(verb) || matches!(verb, Verb::Remind)
+}
+
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
     if first == Verb::Help && !terms.iter().any(Term::is_id) {
@@ -403,10 +408,10 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     {
         return Some(Verb::Compare);
     }
-    if first == "how"
+    if matches!(first.as_str(), "how" | "how's")
         && ids == 0
         && nouns(Noun::Tree)
-        && asks(&["look", "looks", "does", "is"])
+        && asks(&["look", "looks", "looking", "does", "is"])
         && asks(&["tree"])
         && !asks(&["use", "draw", "call"])
     {
@@ -433,6 +438,9 @@ pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     }
     let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
     if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
+        return Some(Verb::Recall);
+    }
+    if first == "what" && ids == 0 && nouns(Noun::Tool) && nouns(Noun::Result) && names_tool {
         return Some(Verb::Recall);
     }
     if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {

@@ -19,6 +19,7 @@ use super::{
     args::{self, Bag},
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
+    key::Key,
     lex::{self, Bytes, LexError},
     lexicon::{self, Func, Noun, Prep, Verb},
     probable,
@@ -324,7 +325,10 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     // `a7x2: copy under b3k9`
     let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
     let few = usize::from(pair);
-    let needs_more = has_before && (points || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
+    // `with Claude, continue from a7x2`
+    let with = candidate.tool == Tool::Continue
+        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
+    let needs_more = has_before && (points || with || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
         let lone = bag.args.is_empty();
@@ -332,7 +336,10 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.args.retain(|arg| {
             arg.at > act.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
-                || arg.what == args::What::Name && arg.key.is_some()
+                || arg.what == args::What::Name && arg.key.is_some_and(|key| key != Key::Label)
+                || arg.what == args::What::Name
+                    && candidate.tool == Tool::Continue
+                    && matches!(arg.prep, Some(Prep::With | Prep::By))
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,

@@ -393,6 +393,7 @@ impl Reader<'_> {
                 Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
                 Some((verb, Form::Base))
                     if at == subject + 1
+                        && !self.is_finite_at(at + 1)
                         && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
                 {
                     return Some((at, verb));

@@ -98,13 +98,17 @@ impl Reader<'_> {
         // `outputs of the search tool`
         let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
         let verb = verb.and_then(|at| self.terms[at].entry.base().map(|verb| (at, verb)));
+        let pads = |term: &&Term| {
+            matches!(term.entry.func, Some(Func::Pad | Func::Then)) || matches!(term.shape, Shape::Mark(_))
+        };
+        let start = self.terms.iter().take_while(pads).count().min(self.terms.len() - 1);
         match verb {
             Some((at, verb)) => (at, verb),
-            // `off to a7x2`
-            None if self.terms[0].entry.prep.is_some()
-                && self.terms.get(1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
+            // `off to a7x2`, `okay then, on to a7x2`
+            None if self.terms[start].entry.prep.is_some()
+                && self.terms.get(start + 1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
             {
-                (0, Verb::Go)
+                (start, Verb::Go)
             }
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`

@@ -8,6 +8,7 @@ use super::{Head, Reader};
 use crate::{
     arrow::{
         lexicon::{Form, Func, Noun, Prep, Verb},
+        phrases,
         terms::{Shape, Term},
     },
     tools::TABLE,
@@ -53,6 +54,40 @@ impl Reader<'_> {
         words.clone().count() > 2
             && words.clone().all(named)
             && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
+    }
+
+    /// Whether a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
+    pub(super) fn is_placed(&self, at: usize) -> bool {
+        let place = &self.terms[..at];
+        place.first().is_some_and(|first| first.entry.prep.is_some())
+            && place.iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && place.iter().all(|term| !term.is_text() && term.shape != Shape::Name)
+            && !self.tells(at)
+            && self.verb_at(at).is_some_and(|(verb, form)| {
+                form == Form::Base && phrases::bears_content(verb) && self.terms[at].entry.noun.is_none()
+            })
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| next.is_text() || next.is(':') || next.entry.func == Some(Func::Det))
+            && self.terms[at..].iter().any(|term| term.is_text())
+    }
+
+    /// The request for the opposite behind a denial: `don't show a7x2 to the model, exclude it`.
+    pub(super) fn opposite(&mut self) -> Option<(usize, Verb)> {
+        let end = (1..self.terms.len()).find(|at| self.is_boundary(*at))?;
+        let ids = self.terms[..end].iter().filter(|term| term.is_id()).count();
+        if ids != 1 || !matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '—' | '–')) {
+            return None;
+        }
+        match self.imperative(end + 1, false, false) {
+            Head::Request(verb, group @ (Verb::Exclude | Verb::Unbookmark | Verb::Unlink))
+                if self.has_argument(verb) || self.only_points(verb) =>
+            {
+                Some((verb, group))
+            }
+            _ => None,
+        }
     }
 
     /// Whether an operation is named behind `at`.

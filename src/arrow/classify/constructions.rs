@@ -85,6 +85,9 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         View;
     }
     Get {
+        Recall if p(Prep::Away), Cues::TEXT => but Cues::ID;
+        Recall if p(Prep::Aside), Cues::TEXT => but Cues::ID;
+        Respond if n(Noun::Background), Cues::ID, Cues::TEXT;
         Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
         Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
@@ -166,7 +169,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Continue;
     }
     Respond { _ if Cues::ME => but Cues::ID; Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
-    Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
+    Annotate { Decide => any DECISION => but Cues::ID; Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
     Merge { Link if Cues::ID => any DOC => but Cues::IDS, Cues::TEXT; Merge; }

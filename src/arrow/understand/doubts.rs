@@ -6,7 +6,7 @@ use crate::{
         args::{self, Bag},
         classify::Candidate,
         lex::Bytes,
-        lexicon::{self, Form, Func, Prep, Verb},
+        lexicon::{self, Form, Func, Noun, Prep, Verb},
         terms::{Shape, Term},
         understand::object,
     },
@@ -64,9 +64,10 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
 
 /// What speaks against having understood, each with what it takes of confidence.
 pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
+    let line = bag.line;
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
-    let strange = (bag.strange + other_verbs(bag.line, terms, act, candidate)) as f32;
+    let strange = (bag.strange + other_verbs(line, terms, act, candidate)) as f32;
     let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
@@ -123,6 +124,9 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     if changes && object::is_other(terms, act, candidate) {
         doubts.push(("it is about something at the node, or beside it", 0.5));
     }
+    if changes && is_quantified(line, terms, candidate) {
+        doubts.push(("it is about what is described, not about the node", 0.5));
+    }
     if changes && bag.signs.whole && !candidate.cues.is_concrete() && needs_object(candidate.tool) {
         doubts.push(("which ones it is about is not said", 0.5));
     }
@@ -151,6 +155,17 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
         doubts.push(("the verb is misspelt", 0.1));
     }
     doubts
+}
+
+/// `prune every node that mentions a7x2`, `delete all the branches under a7x2`.
+fn is_quantified(line: &str, terms: &[Term], candidate: &Candidate) -> bool {
+    terms.iter().enumerate().skip(candidate.verb + 1).any(|(at, term)| {
+        let noun = at + 1 + usize::from(terms.get(at + 1).is_some_and(|next| next.entry.func == Some(Func::Det)));
+        matches!(term.text.of(line), "every" | "each" | "all" | "any")
+            && terms.get(noun).is_some_and(|noun| matches!(noun.entry.noun, Some(Noun::Node | Noun::Branch)))
+            && terms.get(noun + 1).is_some_and(|next| next.shape == Shape::Word)
+            && terms[noun + 1..].iter().any(Term::is_id)
+    })
 }
 
 /// Whether the operation acts on a node that `all` cannot name.
