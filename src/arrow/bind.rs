@@ -57,6 +57,11 @@ pub(super) struct Binder<'a, 'b> {
 ///
 /// [`BindError`]: something is missing, left over, or over a limit.
 pub(super) fn bind(tool: Tool, mut binder: Binder<'_, '_>) -> Bound {
+    // `make one annotation on a7x2`
+    let made = |arg: &Arg| matches!(arg.unit, Some(Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Copy));
+    if !matches!(tool, Tool::Continue | Tool::Recall) {
+        binder.bag.take(|arg| arg.what == What::Number(1) && arg.key.is_none() && made(arg));
+    }
     let command = binder.command(tool)?;
     binder.nothing_left()?;
     Ok(command)

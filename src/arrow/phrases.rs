@@ -1,13 +1,14 @@
 //! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
 
 mod courtesies;
+mod questions;
 
 use self::courtesies::{DOUBTFUL, PHRASES, PLAIN, POLITE};
+pub(super) use self::questions::question;
 use super::{
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Verb},
     terms::{Shape, Term},
 };
-use crate::tools::TABLE;
 
 /// What politeness tells of the request that follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -265,6 +266,8 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
     let text = terms.iter().any(Term::is_text);
     match second {
         Verb::Name => text || !own,
+        // `decide: constraint: "x"`
+        Verb::Decide if first == Verb::Decide => !own,
         Verb::Limit => true,
         Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
@@ -346,122 +349,14 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
                         && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
             }
             "that" => {
-                at > 0 && matches!(terms[at - 1].text.of(line), "ask" | "request" | "propose" | "suggest" | "wish")
+                at > 0
+                    && matches!(
+                        terms[at - 1].text.of(line),
+                        "ask" | "request" | "propose" | "suggest" | "wish" | "move" | "recommend" | "direct"
+                    )
             }
             _ => false,
         }
     });
     near && asks
-}
-
-/// What a question asks to be shown, if a command shows that.
-pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
-    let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
-    let terms = &terms[..end];
-    let known = terms.iter().all(|term| {
-        (term.shape != Shape::Name || word(line, std::slice::from_ref(term), 0) == "many")
-            && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
-    });
-    let all = terms;
-    let first = word(line, terms, 0).to_ascii_lowercase();
-    let ids = terms.iter().filter(|term| term.is_id()).count();
-    let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
-    let other = terms.iter().any(|term| {
-        matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
-            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link
-                | Verb::Bookmark | Verb::Leave | Verb::Put | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
-    });
-    let names_tool =
-        terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
-    if matches!(first.as_str(), "what" | "what's")
-        && ids == 0
-        && names_tool
-        && !nouns(Noun::Memory)
-        && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
-        && terms.len() <= 6
-    {
-        return Some(Verb::Help);
-    }
-    if all.iter().filter(|term| term.shape == Shape::File).count() == 1
-        && ids == 0
-        && matches!(first.as_str(), "what" | "what's")
-        && !other
-    {
-        return Some(Verb::See);
-    }
-    let asks = |words: &[&str]| {
-        terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
-    };
-    if ids == 2
-        && matches!(first.as_str(), "what" | "what's" | "how")
-        && asks(&[
-            "differ",
-            "different",
-            "changed",
-            "changes",
-            "differs",
-            "separates",
-            "distinguishes",
-            "compared",
-            "new",
-        ])
-    {
-        return Some(Verb::Compare);
-    }
-    if matches!(first.as_str(), "how" | "how's")
-        && ids == 0
-        && nouns(Noun::Tree)
-        && asks(&["look", "looks", "looking", "does", "is"])
-        && asks(&["tree"])
-        && !asks(&["use", "draw", "call"])
-    {
-        return Some(Verb::See);
-    }
-    if first == "how" && ids == 0 && names_tool {
-        return Some(Verb::Help);
-    }
-    let listed = [
-        Noun::Sibling,
-        Noun::Continuation,
-        Noun::Annotation,
-        Noun::Link,
-        Noun::Version,
-        Noun::Bookmark,
-        Noun::Memory,
-        Noun::Stash,
-        Noun::Todo,
-        Noun::Plan,
-        Noun::Difference,
-    ];
-    if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
-        return Some(Verb::Compare);
-    }
-    let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
-    if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
-        return Some(Verb::Recall);
-    }
-    if first == "what" && ids == 0 && nouns(Noun::Tool) && nouns(Noun::Result) && names_tool {
-        return Some(Verb::Recall);
-    }
-    if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {
-        return Some(Verb::Help);
-    }
-    if !known || other {
-        return None;
-    }
-    let asks_how = terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative)));
-    if first == "what" && names_tool && asks_how && ids == 0 {
-        return Some(Verb::Help);
-    }
-    match first.as_str() {
-        "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        // `where am I`
-        "where" if ids == 0 && matches!(word(line, terms, 1), "am" | "are") && asks(&["i", "we"]) => Some(Verb::Tree),
-        "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
-            .then_some(Verb::Compare),
-        "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        "what" | "what's" if ids == 1 => Some(Verb::See),
-        "how" if ids == 2 => Some(Verb::Compare),
-        _ => None,
-    }
 }

@@ -129,7 +129,8 @@ impl Reader<'_> {
                 && !matches!(self.terms[*not - 1].shape, Shape::Key(_))
                 && self.is_no_wait(*not, group)
         };
-        if let Some(not) = (from..from + 3).find(waits) {
+        let words = |at: &usize| self.terms.get(*at).is_some_and(|term| term.shape == Shape::Word);
+        if let Some(not) = (from..from + 3).take_while(words).find(waits) {
             return Segment::Arguments(not + 1);
         }
         if let Some(until) = self.contrast(at, from) {
@@ -216,7 +217,8 @@ impl Reader<'_> {
             !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
         });
         self.terms.get(at).is_some_and(|next| {
-            let leads = next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
+            let leads = next.entry.lead.is_some()
+                || matches!(next.entry.noun, Some(Noun::Label | Noun::Text | Noun::Constraint | Noun::Decision));
             let leads = leads && self.terms[at + 1..].iter().take(3).any(Term::is_text);
             next.gap && !next.is_text() && !matches!(next.shape, Shape::Key(_)) && !leads && !named
         })
@@ -420,6 +422,9 @@ impl Reader<'_> {
         let clause = self.terms[at..]
             .iter()
             .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
-        clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
+        // `prune a7x2, useless`
+        let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
+        let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
+        clause.clone().any(|term| term.shape == Shape::Name) && (clause.count() > 1 || last && acts)
     }
 }

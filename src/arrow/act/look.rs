@@ -119,6 +119,10 @@ impl Reader<'_> {
             {
                 (self.terms.len(), Verb::Go)
             }
+            // `the latest news on "x"`
+            None if text && self.terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::News | Noun::Web))) => {
+                (self.terms.len(), Verb::Search)
+            }
             None => (self.terms.len(), if text { Verb::Put } else { Verb::Get }),
         }
     }

@@ -37,7 +37,7 @@ impl Binder<'_, '_> {
         let branch =
             if branch.is_none() && rendering.is_some() && self.names(Noun::Branch) { self.node() } else { branch };
         let node = if branch.is_some() { None } else { self.node() };
-        let full = self.flagged(&["full", "whole", "all", "f"]) || self.bag.signs.whole;
+        let full = self.flagged(&["full", "whole", "all"]) || self.bag.signs.whole;
         let annotations = self.names(Noun::Annotation);
         let plain = matches!(self.said, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat");
         let alone = plain && self.bag.args.is_empty() && self.cues.is_view_alone();

@@ -92,7 +92,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
-        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
+        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between), p(Prep::Side) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
         Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
         Switch if p(Prep::Back), p(Prep::To) => any PLACE;
@@ -141,6 +141,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         List;
     }
     Check {
+        Exclude if n(Noun::Context), p(Prep::From), Cues::ID;
         Search if Cues::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
         Todo if n(Noun::Todo);
@@ -342,19 +343,8 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin if n(Noun::Pin);
         Search if n(Noun::Web);
     }
-    Leave {
-        Annotate if n(Noun::Annotation);
-        Bookmark if n(Noun::Bookmark);
-        Exclude if p(Prep::Out);
-        Respond => any SPOKEN;
-    }
-    Summarise {
-        Tree if n(Noun::Tree);
-        Read => any DOC;
-        Stash => any n(Noun::Stash), n(Noun::Label);
-        Recall if n(Noun::Everything);
-        Recall if n(Noun::Archive);
-    }
+    Leave { Annotate if n(Noun::Annotation); Bookmark if n(Noun::Bookmark); Exclude if p(Prep::Out); Respond => any SPOKEN; }
+    Summarise { Tree if n(Noun::Tree); Read => any DOC; Stash => any n(Noun::Stash), n(Noun::Label); Recall if n(Noun::Everything); Recall if n(Noun::Archive); }
     Replace { Write => any DOC, n(Noun::Section); Edit if Cues::ID; Edit if n(Noun::Text); }
     Take {
         Unbookmark if n(Noun::Bookmark);
@@ -385,24 +375,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch if Cues::ME;
         View if p(Prep::Up);
     }
-    Lift {
-        Move if Cues::IDS;
-        Unbookmark if n(Noun::Bookmark);
-        Drop if n(Noun::Pin);
-        Exclude if n(Noun::Context), p(Prep::Out);
-    }
+    Lift { Move if Cues::IDS; Unbookmark if n(Noun::Bookmark); Drop if n(Noun::Pin); Exclude if n(Noun::Context), p(Prep::Out); }
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Cues::ID, n(Noun::Continuation), n(Noun::Alternative); }
-    Tell {
-        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
-        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
-        Help if n(Noun::Help);
-        List => any LISTED;
-        Memory if n(Noun::Memory);
-        Respond if Cues::ID, Cues::TEXT;
-    }
+    Tell { Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Help if n(Noun::Help); List => any LISTED; Memory if n(Noun::Memory); Respond if Cues::ID, Cues::TEXT; }
     Try { Continue if p(Prep::From), Cues::ID, Cues::NUMBER; Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Switch if Cues::ME, Cues::ID;
@@ -426,11 +404,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break { Unlink if n(Noun::Link); Split; }
-    Turn {
-        Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
-        Switch if p(Prep::Back);
-        Switch if p(Prep::To), Cues::ID => but Cues::TEXT;
-    }
+    Turn { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Cues::ID => but Cues::TEXT; }
     Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
     Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }

@@ -6,12 +6,12 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
+        "reproduce exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
     (
         Verb::Get,
-        "supply provide feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
+        "gimme supply provide feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
     ),
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
@@ -27,7 +27,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         Verb::Continue,
         "cont spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen autogenerate extrapolate lengthen improvise",
     ),
-    (Verb::Respond, "speak respond reply answer say post retort rejoin interject chime riposte"),
+    (
+        Verb::Respond,
+        "whisper discuss mention talk speak respond reply answer say post retort rejoin interject chime riposte",
+    ),
     (Verb::Annotate, "scrawl pencil annotate comment jot remark scribble note gloss footnote scribe"),
     (
         Verb::Link,

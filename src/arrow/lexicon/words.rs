@@ -105,7 +105,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
-        "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
+        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
