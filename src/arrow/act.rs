@@ -334,6 +334,12 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Sub)) if group == Verb::Move && !self.is_idle(at + 1) => {
                     zone = Zone::Relative;
                 }
+                // `continue until a7x2 is resolved`
+                (Shape::Word, Some(Func::Sub))
+                    if matches!(self.text_at(at), "until" | "till") && group == Verb::Continue =>
+                {
+                    return (Speech::Hypothetical, asked, at);
+                }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
                 (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,

@@ -80,8 +80,8 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         return Some((phrase.len(), *padding));
     }
     // `take a proper look`
-    if ["take", "have"].iter().any(|light| begins(line, terms, &[light, "a"]))
-        && verb(terms, 3) == Some((Verb::See, Form::Base))
+    if ["take", "have", "do", "run"].iter().any(|light| begins(line, terms, &[light, "a"]))
+        && matches!(verb(terms, 3), Some((Verb::See | Verb::Search, Form::Base)))
         && terms[2].entry.noun.is_none()
     {
         return Some((3, PLAIN));
@@ -102,6 +102,7 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
             if func(terms, 1) == Some(Func::Subject)
+                && !matches!(word(line, terms, 1), "anyone" | "nobody" | "everyone" | "they")
                 && !word(line, terms, 0).eq_ignore_ascii_case("should")
                 && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
                     && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
@@ -338,7 +339,8 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
         let text = term.text.of(line).to_ascii_lowercase();
         match text.as_str() {
             "that" if terms[be].text.of(line) == "is" => {
-                at > 0 && matches!(terms[at - 1].text.of(line), "want" | "wish" | "like")
+                at > 0 && matches!(terms[at - 1].text.of(line), "want" | "wish" | "like" | "sure")
+                    || at > 1 && begins(line, &terms[at - 2..], &["to", "it"])
             }
             _ if terms[be].text.of(line) == "is" => false,
             "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",

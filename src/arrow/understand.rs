@@ -336,7 +336,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.args.retain(|arg| {
             arg.at > act.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
-                || arg.what == args::What::Name && arg.key.is_some_and(|key| key != Key::Label)
+                || arg.what == args::What::Name && arg.key.is_some_and(|key| !matches!(key, Key::Label | Key::Content))
                 || arg.what == args::What::Name
                     && candidate.tool == Tool::Continue
                     && matches!(arg.prep, Some(Prep::With | Prep::By))

@@ -55,6 +55,14 @@ impl Reader<'_> {
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
         // `do it`
+        // `prune a7x2, but only its last child`
+        let narrows = self.func_at(at) == Some(Func::But) || self.func_at(at - 1) == Some(Func::But);
+        if narrows
+            && matches!(self.text_at(at), "only" | "but" | "just")
+            && matches!(group, Verb::Prune | Verb::Remove | Verb::Restore | Verb::Copy | Verb::Move)
+        {
+            return Segment::Denies;
+        }
         let does_it = matches!(self.text_at(from), "do" | "Do")
             && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
             && self.is_idle(from);
@@ -131,7 +139,8 @@ impl Reader<'_> {
         };
         let words = |at: &usize| self.terms.get(*at).is_some_and(|term| term.shape == Shape::Word);
         if let Some(not) = (from..from + 3).take_while(words).find(waits) {
-            return Segment::Arguments(not + 1);
+            let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
+            return Segment::Arguments((not..not + 5).find(waits).unwrap_or(not + 1));
         }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
@@ -279,7 +288,8 @@ impl Reader<'_> {
             return false;
         }
         // `…, keep the node`
-        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() {
+        let contradicts = self.only_points(second) && part.len() == 1;
+        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() && !contradicts {
             return true;
         }
         // `… and see whether it holds`
@@ -385,46 +395,5 @@ impl Reader<'_> {
             && self.terms[at.saturating_sub(2)..].iter().take(6).any(waits)
             || matches!(group, Verb::Search | Verb::Find)
                 && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
-    }
-
-    /// `no more than`: a limit, no denial.
-    pub(super) fn is_limit(&self, at: usize) -> bool {
-        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
-    }
-
-    /// Whether the verb at `at` has no argument of its own but `it`.
-    pub(super) fn only_points(&self, at: usize) -> bool {
-        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
-            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
-    }
-
-    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
-    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
-        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
-        self.terms[at - 1].is_id()
-            && described
-                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
-            && self.func_at(at) != Some(Func::Be)
-    }
-
-    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
-    pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
-        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
-            && at > 0
-            && self.terms[at - 1].is_id()
-            && self.func_at(from) == Some(Func::Det)
-            && self.is_idle(from)
-            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
-    }
-
-    /// Whether the clause at `at` has words that the lexicon does not know.
-    pub(super) fn is_strange(&self, at: usize) -> bool {
-        let clause = self.terms[at..]
-            .iter()
-            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
-        // `prune a7x2, useless`
-        let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
-        let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
-        clause.clone().any(|term| term.shape == Shape::Name) && (clause.count() > 1 || last && acts)
     }
 }

@@ -291,7 +291,7 @@ impl Reader<'_> {
 
     /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
     pub(super) fn asking(&mut self, at: usize) -> Head {
-        let modal = self.func_at(at) == Some(Func::Modal);
+        let modal = self.func_at(at) == Some(Func::Modal) && !self.text_at(at).eq_ignore_ascii_case("will");
         // `can the agent "Poet" continue a7x2`
         let names = |term: &&Term| {
             matches!(term.shape, Shape::Name | Shape::Text { .. })

@@ -3,6 +3,7 @@
 use super::{Reader, is_finite};
 use crate::arrow::{
     lexicon::{Form, Func, Noun, Prep, Verb},
+    phrases,
     terms::{Shape, Term},
 };
 
@@ -125,5 +126,46 @@ impl Reader<'_> {
             }
             None => (self.terms.len(), if text { Verb::Put } else { Verb::Get }),
         }
+    }
+
+    /// `no more than`: a limit, no denial.
+    pub(super) fn is_limit(&self, at: usize) -> bool {
+        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
+    }
+
+    /// Whether the verb at `at` has no argument of its own but `it`.
+    pub(super) fn only_points(&self, at: usize) -> bool {
+        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
+    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
+        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
+        self.terms[at - 1].is_id()
+            && described
+                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
+            && self.func_at(at) != Some(Func::Be)
+    }
+
+    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
+    pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
+        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+            && at > 0
+            && self.terms[at - 1].is_id()
+            && self.func_at(from) == Some(Func::Det)
+            && self.is_idle(from)
+            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
+    }
+
+    /// Whether the clause at `at` has words that the lexicon does not know.
+    pub(super) fn is_strange(&self, at: usize) -> bool {
+        let clause = self.terms[at..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        // `prune a7x2, useless`
+        let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
+        let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
+        clause.clone().any(|term| term.shape == Shape::Name) && (clause.count() > 1 || last && acts)
     }
 }

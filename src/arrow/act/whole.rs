@@ -48,6 +48,7 @@ impl Reader<'_> {
             (0..self.terms.len().min(4)).find(|at| self.verb_at(*at) == Some((Verb::Decide, Form::Past)))
             && matches!(self.text_at(0).to_ascii_lowercase().as_str(), "it" | "it's" | "decided" | "resolved")
             && self.terms[verb + 1..].iter().take(2).any(Term::is_text)
+            && !(0..verb).any(|at| matches!(self.text_at(at), "was" | "were" | "had"))
         {
             return self.request(verb, Verb::Decide);
         }
@@ -80,7 +81,9 @@ impl Reader<'_> {
             }
             if (self.is_boundary(at) && self.func_at(at) != Some(Func::Or) || self.begs(at))
                 && let Head::Request(verb, group) = self.head(at + 1, false)
-                && (self.points_at_something(verb) || !self.tells(at))
+                && (self.points_at_something(verb)
+                    || !self.tells(at)
+                    || verb + 1 == self.terms.len() && matches!(group, Verb::Undo | Verb::Redo))
             {
                 let arrow = matches!(self.terms[at].shape, Shape::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
                 if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
@@ -126,6 +129,14 @@ impl Reader<'_> {
             && let Some(tells) = (1..and).find(|at| self.is_finite_at(*at))
         {
             self.zones[tells..=and].fill(Zone::Tail);
+        }
+        // `there is a typo in a7x2, it should read "x"`
+        if let Some(comma) = (1..verb).rev().find(|at| self.terms[*at].is(','))
+            && self.func_at(comma + 1) == Some(Func::It)
+        {
+            for at in (0..comma).filter(|at| self.terms[*at].shape == Shape::Name) {
+                self.zones[at] = Zone::Tail;
+            }
         }
         self.request(verb, group)
     }

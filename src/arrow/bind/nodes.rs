@@ -5,7 +5,7 @@ use crate::arrow::{
     Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
     args::{Arg, What},
     key::Key,
-    lexicon::{Noun, Prep},
+    lexicon::{Noun, Prep, Verb},
 };
 
 /// What can be listed, by its name.
@@ -307,6 +307,10 @@ impl Binder<'_, '_> {
         }
         let away = |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
         let both = self.bag.args.iter().filter(|arg| is_node(arg)).count() > 1;
+        // `delete the link from a7x2`: to which end?
+        if !both && self.verb != Verb::Unlink {
+            return Err(BindError::Missing("both ends of the link"));
+        }
         let named = |arg: &Arg| arg.key == Some(Key::From) || arg.prep == Some(Prep::From) && !both;
         let from = if both { self.two_from(away) } else { self.two(named) };
         let (node, end) = from.ok_or(BindError::Missing("the other end of the link"))?;

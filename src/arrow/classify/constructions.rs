@@ -400,12 +400,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue if p(Prep::On), p(Prep::From);
         Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc), n(Noun::Bookmark);
-        Pin => any Cues::ID, DOC;
+        Pin if Cues::ID => any p(Prep::In), p(Prep::At), p(Prep::With), p(Prep::Up), p(Prep::Before), p(Prep::Side), n(Noun::Here);
+        Pin if Cues::ID, Cues::ME;
+        Pin => any DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break { Unlink if n(Noun::Link); Split; }
     Turn { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Cues::ID => but Cues::TEXT; }
-    Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
+    Remind { _ if p(Prep::To); View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
     Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

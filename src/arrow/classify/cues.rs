@@ -252,6 +252,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         {
             return (at, Verb::Continue);
         }
+        // `keep a7x2 pinned`
+        if verb.1 == Verb::Keep && other == Verb::Pin && form == Form::Past {
+            return (at, Verb::Pin);
+        }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
         // `I want a7x2 gone`
         if helped && other == Verb::Go && form == Form::Past {

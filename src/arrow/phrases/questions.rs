@@ -17,6 +17,10 @@ pub(in crate::arrow) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
         (term.shape != Shape::Name || word(line, std::slice::from_ref(term), 0) == "many")
             && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
     });
+    // `what a note on a7x2!`
+    if matches!(word(line, terms, 1), "a" | "an") {
+        return None;
+    }
     let all = terms;
     let first = word(line, terms, 0).to_ascii_lowercase();
     let ids = terms.iter().filter(|term| term.is_id()).count();

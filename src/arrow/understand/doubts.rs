@@ -160,7 +160,8 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
 /// `prune every node that mentions a7x2`, `delete all the branches under a7x2`.
 fn is_quantified(line: &str, terms: &[Term], candidate: &Candidate) -> bool {
     terms.iter().enumerate().skip(candidate.verb + 1).any(|(at, term)| {
-        let noun = at + 1 + usize::from(terms.get(at + 1).is_some_and(|next| next.entry.func == Some(Func::Det)));
+        let small = |term: &&Term| term.entry.func == Some(Func::Det) || term.entry.prep == Some(Prep::Of);
+        let noun = at + 1 + terms[at + 1..].iter().take_while(small).count();
         matches!(term.text.of(line), "every" | "each" | "all" | "any")
             && terms.get(noun).is_some_and(|noun| matches!(noun.entry.noun, Some(Noun::Node | Noun::Branch)))
             && terms.get(noun + 1).is_some_and(|next| next.shape == Shape::Word)

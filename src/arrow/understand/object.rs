@@ -38,7 +38,11 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             && object
             && asked(at)
             && at > candidate.verb
-            && term.shape == Shape::Name
+            && (term.shape == Shape::Name
+                || term.shape == Shape::Word
+                    && term.entry.noun.is_none()
+                    && term.entry.func.is_none()
+                    && terms[at - 1].entry.func == Some(Func::Det))
             && matches!(joined(terms, at), Some(Prep::Of | Prep::In | Prep::From | Prep::On | Prep::After))
         {
             return terms[candidate.verb + 1..at].iter().any(|term| term.entry.func.is_some());
