@@ -101,11 +101,7 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject)
-                && !matches!(word(line, terms, 1), "anyone" | "nobody" | "everyone" | "they")
-                && !word(line, terms, 0).eq_ignore_ascii_case("should")
-                && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
-                    && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
+            if func(terms, 1) == Some(Func::Subject) && !wonders(word(line, terms, 0), word(line, terms, 1)) =>
         {
             let mut at = 2;
             while func(terms, at) == Some(Func::Pad) {
@@ -123,6 +119,13 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         }
         _ => None,
     }
+}
+
+/// `should we`, `shall I`, `could anyone`: a question, not a request.
+fn wonders(modal: &str, subject: &str) -> bool {
+    modal.eq_ignore_ascii_case("should")
+        || modal.eq_ignore_ascii_case("shall") && subject.eq_ignore_ascii_case("i")
+        || matches!(subject, "anyone" | "nobody" | "everyone" | "they")
 }
 
 /// `I'd like to`, `we should`, `I want`: what a first person says before what it wants.

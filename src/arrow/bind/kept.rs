@@ -152,7 +152,14 @@ impl Binder<'_, '_> {
             if searched {
                 search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
             } else {
-                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none()));
+                // `recall the good old days` names no label.
+                let verb = self.at;
+                let near = |arg: &Arg| {
+                    arg.at <= verb + 2
+                        || arg.noun == Some(Noun::Stash)
+                        || matches!(arg.prep, Some(Prep::As | Prep::Under))
+                };
+                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
             }
         }
         if label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary {
