@@ -114,7 +114,8 @@ impl Reader<'_> {
         }
         // `…, it helped nobody`
         let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
-        if term.entry.func == Some(Func::It) && it_does && self.is_idle(from) {
+        let so = at > 0 && self.text_at(at - 1) == "so";
+        if term.entry.func == Some(Func::It) && (it_does || so) && self.is_idle(from) {
             return Segment::Tells;
         }
         // `…, superseded by d5n7`
@@ -153,7 +154,7 @@ impl Reader<'_> {
         if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
             return Segment::Contrasts(from + 3);
         }
-        if phrases::embeds(group) && self.text_at(from) == "complete" && !self.has_argument(from) {
+        if phrases::embeds(group) && self.text_at(from) == "complete" && self.is_idle(from) {
             return Segment::Arguments(from);
         }
         if let Head::Request(verb, other) = self.imperative(from, false, false)

@@ -119,7 +119,9 @@ impl Reader<'_> {
                 | Verb::Pause
         );
         let named = TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(verb)));
-        if !light && !matches!(group, Verb::Bookmark | Verb::Pin | Verb::Stash) || light && named {
+        if !light && !matches!(group, Verb::Bookmark | Verb::Pin | Verb::Stash)
+            || named && (light || group == Verb::Stash)
+        {
             return None;
         }
         let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at))?;
@@ -135,7 +137,8 @@ impl Reader<'_> {
         }
         match self.head(end + 1, false) {
             Head::Request(second, other)
-                if (light || other == group) && (self.has_argument(second) || other == Verb::Think) =>
+                if (light || other == group || group == Verb::Stash)
+                    && (self.has_argument(second) || other == Verb::Think) =>
             {
                 Some((second, other))
             }

@@ -338,6 +338,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
         Edit if Cues::ID, Cues::TEXT, Cues::SAYS;
+        Edit if n(Noun::Text), Cues::ID, Cues::TEXT;
         Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Merge if Cues::IDS;
         Pin if n(Noun::Pin);

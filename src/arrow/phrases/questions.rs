@@ -28,7 +28,7 @@ pub(in crate::arrow) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
     let other = terms.iter().any(|term| {
         matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
             && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link
-                | Verb::Bookmark | Verb::Leave | Verb::Put | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
+                | Verb::Bookmark | Verb::Leave | Verb::Keep | Verb::Put | Verb::Add | Verb::Make | Verb::Carry | Verb::Write | Verb::Name))
     });
     let names_tool =
         terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
