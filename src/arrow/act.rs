@@ -7,10 +7,12 @@
 //! cut into clauses at its marks and conjunctions; one of them must ask, and only one; a clause that tells (a reason, a
 //! remark on the node) may go before or after and is left out of the arguments.
 
+mod behind;
 mod clause;
 mod head;
 mod look;
 mod stance;
+mod whole;
 
 use self::clause::Segment;
 use super::{
@@ -117,87 +119,6 @@ pub(super) fn read(line: &str, terms: &mut Vec<Term>, end: usize) -> Act {
 }
 
 impl Reader<'_> {
-    fn whole(&mut self) -> (Speech, Option<(usize, Verb)>, usize) {
-        self.drop_courtesy();
-        match self.head(0, true) {
-            Head::Request(verb, group) => return self.request(verb, group),
-            Head::Speech(Speech::Question) => {
-                // `what came of a7x2? list its continuations`
-                for at in 0..self.terms.len() {
-                    if self.terms[at].is('?')
-                        && let Head::Request(verb, group) = self.head(at + 1, false)
-                        && (phrases::embeds(group)
-                            || matches!(group, Verb::Recall | Verb::Search | Verb::Grep | Verb::Help | Verb::Continue))
-                        && (self.points_at_something(verb) || group == Verb::Help)
-                    {
-                        self.zones[..at].fill(Zone::Before);
-                        return self.request(verb, group);
-                    }
-                }
-                return (Speech::Question, None, 0);
-            }
-            Head::Speech(speech) => return (speech, None, 0),
-            Head::Other => {}
-        }
-        // Something stands before: what it is about (`b3k9: prune it`), or why (`it drags, prune it`).
-        let mut at = 0;
-        while at < self.terms.len() {
-            // `with a7x2 and b3k9 I want a diff`
-            if at > 1
-                && self.func_at(at) == Some(Func::Subject)
-                && phrases::wants(self.line, &self.terms[at..])
-                && !self.tells(at)
-                && let Head::Request(verb, group) = self.head(at, false)
-            {
-                self.zones[..at].fill(Zone::Before);
-                return self.request(verb, group);
-            }
-            if self.is_boundary(at)
-                && let Some((verb, group)) = self.behind().filter(|(verb, _)| *verb < at)
-                && matches!(self.verb_at(verb), Some((_, Form::Past)))
-                && !(0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If)))
-            {
-                self.zones[..verb].fill(Zone::Main);
-                return self.request(verb, group);
-            }
-            if self.is_boundary(at)
-                && let Head::Request(verb, group) = self.head(at + 1, false)
-                && (self.points_at_something(verb) || !self.tells(at))
-            {
-                let arrow = matches!(self.terms[at].shape, Shape::Mark('→' | '➜' | '⇒' | '➔' | '⟶'));
-                if arrow && (self.tells(at) || self.terms[..at].iter().any(|term| term.shape == Shape::Name)) {
-                    return (Speech::Remark, None, at);
-                }
-                if self.quotes(at) {
-                    return (Speech::Remark, None, at);
-                }
-                if matches!(self.text_at(0), "once" | "until" | "after" | "Once" | "Until" | "After") {
-                    return (Speech::Hypothetical, None, 0);
-                }
-                self.zones[..at].fill(Zone::Before);
-                return self.request(verb, group);
-            }
-            at += 1;
-        }
-        if let Some((verb, group)) = self.behind() {
-            if (0..verb).any(|at| matches!(self.func_at(at), Some(Func::Not | Func::If))) {
-                return (Speech::Negated, None, 0);
-            }
-            if self.reports(verb) {
-                return (Speech::Remark, None, 0);
-            }
-            self.zones[..verb].fill(Zone::Main);
-            return self.request(verb, group);
-        }
-        // An id alone says nothing of what shall be done with it.
-        if self.is_nominal() && (self.terms.len() > 1 || self.terms[0].entry.is_known()) {
-            self.zones.fill(Zone::Main);
-            self.nominal = true;
-            return (Speech::Request, Some(self.named()), 0);
-        }
-        (Speech::Remark, None, 0)
-    }
-
     /// Reads on from the verb to the end of the line.
     fn request(&mut self, verb: usize, group: Verb) -> (Speech, Option<(usize, Verb)>, usize) {
         self.zones[verb] = Zone::Verb;
@@ -205,9 +126,27 @@ impl Reader<'_> {
         let mut embedded = self.questioned;
         let asked = Some((verb, group));
         let mut at = verb + 1;
+        if let Some((second, other)) = self.begins_only(verb, group) {
+            self.zones[..second].fill(Zone::Before);
+            return self.request(second, other);
+        }
         while at < self.terms.len() {
             let term = self.terms[at];
+            // `usage: annotate ID "text"`, `think of a7x2 as a hinge`
+            let shows = term.is(':') && at == verb + 1 && matches!(self.text_at(verb), "usage" | "Usage" | "man");
+            let likens = group == Verb::Think && term.entry.prep == Some(Prep::As);
+            if shows || likens {
+                return (Speech::Remark, asked, at);
+            }
+            // `undo (v.): to reverse`
+            if term.is(':') && self.terms[at - 1].is(')') && self.terms[verb + 1].is('(') && !self.has_argument(at) {
+                return (Speech::Remark, asked, at);
+            }
             if term.is(':') && zone != Zone::Tail && phrases::bears_content(group) && self.begins_raw(at + 1, verb) {
+                // `TODO: decide whether to prune it`, as comments in code say it
+                if at == verb + 1 && matches!(self.text_at(verb), "TODO" | "NOTE") {
+                    return (Speech::Remark, asked, at);
+                }
                 self.raw = self.terms.get(at + 1).map(|next| Bytes { start: next.whole.start, end: self.end });
                 return (Speech::Request, asked, verb);
             }
@@ -230,8 +169,15 @@ impl Reader<'_> {
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
                     }
+                    Segment::Asks(second, Verb::Help) if group == Verb::Help && self.names_tool(second + 1) => {
+                        return (Speech::Several, asked, second);
+                    }
                     Segment::Asks(second, other) if zone != Zone::Tail && self.repeats(asked, second, other) => {
-                        zone = Zone::Tail;
+                        // `what does a7x2 say? open it in full`
+                        let tells = |at| matches!(self.func_at(at), Some(Func::If | Func::What | Func::Why));
+                        let looks = phrases::embeds(group) && phrases::embeds(other);
+                        let looks = looks && !(second..self.terms.len()).any(tells);
+                        zone = if looks { Zone::Main } else { Zone::Tail };
                         at = second;
                     }
                     Segment::Contrasts(until) => {
@@ -256,6 +202,16 @@ impl Reader<'_> {
                         at = second + 1;
                         continue;
                     }
+                    // `see where a7x2 goes, try four continuations`
+                    Segment::Asks(second, other @ (Verb::Try | Verb::Continue | Verb::Get | Verb::Make))
+                        if group == Verb::See
+                            && matches!(self.func_at(verb + 1), Some(Func::Sub | Func::What))
+                            && other != group
+                            && !self.terms[second..].iter().any(Term::is_id) =>
+                    {
+                        self.zones[..second].fill(Zone::Before);
+                        return self.request(second, other);
+                    }
                     // `I love a7x2, bookmark it`: the first was only a beginning.
                     Segment::Asks(second, other)
                         if (group == Verb::Get || other == group) && self.only_points(second)
@@ -263,9 +219,17 @@ impl Reader<'_> {
                             || self.is_named_first(verb, at) && self.only_points(second)
                             || matches!(
                                 group,
-                                Verb::Take | Verb::Get | Verb::Summarise | Verb::Lift | Verb::Keep | Verb::Recall
+                                Verb::Take
+                                    | Verb::Get
+                                    | Verb::Summarise
+                                    | Verb::Lift
+                                    | Verb::Keep
+                                    | Verb::Recall
+                                    | Verb::Respond
                             ) && self.func_at(second + 1) == Some(Func::It) =>
                     {
+                        // `I'd say a7x2 belongs there, move it`
+                        self.doubtful &= group != Verb::Respond;
                         self.zones[..second].fill(Zone::Before);
                         return self.request(second, other);
                     }
@@ -324,7 +288,8 @@ impl Reader<'_> {
                 at += 1;
                 continue;
             }
-            if term.is('|') && zone != Zone::Tail {
+            let chained = term.is('&') && self.terms.get(at + 1).is_some_and(|next| next.is('&'));
+            if (term.is('|') || chained) && zone != Zone::Tail {
                 return (Speech::Several, asked, at);
             }
             // What stands behind `name:` is a value, whatever it says.
@@ -334,7 +299,12 @@ impl Reader<'_> {
                 continue;
             }
             // `think about whether …`: what is thought of is anything.
-            if group == Verb::Think && at == verb + 1 && self.asks_no_more(at) {
+            if group == Verb::Think
+                && at == verb + 1
+                && !(self.text_at(at) == "of" && self.text_at(at + 2) == "as")
+                && self.asks_no_more(at)
+            {
+                self.doubtful |= (at..self.terms.len()).any(|at| self.func_at(at) == Some(Func::Doubt));
                 return (Speech::Request, asked, verb);
             }
             // `the node we're on`
@@ -360,6 +330,16 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Sub)) if embedded || phrases::embeds(group) && at <= verb + 2 => {
                     embedded = true
                 }
+                // `move a7x2 so that it hangs under b3k9`
+                (Shape::Word, Some(Func::Sub)) if group == Verb::Move && !self.is_idle(at + 1) => {
+                    zone = Zone::Relative;
+                }
+                // `continue until a7x2 is resolved`
+                (Shape::Word, Some(Func::Sub))
+                    if matches!(self.text_at(at), "until" | "till") && group == Verb::Continue =>
+                {
+                    return (Speech::Hypothetical, asked, at);
+                }
                 (Shape::Word, Some(Func::Sub)) => zone = self.subordinate(at),
                 (Shape::Word, Some(Func::What)) => embedded = true,
                 (Shape::Word, Some(Func::Doubt)) => self.doubtful = true,
@@ -378,6 +358,22 @@ impl Reader<'_> {
                 (Shape::Word, Some(Func::Subject | Func::Clause | Func::Would)) if !embedded && zone == Zone::Main => {
                     zone = Zone::Tail;
                 }
+                // `now that the chapter is done`
+                (Shape::Word, Some(Func::Det))
+                    if self.text_at(at) == "that" && matches!(self.text_at(at - 1), "now" | "given" | "seeing") =>
+                {
+                    zone = Zone::Tail;
+                }
+                // `as it stands`, `as we said`
+                (Shape::Word, _)
+                    if matches!(self.text_at(at), "as" | "like")
+                        && zone == Zone::Main
+                        && matches!(self.func_at(at + 1), Some(Func::Subject | Func::It))
+                        && !self.ends(at + 2)
+                        && self.is_idle(at + 1) =>
+                {
+                    zone = Zone::Aside;
+                }
                 (Shape::Word, Some(Func::Det)) if self.text_at(at) == "that" && self.is_finite_at(at + 1) => {
                     zone = Zone::Relative;
                 }
@@ -387,7 +383,12 @@ impl Reader<'_> {
                     && (self.func_at(at + 1) == Some(Func::Do)
                         || matches!(self.verb_at(at + 1), Some((Verb::Finish, Form::Past)))) => {}
                 // `every version a7x2 has been through`
-                _ if is_finite(&term) && phrases::embeds(group) && self.is_contact_clause(at) => zone = Zone::Relative,
+                _ if is_finite(&term)
+                    && phrases::embeds(group)
+                    && (self.is_contact_clause(at) || self.func_at(at - 1) == Some(Func::It)) =>
+                {
+                    zone = Zone::Relative;
+                }
                 _ if is_finite(&term) && !embedded && zone == Zone::Main && at > verb && !self.is_gloss(at) => {
                     return (Speech::Remark, asked, at);
                 }

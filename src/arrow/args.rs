@@ -10,7 +10,7 @@ use super::{
     act::{Act, Zone},
     key::Key,
     lex::Bytes,
-    lexicon::{Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Prep, Verb},
     terms::{Shape, Term},
 };
 use crate::tools::Tool;
@@ -296,14 +296,27 @@ impl<'a> Bag<'a> {
     }
 }
 
-/// Whether the word at `at` only describes the node that is named behind it: `the funeral scene a7x2`.
-fn describes(terms: &[Term], at: usize) -> bool {
+/// Whether the word at `at` only describes the node that is named behind it, or a noun: `the funeral scene a7x2`,
+/// `a rough summary`, `from the pruned pile`.
+pub(super) fn describes(terms: &[Term], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &terms[before]);
+    let next = terms.get(at + 1);
+    let noun =
+        next.is_some_and(|next| next.shape == Shape::Word && next.entry.noun.is_some() && next.entry.verb.is_none());
+    if noun && before.is_some_and(|before| before.entry.func == Some(Func::Det)) {
+        return true;
+    }
+    if before.is_some_and(|before| matches!(before.entry.verb, Some((Verb::Prune | Verb::Remove, Form::Past)))) {
+        return true;
+    }
     let is_part = |term: &Term| {
         matches!(term.shape, Shape::Name)
-            || matches!(term.entry.func, Some(Func::Adjective))
+            || matches!(term.entry.func, Some(Func::Adjective | Func::One))
             || term.shape == Shape::Word && term.entry.noun.is_some()
     };
-    let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| &terms[at + 1 + n]);
+    let ahead = terms[at + 1..].iter().position(|term| !is_part(term)).map(|n| at + 1 + n);
+    // `the funeral scene, a7x2`
+    let ahead = ahead.and_then(|ahead| terms.get(ahead + usize::from(terms[ahead].is(','))));
     let behind = terms[..at].iter().rposition(|term| !is_part(term)).map(|n| &terms[n]);
     ahead.is_some_and(Term::is_id)
         && behind.is_some_and(|term| term.entry.func == Some(Func::Det) || matches!(term.shape, Shape::Number(_)))

@@ -57,6 +57,11 @@ pub(super) struct Binder<'a, 'b> {
 ///
 /// [`BindError`]: something is missing, left over, or over a limit.
 pub(super) fn bind(tool: Tool, mut binder: Binder<'_, '_>) -> Bound {
+    // `make one annotation on a7x2`
+    let made = |arg: &Arg| matches!(arg.unit, Some(Noun::Annotation | Noun::Bookmark | Noun::Link | Noun::Copy));
+    if !matches!(tool, Tool::Continue | Tool::Recall) {
+        binder.bag.take(|arg| arg.what == What::Number(1) && arg.key.is_none() && made(arg));
+    }
     let command = binder.command(tool)?;
     binder.nothing_left()?;
     Ok(command)
@@ -297,6 +302,6 @@ fn is_node(arg: &Arg) -> bool {
                 | Noun::Times
         )
     );
-    let number = matches!(arg.what, What::Number(_)) && arg.text.end - arg.text.start > 3;
+    let number = matches!(arg.what, What::Number(1_000..)) && arg.text.end - arg.text.start > 3;
     arg.what == What::Id || number && !counts && beside_a_node
 }

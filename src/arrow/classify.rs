@@ -12,9 +12,10 @@ pub(super) use self::{constructions::Construction, cues::Cues};
 use super::{
     act::Act,
     lexicon::Verb,
+    phrases,
     terms::{Shape, Term},
 };
-use crate::tools::Tool;
+use crate::tools::{TABLE, Tool};
 
 /// What a request was taken for.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +33,14 @@ pub(super) fn classify(line: &str, terms: &[Term], act: &Act) -> Option<Candidat
     let cues = cues::cues(line, terms, act);
     // `merge --help`
     let asks_help = terms.iter().any(|term| term.shape == Shape::Flag && matches!(term.text.of(line), "help" | "h"));
-    if asks_help {
+    // `remind me how merge works`
+    let explains = |at: usize| {
+        terms[at].text.of(line) == "how"
+            && terms.get(at + 1).is_some_and(|next| TABLE.iter().any(|row| row.name == next.text.of(line)))
+            && terms.get(at + 2).is_some_and(|works| works.text.of(line) == "works")
+            && !cues.is_concrete()
+    };
+    if asks_help || phrases::tells(group) && (0..terms.len()).any(explains) {
         return Some(Candidate { tool: Tool::Help, cues, verb, group });
     }
     fitting(group, cues).next().and_then(|row| row.tool).map(|tool| Candidate { tool, cues, verb, group })

@@ -167,7 +167,7 @@ fn placed(kind: Kind, text: &str, input: &str, start: usize, end: usize, gap: bo
 }
 
 /// Production `marker`: what a list puts before its items.
-fn marker(input: &str) -> Step<'_, &str> {
+pub(super) fn marker(input: &str) -> Step<'_, &str> {
     let number = recognize((take_while1(|c: char| c.is_ascii_digit()), one_of(".)")));
     terminated(alt((recognize(one_of("-*+•")), number)), gap).parse(input)
 }

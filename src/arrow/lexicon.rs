@@ -132,6 +132,11 @@ pub(super) fn look_up(word: &str) -> Entry {
     lower(word, &mut buffer).and_then(|lowered| LEXICON.entries.get(lowered)).copied().unwrap_or_default()
 }
 
+/// Whether the verb `word` has its past in the same form: `read`, `cut`.
+pub(super) fn is_unchanged(word: &str) -> bool {
+    verbs::UNCHANGED.contains(&word)
+}
+
 /// The word that `word` may be a slip of, if one is within an edit or an exchange.
 pub(super) fn slip(word: &str) -> Option<&'static str> {
     let mut buffer = [0_u8; LONGEST];
@@ -241,7 +246,7 @@ fn build() -> Lexicon {
     let mut shortened: Map<Box<[u8]>, Vec<&'static str>> = Map::default();
     let verbs = verbs::VERBS.iter().flat_map(|(_, bases)| bases.split_whitespace());
     let nouns = words::NOUNS.iter().flat_map(|(_, names)| names.split_whitespace());
-    for word in verbs.chain(nouns).filter(|word| word.len() >= 3) {
+    for word in verbs.chain(nouns).chain(["please"]).filter(|word| word.len() >= 3) {
         shortened.entry(word.as_bytes().into()).or_default().push(word);
         for at in 0..word.len() {
             let form = [&word.as_bytes()[..at], &word.as_bytes()[at + 1..]].concat();

@@ -1,13 +1,14 @@
 //! Turns of speech around a request: how one asks politely, what one adds to a verb, which questions a command answers.
 
 mod courtesies;
+mod questions;
 
 use self::courtesies::{DOUBTFUL, PHRASES, PLAIN, POLITE};
+pub(super) use self::questions::question;
 use super::{
-    lexicon::{Form, Func, Noun, Prep, Verb},
+    lexicon::{Form, Func, Noun, Verb},
     terms::{Shape, Term},
 };
-use crate::tools::TABLE;
 
 /// What politeness tells of the request that follows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,6 +79,13 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     {
         return Some((phrase.len(), *padding));
     }
+    // `take a proper look`
+    if ["take", "have", "do", "run"].iter().any(|light| begins(line, terms, &[light, "a"]))
+        && matches!(verb(terms, 3), Some((Verb::See | Verb::Search, Form::Base)))
+        && terms[2].entry.noun.is_none()
+    {
+        return Some((3, PLAIN));
+    }
     // `hang on, …` only calls for attention; `hang on to a7x2` does not.
     let attends = ["hold", "hang"].iter().any(|w| word(line, terms, 0).eq_ignore_ascii_case(w));
     if attends && word(line, terms, 1) == "on" && terms.get(2).is_some_and(|next| next.is(',')) {
@@ -93,10 +101,7 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     match first.entry.func {
         // `could you please`, `may I`; `should we` is a question.
         Some(Func::Modal)
-            if func(terms, 1) == Some(Func::Subject)
-                && !word(line, terms, 0).eq_ignore_ascii_case("should")
-                && !(word(line, terms, 0).eq_ignore_ascii_case("shall")
-                    && word(line, terms, 1).eq_ignore_ascii_case("i")) =>
+            if func(terms, 1) == Some(Func::Subject) && !wonders(word(line, terms, 0), word(line, terms, 1)) =>
         {
             let mut at = 2;
             while func(terms, at) == Some(Func::Pad) {
@@ -116,6 +121,13 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     }
 }
 
+/// `should we`, `shall I`, `could anyone`: a question, not a request.
+fn wonders(modal: &str, subject: &str) -> bool {
+    modal.eq_ignore_ascii_case("should")
+        || modal.eq_ignore_ascii_case("shall") && subject.eq_ignore_ascii_case("i")
+        || matches!(subject, "anyone" | "nobody" | "everyone" | "they")
+}
+
 /// `I'd like to`, `we should`, `I want`: what a first person says before what it wants.
 fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     let who = word(line, terms, 0).to_ascii_lowercase();
@@ -131,6 +143,17 @@ fn subject(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
         at
     };
     let mut at = skip(1);
+    // `I think I'd like to`: how sure one is of what one wants changes nothing of it.
+    if matches!(word(line, terms, at).to_ascii_lowercase().as_str(), "think" | "guess" | "believe" | "reckon")
+        && let Some(rest) = terms.get(at + 1..)
+        && matches!(func(rest, 0), Some(Func::Subject | Func::Would))
+    {
+        return subject(line, rest).map(|(length, padding)| (at + 1 + length, padding));
+    }
+    // `I'd rather like to`
+    if word(line, terms, at) == "rather" && wanting(word(line, terms, at + 1)) {
+        at += 1;
+    }
     let mut padding = PLAIN;
     if func(terms, at) == Some(Func::Modal) {
         match word(line, terms, at).to_ascii_lowercase().as_str() {
@@ -185,7 +208,7 @@ fn wanting(word: &str) -> bool {
 
 /// Whether `terms` say that someone wants something: `I want three of them`.
 pub(super) fn wants(line: &str, terms: &[Term]) -> bool {
-    padding(line, terms).is_some_and(|(length, _)| wanting(word(line, terms, length)))
+    padding(line, terms).is_some_and(|(length, _)| (0..=length).any(|at| wanting(word(line, terms, at))))
 }
 
 /// Whether the verb takes words as they stand after a colon.
@@ -233,6 +256,11 @@ pub(super) const fn embeds(verb: Verb) -> bool {
     )
 }
 
+/// Whether the verb asks to be told something.
+pub(super) const fn tells(verb: Verb) -> bool {
+    embeds(verb) || matches!(verb, Verb::Remind)
+}
+
 /// Whether a second verb only adds to what the first asks for, as `call it "x"` does.
 pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -> bool {
     if first == Verb::Help && !terms.iter().any(Term::is_id) {
@@ -242,21 +270,31 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
     let text = terms.iter().any(Term::is_text);
     match second {
         Verb::Name => text || !own,
+        // `decide: constraint: "x"`
+        Verb::Decide if first == Verb::Decide => !own,
         Verb::Limit => true,
         Verb::Exclude | Verb::Include | Verb::Skip | Verb::Leave => matches!(first, Verb::Search | Verb::Find),
         Verb::Use => matches!(first, Verb::Continue | Verb::Carry | Verb::Try | Verb::Get | Verb::See),
         Verb::Pause if matches!(first, Verb::Tree | Verb::Draw | Verb::See) => !own,
         Verb::Add | Verb::Resume | Verb::Cancel | Verb::Finish | Verb::Check if first == Verb::Todo => true,
+        // `item 3 is done, mark it finished`
+        Verb::Bookmark if first == Verb::Todo => {
+            terms.iter().any(|term| matches!(term.text.of(line), "done" | "finished"))
+        }
         Verb::Compare => (embeds(first) || first == Verb::Put) && !own,
         Verb::Pause => {
             matches!(first, Verb::Delegate | Verb::Hand) && word(line, terms, 0).eq_ignore_ascii_case("wait")
         }
+        // `search "x" and dig deep`
+        Verb::Find => first == Verb::Search && !own && !text,
         // `say five levels deep`
         Verb::Respond if terms.get(1).is_some_and(|next| matches!(next.shape, Shape::Number(_))) => true,
         Verb::Annotate => matches!(first, Verb::Link | Verb::Add | Verb::Make | Verb::Put) && !own,
         Verb::Respond => bears_content(first) && !own && word(line, terms, 0).eq_ignore_ascii_case("say"),
         Verb::Write => bears_content(first) && !own && text,
         Verb::Take | Verb::Bring => !own && matches!(first, Verb::Go | Verb::Decide | Verb::Move),
+        // `open a7x2 and let me have its annotations`
+        Verb::Get if first == Verb::See => !own && terms.iter().any(|term| term.entry.noun == Some(Noun::Annotation)),
         Verb::Get | Verb::Make => !own && first != Verb::See,
         // `make one node of them, merge`: the light verb was only a beginning.
         _ if first == Verb::Make && terms.get(1).is_none_or(|next| matches!(next.shape, Shape::Mark(_))) => true,
@@ -271,10 +309,26 @@ pub(super) fn goes_with(first: Verb, second: Verb, line: &str, terms: &[Term]) -
 
 /// `if you can`: a condition that is none.
 pub(super) fn is_polite_condition(line: &str, terms: &[Term]) -> bool {
-    ["you", "possible", "need", "that's", "necessary", "convenient"]
-        .iter()
-        .any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
-        && word(line, terms, 0).eq_ignore_ascii_case("if")
+    let clause = || terms.iter().take_while(|term| !matches!(term.shape, Shape::Mark(_))).skip(1);
+    let told = |words: &[&str]| clause().any(|term| words.iter().any(|w| term.text.of(line).eq_ignore_ascii_case(w)));
+    let begins = ["you", "possible", "need", "that's", "necessary", "convenient", "so"];
+    word(line, terms, 0).eq_ignore_ascii_case("if")
+        && (begins.iter().any(|w| word(line, terms, 1).eq_ignore_ascii_case(w))
+            || clause().count() <= 8
+                && !clause().any(|term| term.is_id() || term.is_text())
+                && !terms.iter().any(|term| matches!(term.text.of(line), "otherwise" | "else"))
+                && (told(&[
+                    "mind",
+                    "minds",
+                    "trouble",
+                    "bother",
+                    "please",
+                    "ok",
+                    "okay",
+                    "convenient",
+                    "kind",
+                    "exists",
+                ]) || told(&["i"]) && told(&["may", "can", "could"])))
 }
 
 /// Whether `terms` end in what makes a participle a request: `should be`, `is to be`, `could a7x2 be`.
@@ -288,7 +342,8 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
         let text = term.text.of(line).to_ascii_lowercase();
         match text.as_str() {
             "that" if terms[be].text.of(line) == "is" => {
-                at > 0 && matches!(terms[at - 1].text.of(line), "want" | "wish" | "like")
+                at > 0 && matches!(terms[at - 1].text.of(line), "want" | "wish" | "like" | "sure")
+                    || at > 1 && begins(line, &terms[at - 2..], &["to", "it"])
             }
             _ if terms[be].text.of(line) == "is" => false,
             "should" | "must" | "to" | "please" | "shall" | "let" => be - at <= 4 || text == "let",
@@ -299,108 +354,14 @@ pub(super) fn shall_be(line: &str, terms: &[Term]) -> bool {
                         && terms[..at].iter().any(|term| term.is_id() || term.is_text() || term.shape == Shape::File)
             }
             "that" => {
-                at > 0 && matches!(terms[at - 1].text.of(line), "ask" | "request" | "propose" | "suggest" | "wish")
+                at > 0
+                    && matches!(
+                        terms[at - 1].text.of(line),
+                        "ask" | "request" | "propose" | "suggest" | "wish" | "move" | "recommend" | "direct"
+                    )
             }
             _ => false,
         }
     });
     near && asks
-}
-
-/// What a question asks to be shown, if a command shows that.
-pub(super) fn question(line: &str, terms: &[Term]) -> Option<Verb> {
-    let end = terms.iter().position(|term| term.is('?')).unwrap_or(terms.len());
-    let terms = &terms[..end];
-    let known = terms.iter().all(|term| {
-        (term.shape != Shape::Name || word(line, std::slice::from_ref(term), 0) == "many")
-            && !matches!(term.entry.func, Some(Func::If | Func::Or | Func::Modal | Func::Not))
-    });
-    let all = terms;
-    let first = word(line, terms, 0).to_ascii_lowercase();
-    let ids = terms.iter().filter(|term| term.is_id()).count();
-    let nouns = |noun: Noun| terms.iter().any(|term| term.entry.noun == Some(noun));
-    let other = terms.iter().any(|term| {
-        matches!(term.entry.verb, Some((verb, form)) if term.entry.noun.is_none() && form != Form::Third
-            && !matches!(verb, Verb::Get | Verb::See | Verb::Respond | Verb::Read | Verb::Compare | Verb::Stash | Verb::Go | Verb::Pin | Verb::Link | Verb::Bookmark))
-    });
-    let names_tool =
-        terms.iter().skip(1).any(|term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(line))));
-    if matches!(first.as_str(), "what" | "what's")
-        && ids == 0
-        && names_tool
-        && !nouns(Noun::Memory)
-        && terms.iter().any(|term| matches!(word(line, std::slice::from_ref(term), 0), "do" | "mean"))
-        && terms.len() <= 6
-    {
-        return Some(Verb::Help);
-    }
-    if all.iter().filter(|term| term.shape == Shape::File).count() == 1
-        && ids == 0
-        && matches!(first.as_str(), "what" | "what's")
-        && !other
-    {
-        return Some(Verb::See);
-    }
-    let asks = |words: &[&str]| {
-        terms.iter().any(|term| words.iter().any(|w| word(line, std::slice::from_ref(term), 0).eq_ignore_ascii_case(w)))
-    };
-    if ids == 2
-        && matches!(first.as_str(), "what" | "what's" | "how")
-        && asks(&["different", "changed", "changes", "differs", "separates", "distinguishes", "compared", "new"])
-    {
-        return Some(Verb::Compare);
-    }
-    if first == "how"
-        && ids == 0
-        && nouns(Noun::Tree)
-        && asks(&["look", "looks", "does", "is"])
-        && asks(&["tree"])
-        && !asks(&["use", "draw", "call"])
-    {
-        return Some(Verb::See);
-    }
-    if first == "how" && ids == 0 && names_tool {
-        return Some(Verb::Help);
-    }
-    let listed = [
-        Noun::Sibling,
-        Noun::Continuation,
-        Noun::Annotation,
-        Noun::Link,
-        Noun::Version,
-        Noun::Bookmark,
-        Noun::Memory,
-        Noun::Stash,
-        Noun::Todo,
-        Noun::Plan,
-        Noun::Difference,
-    ];
-    if ids == 2 && terms.iter().any(|term| term.entry.prep == Some(Prep::Between)) {
-        return Some(Verb::Compare);
-    }
-    let counted = terms.iter().any(|term| matches!(term.shape, Shape::Number(_) | Shape::Range(..)));
-    if nouns(Noun::Turn) && counted && ids == 0 && first == "what" {
-        return Some(Verb::Recall);
-    }
-    if first == "what" && ids == 0 && nouns(Noun::Tool) && asks(&["are", "do", "can", "have"]) && terms.len() <= 6 {
-        return Some(Verb::Help);
-    }
-    if !known || other {
-        return None;
-    }
-    let asks_how = terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::Help | Noun::Alternative)));
-    if first == "what" && names_tool && asks_how && ids == 0 {
-        return Some(Verb::Help);
-    }
-    match first.as_str() {
-        "how" if word(line, terms, 1) == "many" && listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        // `where am I`
-        "where" if ids == 0 && matches!(word(line, terms, 1), "am" | "are") && asks(&["i", "we"]) => Some(Verb::Tree),
-        "where" => (ids == 2 && terms.iter().any(|term| matches!(term.entry.verb, Some((Verb::Compare, _)))))
-            .then_some(Verb::Compare),
-        "what" | "which" | "who" | "what's" | "who's" if listed.iter().any(|noun| nouns(*noun)) => Some(Verb::See),
-        "what" | "what's" if ids == 1 => Some(Verb::See),
-        "how" if ids == 2 => Some(Verb::Compare),
-        _ => None,
-    }
 }

@@ -146,6 +146,13 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
             terms[at].shape = Shape::Id;
         }
     }
+    // `no. 5`: a number's sign, and no denial.
+    for at in 2..terms.len() {
+        let sign = terms[at - 1].is('.') && !terms[at - 1].gap && matches!(terms[at].shape, Shape::Number(_));
+        if sign && terms[at - 2].text.of(line).eq_ignore_ascii_case("no") {
+            terms[at - 2].entry = lexicon::look_up("the");
+        }
+    }
     if id_for_word(line, &terms) {
         (terms[1].shape, terms[1].entry) = (Shape::Name, Entry::default());
     }

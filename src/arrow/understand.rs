@@ -19,10 +19,11 @@ use super::{
     args::{self, Bag},
     bind::{self, BindError, Binder, LONGEST_CONTENT},
     classify::{self, Candidate},
+    key::Key,
     lex::{self, Bytes, LexError},
     lexicon::{self, Func, Noun, Prep, Verb},
     probable,
-    terms::{self, Term},
+    terms::{self, Shape, Term},
 };
 use crate::tools::{Tool, Weight};
 
@@ -261,6 +262,7 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
     // `view fade`: an operation's own name and nothing else.
     // `link fade to rage`: its name and the two that it wants.
     let outright = candidate.verb <= 1 && bag.args.len() == wanted.max(1) && said == candidate.tool.name();
+    let lists = |terms: &[Term], at: usize| matches!(terms[at].shape, Shape::Mark(',' | '+' | '/' | '&' | '|'));
     let mut missing = wanted.max(found) - found;
     // Where the last id stands: another one may follow it.
     let mut last = None;
@@ -269,7 +271,8 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
         let before = arg.at.checked_sub(1).and_then(|at| terms.get(at));
         let stands = arg.at == candidate.verb + 1
             || before.is_some_and(|term| matches!(term.entry.noun, Some(Noun::Node | Noun::Branch)))
-            || wanted == 2 && last.is_some_and(|last| last + 1 == arg.at)
+            || wanted == 2
+                && last.is_some_and(|last| last + 1 == arg.at || last + 2 == arg.at && lists(terms, last + 1))
             || before.is_some_and(|term| term.entry.prep.is_some() || term.entry.func.is_none())
                 && matches!(
                     arg.prep,
@@ -305,6 +308,7 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
 /// Where the backticks stand that are around all of a line.
 fn ticks(line: &str) -> Option<[usize; 2]> {
     let trimmed = line.trim();
+    let trimmed = lex::marker(trimmed).map_or(trimmed, |(rest, _)| rest);
     let bare = lex::arrow(trimmed).map_or(trimmed, |(rest, _)| rest.trim());
     let inner = bare.strip_prefix('`')?.strip_suffix('`')?;
     let open = bare.as_ptr() as usize - line.as_ptr() as usize;
@@ -321,15 +325,21 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     // `a7x2: copy under b3k9`
     let pair = matches!(candidate.tool, Tool::Copy | Tool::Move | Tool::Link | Tool::Unlink | Tool::Diff | Tool::Merge);
     let few = usize::from(pair);
-    let needs_more = has_before && (points || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
+    // `with Claude, continue from a7x2`
+    let with = candidate.tool == Tool::Continue
+        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
+    let needs_more = has_before && (points || with || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
         let lone = bag.args.is_empty();
         let mut both = args::gather(line, terms, act, candidate.verb, both);
         // What stands before may tell anything; only ids, names of documents and strings of it are meant.
         both.args.retain(|arg| {
-            arg.at > candidate.verb
-                || arg.what == args::What::Name && arg.key.is_some()
+            arg.at > act.verb.map_or(candidate.verb, |(verb, _)| verb.min(candidate.verb))
+                || arg.what == args::What::Name && arg.key.is_some_and(|key| !matches!(key, Key::Label | Key::Content))
+                || arg.what == args::What::Name
+                    && candidate.tool == Tool::Continue
+                    && matches!(arg.prep, Some(Prep::With | Prep::By))
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,

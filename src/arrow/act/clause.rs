@@ -54,6 +54,21 @@ impl Reader<'_> {
             from += length;
         }
         let Some(term) = self.terms.get(from).copied() else { return Segment::Arguments(from) };
+        // `do it`
+        // `prune a7x2, but only its last child`
+        let narrows = self.func_at(at) == Some(Func::But) || self.func_at(at - 1) == Some(Func::But);
+        if narrows
+            && matches!(self.text_at(at), "only" | "but" | "just")
+            && matches!(group, Verb::Prune | Verb::Remove | Verb::Restore | Verb::Copy | Verb::Move)
+        {
+            return Segment::Denies;
+        }
+        let does_it = matches!(self.text_at(from), "do" | "Do")
+            && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
+            && self.is_idle(from);
+        if does_it {
+            return Segment::Tells;
+        }
         if is_finite(&term)
             && term.entry.func != Some(Func::Clause)
             && !embedded
@@ -77,6 +92,13 @@ impl Reader<'_> {
             }
             return Segment::Remarks;
         }
+        // `bookmark a7x2, it's "the hinge"`
+        if term.entry.func == Some(Func::Clause)
+            && group == Verb::Bookmark
+            && self.terms.get(from + 1).is_some_and(Term::is_text)
+        {
+            return Segment::Arguments(from + 1);
+        }
         // `…, because "it drags"` gives a reason as an argument.
         if term.entry.func == Some(Func::Sub) && self.terms[from + 1..].iter().take(2).any(Term::is_text) {
             return Segment::Arguments(from);
@@ -92,7 +114,8 @@ impl Reader<'_> {
         }
         // `…, it helped nobody`
         let it_does = matches!(self.verb_at(from + 1), Some((_, Form::Past | Form::Third)));
-        if term.entry.func == Some(Func::It) && it_does && self.is_idle(from) {
+        let so = at > 0 && self.text_at(at - 1) == "so";
+        if term.entry.func == Some(Func::It) && (it_does || so) && self.is_idle(from) {
             return Segment::Tells;
         }
         // `…, superseded by d5n7`
@@ -107,6 +130,19 @@ impl Reader<'_> {
         {
             return Segment::Tells;
         }
+        // `…, and do not wait for it`
+        let waits = |not: &usize| {
+            self.func_at(*not) == Some(Func::Not)
+                && !matches!(group, Verb::Search | Verb::Find)
+                && !self.terms[*not - 1].is('=')
+                && !matches!(self.terms[*not - 1].shape, Shape::Key(_))
+                && self.is_no_wait(*not, group)
+        };
+        let words = |at: &usize| self.terms.get(*at).is_some_and(|term| term.shape == Shape::Word);
+        if let Some(not) = (from..from + 3).take_while(words).find(waits) {
+            let waits = |at: &usize| matches!(self.text_at(*at), "wait" | "waiting" | "block" | "blocking");
+            return Segment::Arguments((not..not + 5).find(waits).unwrap_or(not + 1));
+        }
         if let Some(until) = self.contrast(at, from) {
             return Segment::Contrasts(until);
         }
@@ -118,14 +154,7 @@ impl Reader<'_> {
         if other_denied && self.verb_at(from + 1).is_some_and(|(verb, form)| form == Form::Base && verb != group) {
             return Segment::Contrasts(from + 3);
         }
-        // `do it`, `in full, complete`
-        let does_it = matches!(self.text_at(from), "do" | "Do")
-            && (self.func_at(from + 1) == Some(Func::It) || matches!(self.text_at(from + 1), "so" | "that"))
-            && self.is_idle(from);
-        if does_it {
-            return Segment::Tells;
-        }
-        if phrases::embeds(group) && self.text_at(from) == "complete" && !self.has_argument(from) {
+        if phrases::embeds(group) && self.text_at(from) == "complete" && self.is_idle(from) {
             return Segment::Arguments(from);
         }
         if let Head::Request(verb, other) = self.imperative(from, false, false)
@@ -161,6 +190,10 @@ impl Reader<'_> {
         match self.terms[at].entry.noun {
             Some(Noun::Annotation) => matches!(group, Verb::Link) || phrases::embeds(group),
             Some(Noun::Label) => true,
+            // `link a7x2 ⇒ tree "Drafts"`
+            Some(Noun::Tree | Noun::Doc) if matches!(group, Verb::Link | Verb::Unlink | Verb::Go) => {
+                next.is_some_and(Term::is_text)
+            }
             Some(Noun::Copy | Noun::Link | Noun::Pin | Noun::Stash | Noun::Bookmark) => {
                 next.is_none_or(|next| next.entry.prep.is_some()) && phrases::embeds(group)
             }
@@ -194,7 +227,8 @@ impl Reader<'_> {
             !is_role && Key::named(self.text_at(before)).is_some_and(|key| !key.is_content())
         });
         self.terms.get(at).is_some_and(|next| {
-            let leads = next.entry.lead.is_some() || matches!(next.entry.noun, Some(Noun::Label | Noun::Text));
+            let leads = next.entry.lead.is_some()
+                || matches!(next.entry.noun, Some(Noun::Label | Noun::Text | Noun::Constraint | Noun::Decision));
             let leads = leads && self.terms[at + 1..].iter().take(3).any(Term::is_text);
             next.gap && !next.is_text() && !matches!(next.shape, Shape::Key(_)) && !leads && !named
         })
@@ -209,7 +243,9 @@ impl Reader<'_> {
         // `, no summary`
         let no_noun = matches!(self.text_at(from), "no" | "No")
             && self.terms.get(from + 1).is_some_and(|term| term.entry.noun.is_some() && term.entry.verb.is_none());
-        let named = self.func_at(from + 1) == Some(Func::Det) || self.terms.get(from + 1).is_some_and(Term::is_id);
+        // `, not just the opening`
+        let what = from + 1 + usize::from(matches!(self.text_at(from + 1), "just" | "only" | "merely" | "on"));
+        let named = self.func_at(what) == Some(Func::Det) || self.terms.get(what).is_some_and(Term::is_id);
         let marked = from == at && matches!(self.terms[at - 1].shape, Shape::Mark(',' | '(' | '—' | '–' | ';'));
         if !marked || !(named && matches!(self.text_at(from), "not" | "Not") || no_noun) {
             return None;
@@ -221,9 +257,11 @@ impl Reader<'_> {
         let part = &self.terms[from + 1..from + length];
         let verbless = part.iter().all(|term| {
             !is_finite(term)
+                && term.shape != Shape::File
                 && (term.entry.verb.is_none()
                     || term.entry.noun.is_some()
                     || term.entry.func.is_some()
+                    || matches!(term.entry.verb, Some((_, Form::Ing)))
                     || term.shape == Shape::Word && TABLE.iter().any(|row| row.name == term.text.of(self.line)))
                 && !matches!(
                     term.entry.func,
@@ -251,7 +289,8 @@ impl Reader<'_> {
             return false;
         }
         // `…, keep the node`
-        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() {
+        let contradicts = self.only_points(second) && part.len() == 1;
+        if matches!(other, Verb::Keep | Verb::Leave) && group != Verb::Keep && !part.is_empty() && !contradicts {
             return true;
         }
         // `… and see whether it holds`
@@ -352,47 +391,10 @@ impl Reader<'_> {
 
     /// `wait:no`, in words.
     pub(super) fn is_no_wait(&self, at: usize, group: Verb) -> bool {
+        let waits = |term: &Term| matches!(term.text.of(self.line), "wait" | "waiting" | "block" | "blocking");
         matches!(group, Verb::Delegate | Verb::Hand | Verb::Put | Verb::Get | Verb::Ask)
-            && self.terms[at.saturating_sub(2)..].iter().take(6).any(|term| term.text.of(self.line).starts_with("wait"))
+            && self.terms[at.saturating_sub(2)..].iter().take(6).any(waits)
             || matches!(group, Verb::Search | Verb::Find)
                 && self.terms[at + 1..].iter().take(2).any(|term| term.shape == Shape::File)
-    }
-
-    /// `no more than`: a limit, no denial.
-    pub(super) fn is_limit(&self, at: usize) -> bool {
-        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
-    }
-
-    /// Whether the verb at `at` has no argument of its own but `it`.
-    pub(super) fn only_points(&self, at: usize) -> bool {
-        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
-            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
-    }
-
-    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
-    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
-        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
-        self.terms[at - 1].is_id()
-            && described
-                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
-            && self.func_at(at) != Some(Func::Be)
-    }
-
-    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
-    pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
-        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
-            && at > 0
-            && self.terms[at - 1].is_id()
-            && self.func_at(from) == Some(Func::Det)
-            && self.is_idle(from)
-            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
-    }
-
-    /// Whether the clause at `at` has words that the lexicon does not know.
-    pub(super) fn is_strange(&self, at: usize) -> bool {
-        let clause = self.terms[at..]
-            .iter()
-            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
-        clause.clone().any(|term| term.shape == Shape::Name) && clause.count() > 1
     }
 }

@@ -24,7 +24,22 @@ impl Reader<'_> {
             }
             let entry = term.entry;
             match (term.shape, entry.func) {
-                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{'), _) => at += 1,
+                (Shape::Mark(',' | '.' | '!' | '…' | '-' | '—' | '–' | '(' | ':' | '[' | '{' | '$' | '/' | '<'), _) => {
+                    at += 1
+                }
+                // `oh no, that was wrong, undo it`, `wait, open it`
+                (Shape::Word, _) if first && self.is_interjection(at) => at += 2,
+                // `already read all of it`: here the past looks like the present.
+                (_, Some(Func::Pad))
+                    if text.eq_ignore_ascii_case("already") && lexicon::is_unchanged(self.text_at(at + 1)) =>
+                {
+                    return Head::Speech(Speech::Remark);
+                }
+                // `pleease show me`
+                (Shape::Name, _) if lexicon::slip(text) == Some("please") => {
+                    self.polite = true;
+                    at += 1;
+                }
                 // `never mind the branch, take me back`
                 (_, Some(Func::Not))
                     if text.eq_ignore_ascii_case("never") && self.text_at(at + 1) == "mind" && first =>
@@ -36,6 +51,14 @@ impl Reader<'_> {
                     }
                 }
                 (_, Some(Func::Not)) => return Head::Speech(Speech::Negated),
+                // `if it isn't too much trouble, show me a7x2`
+                (_, Some(Func::If)) if phrases::is_polite_condition(self.line, &self.terms[at..]) => {
+                    match (at..self.terms.len()).find(|at| self.terms[*at].is(',')) {
+                        Some(comma) => at = comma,
+                        None => return Head::Speech(Speech::Hypothetical),
+                    }
+                    self.polite = true;
+                }
                 (_, Some(Func::If | Func::Later)) => return Head::Speech(Speech::Hypothetical),
                 (_, Some(Func::What)) if first => return self.question(at),
                 (_, Some(Func::Sub)) if first && matches!(text, "which" | "where" | "Which" | "Where") => {
@@ -85,7 +108,10 @@ impl Reader<'_> {
         }
         // `[diff] a7x2 b3k9`
         if first && self.terms[at].bracketed {
-            let entry = lexicon::look_up(self.text_at(at));
+            let text = self.text_at(at);
+            let entry = lexicon::look_up(text);
+            let slip = lexicon::slip(text).filter(|_| !entry.is_known());
+            let entry = slip.map_or(entry, lexicon::look_up);
             if entry.base().is_some() {
                 (self.terms[at].entry, self.terms[at].shape) = (entry, Shape::Word);
             }
@@ -136,8 +162,12 @@ impl Reader<'_> {
         }
         let Some((verb, form)) = term.entry.verb else { return Head::Other };
         // `restoring please a7x2`
-        let gerund =
-            gerund || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
+        // `annotating a7x2: "weak"`
+        let content =
+            phrases::bears_content(verb) && self.terms.iter().any(Term::is_text) && !self.tells(self.terms.len());
+        let gerund = gerund
+            || first && content && form == Form::Ing
+            || first && self.terms.iter().any(|term| matches!(term.text.of(self.line), "please" | "pls"));
         if !(form == Form::Base || gerund && matches!(form, Form::Ing | Form::Third)) {
             return Head::Other;
         }
@@ -195,9 +225,37 @@ impl Reader<'_> {
         Head::Request(at, verb)
     }
 
-    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`.
+    /// Whether the word at `at` only calls for attention: `no,`, `wait,`.
+    fn is_interjection(&self, at: usize) -> bool {
+        matches!(self.text_at(at).to_ascii_lowercase().as_str(), "no" | "nope" | "wait" | "look" | "listen")
+            && self.terms.get(at + 1).is_some_and(|next| next.is(','))
+            && at + 2 < self.terms.len()
+    }
+
+    /// Takes courtesy off the line's end: `…, if you would`, `…, would you?`, `…, go`.
     pub(super) fn drop_courtesy(&mut self) {
         for at in 2..self.terms.len() {
+            let goes = matches!(self.text_at(at), "go" | "thanks" | "cheers" | "ta")
+                && self.terms[at + 1..].iter().all(|term| term.is('!') || term.is('.'));
+            // `a diff of a7x2 and b3k9 is respectfully requested`
+            let requested = matches!(self.text_at(at), "is" | "are")
+                && self.terms[at + 1..].iter().any(|term| term.text.of(self.line) == "requested")
+                && self.terms[at + 1..].iter().all(|term| {
+                    matches!(term.entry.func, Some(Func::Pad))
+                        || term.is('.')
+                        || matches!(term.text.of(self.line), "requested" | "hereby" | "respectfully")
+                });
+            if requested {
+                self.terms.truncate(at);
+                self.zones.truncate(at);
+                self.polite = true;
+                return;
+            }
+            if goes && self.terms[at - 1].is(',') {
+                self.terms.truncate(at - 1);
+                self.zones.truncate(at - 1);
+                return;
+            }
             let asks = matches!(self.text_at(at), "would" | "will" | "could" | "can")
                 && self.text_at(at + 1) == "you"
                 && self.terms[at + 2..].iter().all(|term| term.is('?'));
@@ -207,6 +265,10 @@ impl Reader<'_> {
                     matches!(term.shape, Shape::Mark('.' | '!' | '?'))
                         || matches!(term.text.of(self.line), "would" | "please" | "will" | "can" | "could" | "may")
                 });
+            let condition = condition
+                || self.func_at(at) == Some(Func::If)
+                    && phrases::is_polite_condition(self.line, &self.terms[at..])
+                    && !self.terms[at..].iter().any(|term| matches!(term.shape, Shape::Mark(',' | ';' | ':')));
             if self.terms[at - 1].is(',') && (asks || condition) {
                 self.terms.truncate(at - 1);
                 self.zones.truncate(at - 1);
@@ -229,13 +291,20 @@ impl Reader<'_> {
 
     /// A line that begins with an auxiliary verb: `could Gemini carry on from a7x2`.
     pub(super) fn asking(&mut self, at: usize) -> Head {
-        let modal = self.func_at(at) == Some(Func::Modal);
-        let named = self.terms.get(at + 1).is_some_and(|term| term.shape == Shape::Name);
-        match self.verb_at(at + 2) {
-            Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named => {
-                self.zones[at + 1] = Zone::Main;
+        let modal = self.func_at(at) == Some(Func::Modal) && !self.text_at(at).eq_ignore_ascii_case("will");
+        // `can the agent "Poet" continue a7x2`
+        let names = |term: &&Term| {
+            matches!(term.shape, Shape::Name | Shape::Text { .. })
+                || term.entry.func == Some(Func::Det)
+                || term.entry.noun == Some(Noun::Agent)
+        };
+        let named = self.terms[at + 1..].iter().take_while(names).count();
+        let behind = at + 1 + named;
+        match self.verb_at(behind) {
+            Some((verb @ (Verb::Continue | Verb::Carry), Form::Base)) if modal && named > 0 => {
+                self.zones[at + 1..behind].fill(Zone::Main);
                 self.polite = true;
-                Head::Request(at + 2, verb)
+                Head::Request(behind, verb)
             }
             // `could a7x2 be merged`
             _ if modal
@@ -247,139 +316,5 @@ impl Reader<'_> {
             }
             _ => Head::Speech(Speech::Question),
         }
-    }
-
-    /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
-    pub(super) fn behind(&mut self) -> Option<(usize, Verb)> {
-        let subject = self
-            .terms
-            .iter()
-            .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
-        for at in subject + 1..self.terms.len() {
-            // `a7x2 should read "…"`
-            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(Func::Pad)).unwrap_or(subject);
-            let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
-            // `a7x2 deserves a bookmark`
-            if at <= subject + 2
-                && matches!(
-                    self.text_at(at),
-                    "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants"
-                )
-                && matches!(self.text_at(at + 1), "a" | "an")
-                && self.terms[at + 2..].iter().take(2).any(|term| {
-                    matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
-                })
-                && self.terms[subject].is_id()
-            {
-                return Some((at, Verb::Add));
-            }
-            // `a7x2 should point to b3k9`, `a7x2 may return to the context`
-            if self.func_at(before) == Some(Func::Modal)
-                && self.terms[..before].iter().any(Term::is_id)
-                && !matches!(self.text_at(before), "could" | "might" | "would")
-            {
-                let back = self.terms[at..]
-                    .iter()
-                    .any(|term| term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context));
-                match (self.text_at(at), self.verb_at(at)) {
-                    ("come" | "return", _) if back => return Some((at, Verb::Bring)),
-                    ("point", _) => return Some((at, Verb::Link)),
-                    ("become", _) => return Some((at, Verb::Merge)),
-                    _ => {}
-                }
-            }
-            // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
-            if self.func_at(before) == Some(Func::Modal) && self.terms[..before].iter().any(Term::is_id) {
-                let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
-                let kept = names(Noun::Bookmark) || names(Noun::Pin);
-                let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
-                match self.text_at(at) {
-                    "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
-                    "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
-                    "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
-                    "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
-                        return Some((at, Verb::Edit));
-                    }
-                    _ => {}
-                }
-            }
-            if shall
-                && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
-                && self.terms[at + 1..].iter().take(4).any(Term::is_text)
-            {
-                return Some((at, Verb::Edit));
-            }
-            match self.verb_at(at) {
-                Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
-                // `a7x2 should be split at 120`
-                Some((verb @ (Verb::Split | Verb::Prune), Form::Base))
-                    if matches!(self.text_at(at), "split" | "cut")
-                        && phrases::shall_be(self.line, &self.terms[..at]) =>
-                {
-                    return Some((at, verb));
-                }
-                // `a7x2 can lose its bookmark`
-                Some((Verb::Remove, Form::Base))
-                    if self.func_at(at - 1) == Some(Func::Modal)
-                        && self.terms[at..]
-                            .iter()
-                            .any(|term| matches!(term.entry.noun, Some(Noun::Bookmark | Noun::Pin | Noun::Link))) =>
-                {
-                    return Some((at, Verb::Remove));
-                }
-                Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
-                Some((verb, Form::Base))
-                    if at == subject + 1
-                        && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
-                {
-                    return Some((at, verb));
-                }
-                Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
-                _ => {}
-            }
-        }
-        None
-    }
-
-    /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
-    pub(super) fn is_nominal(&self) -> bool {
-        self.terms.iter().enumerate().all(|(at, term)| {
-            let tells = matches!(
-                term.entry.func,
-                Some(
-                    Func::Not
-                        | Func::If
-                        | Func::Or
-                        | Func::Subject
-                        | Func::Clause
-                        | Func::Would
-                        | Func::Sub
-                        | Func::What
-                        | Func::Why
-                        | Func::Doubt
-                )
-            );
-            // `a search for "x"`: a verb behind an article is a noun.
-            let noun = at > 0
-                && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective))
-                    || self.terms[at - 1].entry.noun.is_some())
-                && term.entry.base().is_some();
-            let past = matches!(term.entry.verb, Some((_, Form::Past)))
-                && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
-            let acts = past
-                || !noun
-                    && term.entry.verb.is_some()
-                    && term.entry.noun.is_none()
-                    && term.entry.func.is_none()
-                    && term.entry.lead.is_none();
-            // `the note on a7x2 reads "x"` tells what it says, `a note that says "x"` does not.
-            let reads = matches!(term.entry.verb, Some((_, Form::Third)))
-                && term.entry.noun.is_none()
-                && at > 0
-                && !matches!(self.text_at(at - 1), "that" | "which");
-            let named = term.shape == Shape::Name
-                && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
-            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads
-        })
     }
 }

@@ -3,6 +3,7 @@
 use super::{Reader, is_finite};
 use crate::arrow::{
     lexicon::{Form, Func, Noun, Prep, Verb},
+    phrases,
     terms::{Shape, Term},
 };
 
@@ -98,13 +99,17 @@ impl Reader<'_> {
         // `outputs of the search tool`
         let verb = verb.filter(|at| self.terms.get(at + 1).is_none_or(|next| next.entry.noun != Some(Noun::Tool)));
         let verb = verb.and_then(|at| self.terms[at].entry.base().map(|verb| (at, verb)));
+        let pads = |term: &&Term| {
+            matches!(term.entry.func, Some(Func::Pad | Func::Then)) || matches!(term.shape, Shape::Mark(_))
+        };
+        let start = self.terms.iter().take_while(pads).count().min(self.terms.len() - 1);
         match verb {
             Some((at, verb)) => (at, verb),
-            // `off to a7x2`
-            None if self.terms[0].entry.prep.is_some()
-                && self.terms.get(1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
+            // `off to a7x2`, `okay then, on to a7x2`
+            None if self.terms[start].entry.prep.is_some()
+                && self.terms.get(start + 1).is_some_and(|to| to.entry.prep == Some(Prep::To)) =>
             {
-                (0, Verb::Go)
+                (start, Verb::Go)
             }
             None if matches!(self.terms[0].entry.prep, Some(Prep::Back | Prep::Up)) => (0, Verb::Go),
             // `the previous sibling, please`
@@ -115,7 +120,52 @@ impl Reader<'_> {
             {
                 (self.terms.len(), Verb::Go)
             }
+            // `the latest news on "x"`
+            None if text && self.terms.iter().any(|term| matches!(term.entry.noun, Some(Noun::News | Noun::Web))) => {
+                (self.terms.len(), Verb::Search)
+            }
             None => (self.terms.len(), if text { Verb::Put } else { Verb::Get }),
         }
+    }
+
+    /// `no more than`: a limit, no denial.
+    pub(super) fn is_limit(&self, at: usize) -> bool {
+        self.func_at(at) == Some(Func::Not) && self.text_at(at + 2) == "than"
+    }
+
+    /// Whether the verb at `at` has no argument of its own but `it`.
+    pub(super) fn only_points(&self, at: usize) -> bool {
+        !self.terms[at + 1..].iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && self.terms[at + 1..].iter().take(2).any(|term| matches!(term.entry.func, Some(Func::It)))
+    }
+
+    /// Whether a verb at `at` belongs to a clause that describes the noun before an id: `the versions a7x2 has been through`.
+    pub(super) fn is_contact_clause(&self, at: usize) -> bool {
+        let described = at.checked_sub(2).and_then(|noun| self.terms[noun].entry.noun);
+        self.terms[at - 1].is_id()
+            && described
+                .is_some_and(|noun| matches!(noun, Noun::Version | Noun::Annotation | Noun::Link | Noun::Continuation))
+            && self.func_at(at) != Some(Func::Be)
+    }
+
+    /// `a7x2, the funeral scene`: a noun says again what the id before it names.
+    pub(super) fn names_again(&self, at: usize, from: usize) -> bool {
+        matches!(self.terms[at].shape, Shape::Mark(',' | '—' | '–' | '(' | '-'))
+            && at > 0
+            && self.terms[at - 1].is_id()
+            && self.func_at(from) == Some(Func::Det)
+            && self.is_idle(from)
+            && self.terms[from..].iter().any(|term| term.shape == Shape::Name)
+    }
+
+    /// Whether the clause at `at` has words that the lexicon does not know.
+    pub(super) fn is_strange(&self, at: usize) -> bool {
+        let clause = self.terms[at..]
+            .iter()
+            .take_while(|term| !matches!(term.shape, Shape::Mark(',' | ';' | '.' | '?' | '!' | ')')));
+        // `prune a7x2, useless`
+        let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
+        let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
+        clause.clone().any(|term| term.shape == Shape::Name) && (clause.count() > 1 || last && acts)
     }
 }

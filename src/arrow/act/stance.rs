@@ -4,10 +4,14 @@
 //! A line in the imperative may still not be for now (`prune a7x2 after lunch`), nor the writer's own (`Maria: prune
 //! a7x2`, `prune a7x2, he said`). These are properties of what stands around the request, whatever it asks for.
 
-use super::Reader;
-use crate::arrow::{
-    lexicon::{Form, Func, Noun, Prep, Verb},
-    terms::Shape,
+use super::{Head, Reader};
+use crate::{
+    arrow::{
+        lexicon::{Form, Func, Noun, Prep, Verb},
+        phrases,
+        terms::{Shape, Term},
+    },
+    tools::TABLE,
 };
 
 impl Reader<'_> {
@@ -41,6 +45,105 @@ impl Reader<'_> {
 
     const fn continues(&self, group: Verb) -> bool {
         matches!(group, Verb::Continue | Verb::Carry | Verb::Go | Verb::Write | Verb::Get | Verb::Try | Verb::See)
+    }
+
+    /// Whether the line holds nothing but names of operations, three and more: `undo, undo, undo`, `view list tree`.
+    pub(super) fn only_names(&self) -> bool {
+        let named = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
+        let words = self.terms.iter().filter(|term| !matches!(term.shape, Shape::Mark(_)));
+        words.clone().count() > 2
+            && words.clone().all(named)
+            && self.verb_at(0).is_none_or(|(verb, _)| verb != Verb::Help)
+    }
+
+    /// Whether a verb stands at `at` behind nothing but the place that its text goes to: `at the end of letter.md add "x"`.
+    pub(super) fn is_placed(&self, at: usize) -> bool {
+        let place = &self.terms[..at];
+        place.first().is_some_and(|first| first.entry.prep.is_some())
+            && place.iter().any(|term| term.is_id() || term.shape == Shape::File)
+            && place.iter().all(|term| !term.is_text() && term.shape != Shape::Name)
+            && !self.tells(at)
+            && self.verb_at(at).is_some_and(|(verb, form)| {
+                form == Form::Base && phrases::bears_content(verb) && self.terms[at].entry.noun.is_none()
+            })
+            && self
+                .terms
+                .get(at + 1)
+                .is_some_and(|next| next.is_text() || next.is(':') || next.entry.func == Some(Func::Det))
+            && self.terms[at..].iter().any(|term| term.is_text())
+    }
+
+    /// The request for the opposite behind a denial: `don't show a7x2 to the model, exclude it`.
+    pub(super) fn opposite(&mut self) -> Option<(usize, Verb)> {
+        let end = (1..self.terms.len()).find(|at| self.is_boundary(*at))?;
+        let ids = self.terms[..end].iter().filter(|term| term.is_id()).count();
+        if ids != 1 || !matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '—' | '–')) {
+            return None;
+        }
+        match self.imperative(end + 1, false, false) {
+            Head::Request(verb, group @ (Verb::Exclude | Verb::Unbookmark | Verb::Unlink))
+                if self.has_argument(verb) || self.only_points(verb) =>
+            {
+                Some((verb, group))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether an operation is named behind `at`.
+    pub(super) fn names_tool(&self, at: usize) -> bool {
+        (at..self.terms.len()).any(|at| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(at))))
+    }
+
+    /// Whether the word at `at` begs for what follows: `in plan.md please append "x"`.
+    pub(super) fn begs(&self, at: usize) -> bool {
+        matches!(self.text_at(at), "please" | "pls" | "plz" | "kindly")
+            && self.terms[..at]
+                .iter()
+                .any(|term| term.is_id() || term.is_text() || matches!(term.shape, Shape::File | Shape::Range(..)))
+    }
+
+    /// The request that the verb at `verb`, with nothing to act on, is only the beginning of: `I may want this later,
+    /// stash "x"`, `let's get a second opinion: have Ada continue a7x2`, `pause here and think`.
+    pub(super) fn begins_only(&mut self, verb: usize, group: Verb) -> Option<(usize, Verb)> {
+        let light = matches!(
+            group,
+            Verb::Get
+                | Verb::Find
+                | Verb::See
+                | Verb::Check
+                | Verb::Try
+                | Verb::Make
+                | Verb::Take
+                | Verb::Keep
+                | Verb::Pause
+        );
+        let named = TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(self.text_at(verb)));
+        if !light && !matches!(group, Verb::Bookmark | Verb::Pin | Verb::Stash)
+            || named && (light || group == Verb::Stash)
+        {
+            return None;
+        }
+        let end = (verb + 1..self.terms.len()).find(|at| self.is_boundary(*at))?;
+        let vague = |term: &Term| {
+            matches!(term.shape, Shape::Word | Shape::Name | Shape::Number(1 | 2))
+                && matches!(term.entry.noun, None | Some(Noun::Here | Noun::Node | Noun::Times | Noun::Thought))
+                && !matches!(term.entry.func, Some(Func::Not | Func::If | Func::What))
+        };
+        let told = matches!(self.terms[end].shape, Shape::Mark(',' | ':' | ';' | '.' | '!' | '—' | '–'))
+            || group == Verb::Pause;
+        if !told || !self.terms[verb + 1..end].iter().all(vague) || verb + 1 == end && group != Verb::Pause {
+            return None;
+        }
+        match self.head(end + 1, false) {
+            Head::Request(second, other)
+                if (light || other == group || group == Verb::Stash)
+                    && (self.has_argument(second) || other == Verb::Think) =>
+            {
+                Some((second, other))
+            }
+            _ => None,
+        }
     }
 
     /// Whether the line or its clause is over at `at`.

@@ -70,7 +70,11 @@ impl Bag<'_> {
         }
         // `no more than` limits, and leaves nothing out.
         let limits = terms.get(at + 2).is_some_and(|term| term.text.of(self.line) == "than");
-        if !limits && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
+        let interjected = terms.get(at + 1).is_some_and(|next| next.is(','));
+        if !limits
+            && !interjected
+            && ["not", "without", "nothing", "no"].iter().any(|word| text.eq_ignore_ascii_case(word))
+        {
             lead.key = Some(Key::Exclude);
         }
         let leave_out =
@@ -88,6 +92,8 @@ impl Bag<'_> {
         let entry = terms[at].entry;
         let negated = terms[at.saturating_sub(3)..at].iter().any(|term| term.entry.func == Some(Func::Not));
         match text.to_ascii_lowercase().as_str() {
+            // `a7x2, notes and all`
+            "all" if at > 0 && terms[at - 1].entry.func == Some(Func::And) => {}
             "full" | "whole" | "every" | "entire" | "complete" | "all" | "entirety" | "completely" | "everything" => {
                 self.signs.whole = true
             }
@@ -107,7 +113,7 @@ impl Bag<'_> {
             }
             "done" | "finished" | "complete-d" | "completed" => self.signs.finishes = true,
             "no-wait" | "nowait" => self.signs.waits = Some(false),
-            "wait" | "waiting" => self.signs.waits = Some(!negated),
+            "wait" | "waiting" | "block" | "blocking" => self.signs.waits = Some(!negated),
             _ => {}
         }
         match entry.verb {
@@ -206,7 +212,9 @@ impl Bag<'_> {
             && terms[at - 1].entry.func == Some(Func::Det)
             && arg.unit.is_none()
             && arg.text.end - arg.text.start < 4;
-        let pronoun = the_two || terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
+        // `show me a7x2 first`
+        let adverb = terms[at].entry.func == Some(Func::Pad) && arg.unit.is_none();
+        let pronoun = the_two || adverb || terms[at].entry.func == Some(Func::One) && arg.unit.is_none();
         if pronoun || terms[at].entry.func == Some(Func::Adjective) && arg.unit.is_none() {
             return next;
         }

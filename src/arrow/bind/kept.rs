@@ -36,7 +36,10 @@ impl Binder<'_, '_> {
 
     pub(super) fn write(&mut self) -> Bound {
         let doc = self.doc();
-        let replaces = self.name_for(&[Key::Replace, Key::Section]);
+        // `insert the heading "x"`: of one text, only `replace` means a section.
+        let texts = self.bag.args.iter().filter(|arg| matches!(arg.what, What::Text { .. })).count();
+        let sections = texts > 1 || matches!(self.verb, Verb::Replace | Verb::Edit);
+        let replaces = self.name_for(if sections { &[Key::Replace, Key::Section] } else { &[Key::Replace] });
         let place = match replaces {
             Some(section) => Some(WritePlace::Section(section)),
             None => self.place(),
@@ -108,7 +111,9 @@ impl Binder<'_, '_> {
     /// Of two texts the one that is said to be the label, else the first.
     fn label_and_text(&mut self) -> (Option<String>, Option<String>) {
         let said = |arg: &Arg| {
-            matches!(arg.key, Some(Key::Label | Key::Stash)) || matches!(arg.prep, Some(Prep::As | Prep::Under))
+            matches!(arg.key, Some(Key::Label | Key::Stash))
+                || matches!(arg.prep, Some(Prep::As | Prep::Under))
+                || arg.arrow
         };
         let label = self.bag.take(|arg| said(arg) && !matches!(arg.what, What::Id)).or_else(|| {
             let several = self.bag.args.len() > 1;
@@ -131,6 +136,9 @@ impl Binder<'_, '_> {
                 || matches!(arg.unit, Some(Noun::Result))
                 || tool.is_some() && arg.unit != Some(Noun::Turn)
         });
+        // `search the archive for "x", only two`
+        let texts = self.bag.args.iter().any(|arg| matches!(arg.what, What::Text { .. }));
+        let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
         let searched = self.names(Noun::Archive)
@@ -144,7 +152,14 @@ impl Binder<'_, '_> {
             if searched {
                 search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
             } else {
-                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none()));
+                // `recall the good old days` names no label.
+                let verb = self.at;
+                let near = |arg: &Arg| {
+                    arg.at <= verb + 2
+                        || arg.noun == Some(Noun::Stash)
+                        || matches!(arg.prep, Some(Prep::As | Prep::Under))
+                };
+                label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
             }
         }
         if label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary {
@@ -301,7 +316,10 @@ impl Binder<'_, '_> {
     pub(super) fn help(&mut self) -> Command {
         self.bag.args.retain(|arg| !matches!(arg.what, What::Number(_)));
         // `tool="recall"`
-        let named = self.name_for(&[Key::Tool]).filter(|name| TABLE.iter().any(|row| row.name == name));
+        let is_tool = |name: &String| TABLE.iter().any(|row| row.name == name);
+        let named = self.name_for(&[Key::Tool]).filter(is_tool);
+        // `how does "merge" work?`
+        let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
         Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
     }
 }

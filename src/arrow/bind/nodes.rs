@@ -5,7 +5,7 @@ use crate::arrow::{
     Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
     args::{Arg, What},
     key::Key,
-    lexicon::{Noun, Prep},
+    lexicon::{Noun, Prep, Verb},
 };
 
 /// What can be listed, by its name.
@@ -137,6 +137,8 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn diff(&mut self) -> Bound {
+        // `the two endings`
+        self.bag.take(|arg| arg.what == What::Number(2) && arg.key.is_none());
         let nodes = self.nodes();
         match nodes.len() {
             2 => Ok(Command::Diff { nodes }),
@@ -165,7 +167,8 @@ impl Binder<'_, '_> {
         let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
         // `let the poet continue a7x2`
         let verb = self.at;
-        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.key.is_none()) {
+        let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
+        if let Some(arg) = self.bag.take(|arg| arg.what == What::Name && near(arg) && arg.key.is_none()) {
             return Some(self.bag.value(&arg));
         }
         let arg = self
@@ -173,7 +176,7 @@ impl Binder<'_, '_> {
             .take(|arg| matches!(arg.what, What::Name | What::Text { .. } | What::File) && by(arg) && arg.key.is_none())
             .or_else(|| {
                 let verb = self.at;
-                self.bag.take(|arg| arg.what == What::Name && arg.at < verb)
+                self.bag.take(|arg| arg.what == What::Name && arg.at < verb && arg.at + 3 > verb)
             })
             .or_else(|| {
                 let line = self.bag.line;
@@ -214,7 +217,8 @@ impl Binder<'_, '_> {
 
     pub(super) fn merge(&mut self) -> Bound {
         // `make one node of`
-        self.bag.take(|arg| matches!(arg.what, What::Number(_)) && matches!(arg.unit, Some(Noun::Node | Noun::Branch)));
+        // `join the three scenes`
+        while self.bag.take(|arg| matches!(arg.what, What::Number(..1_000)) && arg.key.is_none()).is_some() {}
         let nodes = self.nodes();
         if nodes.len() < 2 {
             return Err(BindError::Missing("two nodes' ids or more"));
@@ -303,6 +307,10 @@ impl Binder<'_, '_> {
         }
         let away = |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
         let both = self.bag.args.iter().filter(|arg| is_node(arg)).count() > 1;
+        // `delete the link from a7x2`: to which end?
+        if !both && self.verb != Verb::Unlink {
+            return Err(BindError::Missing("both ends of the link"));
+        }
         let named = |arg: &Arg| arg.key == Some(Key::From) || arg.prep == Some(Prep::From) && !both;
         let from = if both { self.two_from(away) } else { self.two(named) };
         let (node, end) = from.ok_or(BindError::Missing("the other end of the link"))?;

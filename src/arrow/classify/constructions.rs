@@ -79,16 +79,20 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read => any DOC;
         Recall if n(Noun::Result);
         Tree if n(Noun::Tree);
+        Read if n(Noun::Summary), p(Prep::Of), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Turn);
         Recall if n(Noun::Summary) => but Cues::ID;
         Recall if n(Noun::Archive);
         View;
     }
     Get {
+        Recall if p(Prep::Away), Cues::TEXT => but Cues::ID;
+        Recall if p(Prep::Aside), Cues::TEXT => but Cues::ID;
+        Respond if n(Noun::Background), Cues::ID, Cues::TEXT;
         Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
         Edit if Cues::ID, Cues::TEXT => any n(Noun::Text), n(Noun::Version);
         Continue if Cues::NUMBER, p(Prep::From), Cues::ID => but DOC, n(Noun::Line), n(Noun::Turn);
         _ if p(Prep::Out), Cues::ID => but n(Noun::Context);
-        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between) => but Cues::TEXT, n(Noun::Link);
+        Diff if Cues::IDS => any p(Prep::Against), p(Prep::Between), p(Prep::Side) => but Cues::TEXT, n(Noun::Link);
         Respond if n(Noun::Instruction), Cues::TEXT;
         Respond if n(Noun::Context), Cues::ID, Cues::TEXT;
         Switch if p(Prep::Back), p(Prep::To) => any PLACE;
@@ -123,6 +127,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Read => any DOC;
         Recall if n(Noun::Result);
         Tree if n(Noun::Tree);
+        Read if n(Noun::Summary), p(Prep::Of), Cues::TEXT => but Cues::ID, n(Noun::Stash), n(Noun::Turn);
         Recall if n(Noun::Summary) => but Cues::ID;
         Merge if Cues::IDS, Cues::TEXT;
         View;
@@ -136,6 +141,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         List;
     }
     Check {
+        Exclude if n(Noun::Context), p(Prep::From), Cues::ID;
         Search if Cues::TEXT => any n(Noun::Web), n(Noun::News);
         Todo if p(Prep::Off);
         Todo if n(Noun::Todo);
@@ -159,11 +165,12 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Compare { Diff; }
     Continue {
         _ if p(Prep::As) => but Cues::TEXT;
+        Respond if n(Noun::Text), Cues::TEXT, Cues::ID;
         Delegate if n(Noun::Agent), Cues::NEW, Cues::TEXT => but Cues::ID;
         Continue;
     }
-    Respond { Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
-    Annotate { Write if Cues::FILE => but Cues::ID; Annotate; }
+    Respond { _ if Cues::ME => but Cues::ID; Annotate if n(Noun::Annotation), Cues::ID => but n(Noun::Instruction), n(Noun::Context); Respond; }
+    Annotate { Decide => any DECISION => but Cues::ID; Write if Cues::FILE => but Cues::ID; Annotate; }
     Link { Link; }
     Edit { Write => any DOC, n(Noun::Section); Todo if n(Noun::Todo); _ if n(Noun::Bookmark); Edit; }
     Merge { Link if Cues::ID => any DOC => but Cues::IDS, Cues::TEXT; Merge; }
@@ -219,6 +226,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
     Split { Split; }
     Exclude { Exclude; } Include { Include; } Unlink { Unlink; }
     Read {
+        _ if p(Prep::Between), n(Noun::Line) => but Cues::NUMBER;
         Memory if n(Noun::Memory);
         Recall if n(Noun::Turn);
         Read => any DOC;
@@ -260,7 +268,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Write => any DOC;
         Decide;
     }
-    Memory { Memory; } Tree { Tree; }
+    Memory { Memory; } Tree { _ if n(Noun::Restoration); Tree; }
     Draw { Link if n(Noun::Link), Cues::ID; _ => any DOC; Tree; }
     Todo { Todo; }
     Delegate { Delegate; }
@@ -330,24 +338,14 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token);
         Edit if Cues::ID, Cues::TEXT, Cues::SAYS;
+        Edit if n(Noun::Text), Cues::ID, Cues::TEXT;
         Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
         Merge if Cues::IDS;
         Pin if n(Noun::Pin);
         Search if n(Noun::Web);
     }
-    Leave {
-        Annotate if n(Noun::Annotation);
-        Bookmark if n(Noun::Bookmark);
-        Exclude if p(Prep::Out);
-        Respond => any SPOKEN;
-    }
-    Summarise {
-        Tree if n(Noun::Tree);
-        Read => any DOC;
-        Stash => any n(Noun::Stash), n(Noun::Label);
-        Recall if n(Noun::Everything);
-        Recall if n(Noun::Archive);
-    }
+    Leave { Annotate if n(Noun::Annotation); Bookmark if n(Noun::Bookmark); Exclude if p(Prep::Out); Respond => any SPOKEN; }
+    Summarise { Tree if n(Noun::Tree); Read => any DOC; Stash => any n(Noun::Stash), n(Noun::Label); Recall if n(Noun::Everything); Recall if n(Noun::Archive); }
     Replace { Write => any DOC, n(Noun::Section); Edit if Cues::ID; Edit if n(Noun::Text); }
     Take {
         Unbookmark if n(Noun::Bookmark);
@@ -378,31 +376,19 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Switch if Cues::ME;
         View if p(Prep::Up);
     }
-    Lift {
-        Move if Cues::IDS;
-        Unbookmark if n(Noun::Bookmark);
-        Drop if n(Noun::Pin);
-        Exclude if n(Noun::Context), p(Prep::Out);
-    }
+    Lift { Move if Cues::IDS; Unbookmark if n(Noun::Bookmark); Drop if n(Noun::Pin); Exclude if n(Noun::Context), p(Prep::Out); }
     Finish { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Cancel { Todo => any TODO; Todo if Cues::NUMBER => but Cues::ID; }
     Resume { Todo => any TODO; Continue if Cues::ID; Todo; }
     Use { Continue if n(Noun::Agent) => any Cues::ID, n(Noun::Continuation), n(Noun::Alternative); }
-    Tell {
-        Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation);
-        Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID;
-        Help if n(Noun::Help);
-        List => any LISTED;
-        Memory if n(Noun::Memory);
-        Respond if Cues::ID, Cues::TEXT;
-    }
+    Tell { Diff if n(Noun::Difference) => but n(Noun::Alternative), n(Noun::Continuation); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Help if n(Noun::Help); List => any LISTED; Memory if n(Noun::Memory); Respond if Cues::ID, Cues::TEXT; }
     Try { Continue if p(Prep::From), Cues::ID, Cues::NUMBER; Link if n(Noun::Link), Cues::IDS; Diff if n(Noun::Difference), Cues::IDS; Search if n(Noun::Web), Cues::TEXT; Continue if p(Prep::On), Cues::ID; Continue if p(Prep::Onward), Cues::ID; Continue if n(Noun::Continuation), Cues::NUMBER; Tree if n(Noun::Tree); Continue => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token), n(Noun::Version); }
     Carry {
         Switch if Cues::ME, Cues::ID;
         Todo => any TODO;
         Continue => any p(Prep::On), p(Prep::Onward);
         Continue if p(Prep::Up), p(Prep::From);
-        Continue if p(Prep::Up), p(Prep::At), Cues::ID;
+        Continue if p(Prep::Up), Cues::ID;
     }
     Keep {
         Move if Cues::IDS, p(Prep::Under);
@@ -414,17 +400,15 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Pin if n(Noun::Pin);
         Stash if n(Noun::Stash);
         Continue if p(Prep::On), p(Prep::From);
-        Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc);
-        Pin => any Cues::ID, DOC;
+        Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc), n(Noun::Bookmark);
+        Pin if Cues::ID => any p(Prep::In), p(Prep::At), p(Prep::With), p(Prep::Up), p(Prep::Before), p(Prep::Side), n(Noun::Here);
+        Pin if Cues::ID, Cues::ME;
+        Pin => any DOC;
     }
     Roll { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Undo if p(Prep::Back); }
     Break { Unlink if n(Noun::Link); Split; }
-    Turn {
-        Merge if Cues::IDS, Cues::TEXT, p(Prep::Into);
-        Switch if p(Prep::Back);
-        Switch if p(Prep::To), Cues::ID => but Cues::TEXT;
-    }
-    Remind { View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
+    Turn { Merge if Cues::IDS, Cues::TEXT, p(Prep::Into); Switch if p(Prep::Back); Switch if p(Prep::To), Cues::ID => but Cues::TEXT; }
+    Remind { _ if p(Prep::To); View if Cues::ID => but Cues::TEXT; Todo if Cues::TEXT; }
     Name { Bookmark if n(Noun::Bookmark); Bookmark if Cues::ID, Cues::TEXT; }
     Ask { Restore if p(Prep::Back), Cues::ID => but Cues::TEXT, n(Noun::Context); Exclude if n(Noun::Context), p(Prep::Out); Continue if Cues::ID => any n(Noun::Continuation), n(Noun::Alternative), n(Noun::Token); Delegate if n(Noun::Agent), Cues::TEXT => but Cues::ID; Include if n(Noun::Context); Continue if Cues::ID, p(Prep::From) => but Cues::TEXT; Edit if Cues::ID, Cues::TEXT, Cues::SAYS; Help if n(Noun::Help); Delegate if n(Noun::Agent), Cues::TEXT; Recall if n(Noun::Stash); }
 };

@@ -229,6 +229,19 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         if verb.1 == Verb::Keep && form == Form::Ing && matches!(other, Verb::Write | Verb::Continue | Verb::Go) {
             return (at, Verb::Continue);
         }
+        // `keep the story moving from a7x2`
+        if verb.1 == Verb::Keep && form == Form::Ing && other == Verb::Move && act.zones.len() > at + 1 {
+            return (at, Verb::Continue);
+        }
+        // `have Claude take it from a7x2`
+        if matches!(verb.1, Verb::Get | Verb::Ask)
+            && other == Verb::Take
+            && form == Form::Base
+            && terms.get(at + 1).is_some_and(|next| next.entry.func == Some(Func::It))
+            && terms.get(at + 2).is_some_and(|next| next.entry.prep == Some(Prep::From))
+        {
+            return (at, Verb::Continue);
+        }
         // `have the poet write on from a7x2`
         let onward = terms.get(at + 1).is_some_and(|next| matches!(next.entry.prep, Some(Prep::On | Prep::Onward)));
         if matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell)
@@ -238,6 +251,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
             && matches!(other, Verb::Write | Verb::Go | Verb::Keep)
         {
             return (at, Verb::Continue);
+        }
+        // `keep a7x2 pinned`
+        if verb.1 == Verb::Keep && other == Verb::Pin && form == Form::Past {
+            return (at, Verb::Pin);
         }
         let helped = matches!(verb.1, Verb::Get | Verb::Ask | Verb::Tell | Verb::Make);
         // `I want a7x2 gone`

@@ -6,17 +6,17 @@ use super::Verb;
 pub(super) const VERBS: &[(Verb, &str)] = &[
     (
         Verb::See,
-        "exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit open peek examine render preview reveal study glance print eyeball review \
+        "reproduce exhibit know quote recite present unfold browse explore scan peruse consult view see look show display inspect reread re-read revisit reopen open peek examine render preview reveal study glance print eyeball review \
          observe visualise visualize expand hear examine reexamine scrutinise scrutinize witness zoom prettyprint page watch",
     ),
     (
         Verb::Get,
-        "feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
+        "gimme supply provide feed get fetch give grab pull retrieve want need like love wish have surface dump load receive request",
     ),
     (Verb::List, "list ls enumerate itemise itemize lst ll dir tabulate tally"),
     (
         Verb::Go,
-        "come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
+        "stand come enter go goto switch jump checkout cd navigate head hop step return climb walk travel descend ascend proceed visit \
          backtrack teleport hopover skipto follow rewind teleport chdir pushd popd land",
     ),
     (
@@ -27,7 +27,10 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
         Verb::Continue,
         "cont spawn grow develop continue generate sample extend elaborate prolong regenerate autocomplete gen autogenerate extrapolate lengthen improvise",
     ),
-    (Verb::Respond, "speak respond reply answer say post retort rejoin interject chime riposte"),
+    (
+        Verb::Respond,
+        "whisper discuss mention talk speak respond reply answer say post retort rejoin interject chime riposte",
+    ),
     (Verb::Annotate, "scrawl pencil annotate comment jot remark scribble note gloss footnote scribe"),
     (
         Verb::Link,
@@ -50,7 +53,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     ),
     (
         Verb::Restore,
-        "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove reopen unarchive",
+        "un-prune unprune un-hide rescue salvage restore unprune revive unhide recover resurrect undelete reinstate unremove un-delete regrow reanimate unkill undelete un-remove unarchive",
     ),
     (Verb::Undo, "unmake reverse unwind undo ctrl-z revert rollback un-do retract ctrl+z"),
     (Verb::Redo, "redo reapply re-do ctrl-y ctrl+y"),
@@ -97,7 +100,7 @@ pub(super) const VERBS: &[(Verb, &str)] = &[
     (Verb::Bring, "bring"),
     (Verb::Finish, "finish complete close tick accomplish"),
     (Verb::Check, "cross strike knock check"),
-    (Verb::Cancel, "cancel abandon"),
+    (Verb::Cancel, "cancel abandon scratch"),
     (Verb::Resume, "resume"),
     (Verb::Name, "call name label title tag"),
     (Verb::Ask, "ask let"),
@@ -188,33 +191,41 @@ pub(super) const DOUBLING: &[&str] = &[
 
 /// Ordinary words that look like a slip of a verb, and are none.
 pub(super) const ORDINARY: &str = "\
-    act adapt age aims annotated art attack await back ban bark barn batch bear beat became bent big bird \
-    bits blank blink blog bold bone book boot bother brain brake bread break bring brown browser build bump \
-    bunk bust cage came catch catches center chance charge cheap cheat check cheek choke chose cites closer \
-    clout clove code cold come compete consent contract cool cope copies core cost costs count cove cover \
-    craft crate create crest crop crown cull curse dark dash days dead dear death deck decode deed deem demo \
-    dies dime ding dip divine dock don done doubt dove drain drink drip droop drown duel dumb dung dust ease \
-    edict edits elect emerge emit even ever exit exits extent fake fall falls fast faster fear feel \
-    fell field fill fills fine fire firm fish fist fitness flat flaws floor fold fond foot form free frown \
-    full fuss gist gold gone grain grant great grey grown guild gust hack hall handy hard harm hash haste \
-    hatch heap hear heart heat heck held hell hide hike hint hints hire hold hole home hope horse host hosts \
-    house hover hunk hurt indeed ink inline jobs joint kelp kick kinds king knew known lacks lark last latch \
-    lawyers layer lazy lead leap lest lick lies like lime line lint lints lis list lit live lives load lock \
-    lone loose lose loss losses lost lots love luck lung lust main man march marge marks mars mask masks \
-    mast match math mean meet men mere mess met mild mime mind mist modal mode models modes mood moon more \
-    most mote mouse mover movie must near neat need nest news node nose note notes nuke nurse old open oven \
-    over pack pain paint pane papers park parse party past paste patch patent peak peer phrase phrases pie \
-    pile pinch pine pink pins pint pitch place plain plane plate play poll port ports post precise pretend \
-    printer probe product prompts prone prop prove prude pure purse quite race rack rage raw reader ready \
-    real reap reasons recipe red reed reject relies rely remote rent replay reuse review rhyme ride ring \
-    rink road role room rope rough rover row rule rules rust sack safe sage sake sale same sane save scenes \
-    score scout sed seed seek seem sell sent severe shake shell shield ship shoe shop shore short shot shout \
-    shut side sides simple sin sing sink sit sizes skill slash sling slip slot slow smart smash snake snow \
-    sock sold some sort space spat speak spend spice spit splint stack stage stake stale stand stare stark \
-    start state stay stays steak steal steel stem stick sting stock stone store story stout stove stray \
-    string strive structure suck sunk switching sword tale talk talks tame taste ted tee tend test tests \
-    thank their there these thick thin thing think this those threat three tied tier ties time timed tine \
-    tips toe told tone torn trace track tracks trade trail train trash trea tread treat trees trial trick \
-    trip trout true twist typo under undue unfair unit units user vast verge vie vied void vote wage waist \
-    wait waits walk want waste watch weed week went wheel which white whole wide wind wing wink wins witch \
-    with wonder word wording worked world wove wreck writer wrote year yelp yield zone";
+    act adapt age aims ample annotated ant art attack aunt await back bake ban band bark barn batch bear beat \
+    became beep bent big bird bits blank blink blog bold bone book boot bother brain brake bread break brew \
+    bring brown browser build bump bunk bust cage came cart carve cast catch catches center chair chance charge \
+    chat cheap cheat check cheek chew chip choir choke chose cites clap claw clean closer clout clove coast \
+    coat coax code cold comb come compete cond consent contract cool coop cope copies core cost costs count \
+    cove cover craft crate crawl create crest crop crown cull curb curl curse damp dark dash days dead deal \
+    dear death deck decode deed deem degenerate demo dies dime dine ding dip discord divine dock dodge don done \
+    doubt dove drain drift drink drip droop drown drum duel dumb dung dust ease eats edict edits elect emerge \
+    emit even ever exit exits extent fake fall falls fast faster fear fee feel feet fell fetched field fill \
+    fills fin fine fire firm fish fist fitness flat flaw flaws flee flip float floor flow fold fond font foot \
+    form free freed frown fry full fuss gaze gist giver gold gone grain grant great grey grind grip grown guild \
+    gust hack hall handy hard harm hash haste hatch haul haven heap hear heart heat heck heir held hell herd \
+    hide hike hint hints hire hold hole home hood hope horse host hosts house hover hull hunk hurt ide ill \
+    indeed ink inline jobs joint kelp kick kinds king knead kneel knew knob known lacks lag lark last latch \
+    lawyers layer lazy lead leak leap lens les lest lick lie lies like lime line lint lints lis list lit live \
+    lives load lock lone loop loose lose loss losses lost lots love luck lung lure lust main man march marge \
+    marks mars mask masks mast match math mean meet men mere mess met mild mill mime mind mist moan modal mode \
+    models modes mood moon mope more most mote mouse mover movie mul must mutex near neat need nest news nod \
+    node nose note notes nudge nuke null nurse oath old open outlive oven over pack pain paint pane papers park \
+    parse party past paste patch patent pave peak peck peer phrase phrases pie pike pile pinch pine pink pins \
+    pint pitch place plain plane plate play plead pluck pod poke poll port ports post pour precise pretend \
+    prevent prick prim printer probe product prompts prone prop prove provider prude pry pulp pure purse quit \
+    quite quota race rack rage rand rang rant raw reader ready real reap reasons receiver recipe red reed \
+    reject relies rely remain remote rent replay reserve reuse review rhyme ride ring rink rip road roam roast \
+    role room rope rough rover row rule rules rust sack safe sage sail sake sale same sampler sane sang save \
+    scenes score scout scrape sed seed seek seem sell sender sent severe sew shake shave shed shell shield shim \
+    ship shoe shop shore short shot shout shrug shut side sides sigh simple sin sing sink sip sit sizes skid \
+    skill slash slim sling slip slop slot slow smart smash smell smile snake snap sneak snow soak sock sold \
+    some sort sow space span spare spat speak spend spice spill spit splint spray squeal stab stack stage stake \
+    stale stalk stamp stand stare stark start state stay stays steak steal steel steer stem stick sting stock \
+    stone store story stout stove stray stride string strive stroll structure suck sunk sway swear sweep swim \
+    switching swoop sword tale talk talks tame tang tar taste tease ted tee tempt tend test tests thank thaw \
+    their there these thick thin thing think this those threat three tide tied tier ties time timed tine tips \
+    toe toil told tone torn trace track tracks trade trail train tram trash trea tread treat trees trial trick \
+    trip trout true tug twirl twist typo under undue unfair unfill unit units unpark user vast verge vie vied \
+    void vote wage waist wait waits walk want waste watch wed weed week weep went wheel which whip white whole \
+    wide wind wing wink wins wipe witch with wonder word wording worked world wove wrap wreck writer wrote yawn \
+    year yelp yield zone";

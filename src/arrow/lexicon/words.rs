@@ -13,7 +13,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
         "branch branches subtree thread arm limb path strand offshoot fork forks twig limbs arms twigs strands threads offshoots subtrees bough",
     ),
     (Noun::Tree, "tree map outline overview shape layout structure"),
-    (Noun::Root, "root beginning trunk origin outset"),
+    (Noun::Root, "home root beginning trunk origin outset"),
     (Noun::Parent, "parent ancestor mother father"),
     (Noun::Next, "next"),
     (Noun::Previous, "previous prev"),
@@ -51,11 +51,11 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Section, "section sections heading chapter"),
     (Noun::Line, "line lines"),
     (Noun::Turn, "turn turns"),
-    (Noun::Summary, "summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
-    (Noun::Text, "text texts content contents words body wording sentence paragraph"),
+    (Noun::Summary, "summary-of summary gist digest synopsis recap precis abstract nutshell summaries tldr tl;dr"),
+    (Noun::Text, "content-of text texts content contents words body wording sentence paragraph"),
     (
         Noun::Agent,
-        "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern",
+        "agent model helper assistant subagent sub-agent colleague worker bot assistants helpers agents sub-agents subagents minion apprentice researcher intern someone somebody",
     ),
     (Noun::Tool, "tool tools command commands op operation"),
     (Noun::Help, "help usage manual documentation instructions syntax"),
@@ -96,7 +96,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
     (Noun::Reason, "reason why"),
     (Noun::Query, "query"),
     (Noun::Depth, "depth"),
-    (Noun::Restoration, "restoration reinstatement recovery revival"),
+    (Noun::Restoration, "life restoration reinstatement recovery revival"),
     (Noun::Maximum, "max maximum limit"),
     (Noun::State, "state status overview"),
 ];
@@ -105,7 +105,7 @@ pub(super) const NOUNS: &[(Noun, &str)] = &[
 pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (
         Func::Pad,
-        "promptly hereby duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
+        "fyi btw hereby promptly duly therefore thus nevermind oops whoops okey ta merci tia respectfully straightaway asap please pls plz kindly just now ok okay alright well also first finally quickly again too both really \
          actually simply quite very right here's hey hi thanks thank cheers far around rooted sitting standing hanging commencing briefly roughly maybe-not \
          entirely completely carefully properly exactly permanently immediately directly currently still already \
          instead together-with yes yeah sure anyway hmm oh ah so-far somewhere perhaps-not afresh anew else early today hitherto henceforth forthwith meanwhile otherwise alone apiece altogether beforehand indeed far \
@@ -121,7 +121,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -173,7 +173,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::On, "on upon"),
     (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
-    (Prep::With, "with w alongside plus-with along"),
+    (Prep::With, "with w alongside plus-with along bearing"),
     (Prep::As, "as like"),
     (Prep::For, "for regarding concerning"),
     (Prep::By, "by via"),

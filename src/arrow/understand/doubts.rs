@@ -6,11 +6,11 @@ use crate::{
         args::{self, Bag},
         classify::Candidate,
         lex::Bytes,
-        lexicon::{self, Form, Func, Prep, Verb},
+        lexicon::{self, Form, Func, Noun, Prep, Verb},
         terms::{Shape, Term},
         understand::object,
     },
-    tools::{Tool, Weight},
+    tools::{TABLE, Tool, Weight},
 };
 
 /// Flags of shells and of git that change nothing of what is asked.
@@ -64,9 +64,10 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
 
 /// What speaks against having understood, each with what it takes of confidence.
 pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candidate) -> Vec<(&'static str, f32)> {
+    let line = bag.line;
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
-    let strange = (bag.strange + other_verbs(terms, act, candidate)) as f32;
+    let strange = (bag.strange + other_verbs(line, terms, act, candidate)) as f32;
     let changes = !matches!(candidate.tool.spec().weight, Weight::Looks) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
@@ -123,6 +124,9 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     if changes && object::is_other(terms, act, candidate) {
         doubts.push(("it is about something at the node, or beside it", 0.5));
     }
+    if changes && is_quantified(line, terms, candidate) {
+        doubts.push(("it is about what is described, not about the node", 0.5));
+    }
     if changes && bag.signs.whole && !candidate.cues.is_concrete() && needs_object(candidate.tool) {
         doubts.push(("which ones it is about is not said", 0.5));
     }
@@ -143,12 +147,26 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
         doubts.push(("it could be a remark", 0.35));
     }
     if act.doubtful {
-        doubts.push(("it is only thought about", 0.35));
+        // `could we perhaps go up`: where little is at stake a request may hesitate.
+        let little = matches!(candidate.tool, Tool::Switch | Tool::Continue);
+        doubts.push(("it is only thought about", if little { 0.15 } else { 0.35 }));
     }
     if terms.get(candidate.verb).is_some_and(|term| term.slipped) {
         doubts.push(("the verb is misspelt", 0.1));
     }
     doubts
+}
+
+/// `prune every node that mentions a7x2`, `delete all the branches under a7x2`.
+fn is_quantified(line: &str, terms: &[Term], candidate: &Candidate) -> bool {
+    terms.iter().enumerate().skip(candidate.verb + 1).any(|(at, term)| {
+        let small = |term: &&Term| term.entry.func == Some(Func::Det) || term.entry.prep == Some(Prep::Of);
+        let noun = at + 1 + terms[at + 1..].iter().take_while(small).count();
+        matches!(term.text.of(line), "every" | "each" | "all" | "any")
+            && terms.get(noun).is_some_and(|noun| matches!(noun.entry.noun, Some(Noun::Node | Noun::Branch)))
+            && terms.get(noun + 1).is_some_and(|next| next.shape == Shape::Word)
+            && terms[noun + 1..].iter().any(Term::is_id)
+    })
 }
 
 /// Whether the operation acts on a node that `all` cannot name.
@@ -160,11 +178,12 @@ const fn needs_object(tool: Tool) -> bool {
 }
 
 /// How many verbs among the arguments have nothing to do with the operation.
-fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
+fn other_verbs(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
     let names_verbs = matches!(candidate.tool, Tool::Help | Tool::Recall);
     if candidate.tool == Tool::Think {
         return 0;
     }
+    let tells = matches!(candidate.tool.spec().weight, Weight::Looks);
     let mut count = 0;
     for (at, term) in terms.iter().enumerate() {
         let entry = term.entry;
@@ -175,6 +194,10 @@ fn other_verbs(terms: &[Term], act: &Act, candidate: &Candidate) -> u32 {
             && idle
             && !asked
             && !at.checked_sub(1).is_some_and(|before| matches!(terms[before].shape, Shape::Key(_)))
+            // `the annotations made on a7x2`
+            && !(tells && at > 0 && terms[at - 1].entry.noun.is_some() && matches!(entry.verb, Some((_, Form::Past))))
+            // `roll back the last edits with undo`
+            && !TABLE.iter().any(|row| row.tool == candidate.tool && row.name == term.text.of(line))
             // `redo what was undone`
             && !terms[..at].iter().any(|term| term.entry.func == Some(Func::What))
             && matches!(entry.verb, Some((verb, form @ (Form::Past | Form::Base))) if !(args::helps(verb) || names_verbs && form == Form::Base) && verb != candidate.group)

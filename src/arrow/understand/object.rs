@@ -38,7 +38,11 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             && object
             && asked(at)
             && at > candidate.verb
-            && term.shape == Shape::Name
+            && (term.shape == Shape::Name
+                || term.shape == Shape::Word
+                    && term.entry.noun.is_none()
+                    && term.entry.func.is_none()
+                    && terms[at - 1].entry.func == Some(Func::Det))
             && matches!(joined(terms, at), Some(Prep::Of | Prep::In | Prep::From | Prep::On | Prep::After))
         {
             return terms[candidate.verb + 1..at].iter().any(|term| term.entry.func.is_some());
@@ -47,6 +51,17 @@ pub(super) fn is_other(terms: &[Term], act: &Act, candidate: &Candidate) -> bool
             return false;
         }
         let Some(noun) = term.entry.noun else { return false };
+        // `prune a7x2 over my dead body`
+        let governs = terms[candidate.verb + 1..at.max(candidate.verb + 1)]
+            .iter()
+            .rev()
+            .take(3)
+            .find(|term| !matches!(term.entry.func, Some(Func::Det | Func::Adjective)))
+            .and_then(|term| term.entry.prep);
+        let acts = matches!(candidate.tool, Tool::Prune | Tool::Restore | Tool::Undo | Tool::Redo);
+        if acts && matches!(governs, Some(Prep::Over | Prep::Against | Prep::About | Prep::Through)) {
+            return true;
+        }
         let joined = joined(terms, at);
         let possessed = terms[at.saturating_sub(3)..at]
             .iter()
@@ -78,7 +93,13 @@ fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
         Tool::Bookmark | Tool::Unbookmark => matches!(noun, Noun::Bookmark | Noun::Label),
         Tool::Respond => matches!(
             noun,
-            Noun::Context | Noun::Background | Noun::Instruction | Noun::Reply | Noun::Continuation | Noun::Text
+            Noun::Agent
+                | Noun::Context
+                | Noun::Background
+                | Noun::Instruction
+                | Noun::Reply
+                | Noun::Continuation
+                | Noun::Text
         ),
         Tool::Link | Tool::Unlink => matches!(noun, Noun::Link | Noun::Doc | Noun::Tree),
         Tool::Drop => matches!(noun, Noun::Pin | Noun::Stash | Noun::Label),

@@ -1,0 +1,147 @@
+//! Lines whose verb does not come first: it stands behind what it is about, or there is none.
+
+use super::{Reader, is_finite};
+use crate::arrow::{
+    args,
+    lexicon::{Form, Func, Noun, Prep, Verb},
+    phrases,
+    terms::{Shape, Term},
+};
+
+impl Reader<'_> {
+    /// A verb behind what it is about: `a7x2 view`, `b3k9 should be pruned`.
+    pub(super) fn behind(&mut self) -> Option<(usize, Verb)> {
+        let subject = self
+            .terms
+            .iter()
+            .position(|term| term.is_id() || term.shape == Shape::File || term.entry.noun.is_some())?;
+        for at in subject + 1..self.terms.len() {
+            // `a7x2 should read "…"`
+            let before = (subject..at).rev().find(|at| self.func_at(*at) != Some(Func::Pad)).unwrap_or(subject);
+            let shall = matches!(self.text_at(before), "should" | "must" | "to" | "shall");
+            // `a7x2 deserves a bookmark`
+            if at <= subject + 2
+                && matches!(
+                    self.text_at(at),
+                    "deserves" | "needs" | "wants" | "merits" | "gets" | "requires" | "warrants"
+                )
+                && matches!(self.text_at(at + 1), "a" | "an")
+                && self.terms[at + 2..].iter().take(2).any(|term| {
+                    matches!(term.entry.noun, Some(Noun::Annotation | Noun::Bookmark | Noun::Pin | Noun::Link))
+                })
+                && self.terms[subject].is_id()
+            {
+                return Some((at, Verb::Add));
+            }
+            // `a7x2 should point to b3k9`, `a7x2 may return to the context`
+            if self.func_at(before) == Some(Func::Modal)
+                && self.terms[..before].iter().any(Term::is_id)
+                && !matches!(self.text_at(before), "could" | "might" | "would")
+            {
+                let back = self.terms[at..]
+                    .iter()
+                    .any(|term| term.entry.prep == Some(Prep::Back) || term.entry.noun == Some(Noun::Context));
+                match (self.text_at(at), self.verb_at(at)) {
+                    ("come" | "return", _) if back => return Some((at, Verb::Bring)),
+                    ("point", _) => return Some((at, Verb::Link)),
+                    ("become", _) => return Some((at, Verb::Merge)),
+                    _ => {}
+                }
+            }
+            // `the bookmark on a7x2 can go`, `a7x2 should stay out of the context`, `the text of a7x2 should be "…"`
+            if self.func_at(before) == Some(Func::Modal) && self.terms[..before].iter().any(Term::is_id) {
+                let names = |noun| self.terms.iter().any(|term| term.entry.noun == Some(noun));
+                let kept = names(Noun::Bookmark) || names(Noun::Pin);
+                let out = names(Noun::Context) && self.terms[at..].iter().any(|t| t.entry.prep == Some(Prep::Out));
+                match self.text_at(at) {
+                    "go" if kept && self.ends(at + 1) => return Some((at, Verb::Remove)),
+                    "come" if kept && self.text_at(at + 1) == "off" => return Some((at, Verb::Remove)),
+                    "stay" | "remain" if out && shall => return Some((at, Verb::Keep)),
+                    "be" if shall && names(Noun::Text) && self.terms.get(at + 1).is_some_and(Term::is_text) => {
+                        return Some((at, Verb::Edit));
+                    }
+                    _ => {}
+                }
+            }
+            if shall
+                && matches!(self.verb_at(at), Some((Verb::Read | Verb::Respond, Form::Base)))
+                && self.terms[at + 1..].iter().take(4).any(Term::is_text)
+            {
+                return Some((at, Verb::Edit));
+            }
+            match self.verb_at(at) {
+                Some((verb, Form::Past)) if phrases::shall_be(self.line, &self.terms[..at]) => return Some((at, verb)),
+                // `a7x2 should be split at 120`
+                Some((verb @ (Verb::Split | Verb::Prune), Form::Base))
+                    if matches!(self.text_at(at), "split" | "cut")
+                        && phrases::shall_be(self.line, &self.terms[..at]) =>
+                {
+                    return Some((at, verb));
+                }
+                // `a7x2 can lose its bookmark`
+                Some((Verb::Remove, Form::Base))
+                    if self.func_at(at - 1) == Some(Func::Modal)
+                        && self.terms[at..]
+                            .iter()
+                            .any(|term| matches!(term.entry.noun, Some(Noun::Bookmark | Noun::Pin | Noun::Link))) =>
+                {
+                    return Some((at, Verb::Remove));
+                }
+                Some((verb, Form::Ing)) if self.text_at(at - 1) == "needs" => return Some((at, verb)),
+                Some((verb, Form::Base))
+                    if at == subject + 1
+                        && !self.is_finite_at(at + 1)
+                        && (self.terms[subject].is_id() || self.terms[subject].shape == Shape::File) =>
+                {
+                    return Some((at, verb));
+                }
+                Some((verb, Form::Base)) if at + 1 == self.terms.len() && self.polite => return Some((at, verb)),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether the line names a thing and says nothing of it: `the siblings of a7x2, please`.
+    pub(super) fn is_nominal(&self) -> bool {
+        self.terms.iter().enumerate().all(|(at, term)| {
+            let tells = matches!(
+                term.entry.func,
+                Some(
+                    Func::Not
+                        | Func::If
+                        | Func::Or
+                        | Func::Subject
+                        | Func::Clause
+                        | Func::Would
+                        | Func::Sub
+                        | Func::What
+                        | Func::Why
+                        | Func::Doubt
+                )
+            );
+            // `a search for "x"`: a verb behind an article is a noun.
+            let noun = at > 0
+                && (matches!(self.func_at(at - 1), Some(Func::Det | Func::Adjective))
+                    || self.terms[at - 1].entry.noun.is_some())
+                && term.entry.base().is_some();
+            let past = matches!(term.entry.verb, Some((_, Form::Past)))
+                && (at == 0 || self.func_at(at - 1) != Some(Func::Det));
+            let acts = past
+                || !noun
+                    && term.entry.verb.is_some()
+                    && term.entry.noun.is_none()
+                    && term.entry.func.is_none()
+                    && term.entry.lead.is_none();
+            // `the note on a7x2 reads "x"` tells what it says, `a note that says "x"` does not.
+            let reads = matches!(term.entry.verb, Some((_, Form::Third)))
+                && term.entry.noun.is_none()
+                && at > 0
+                && !matches!(self.text_at(at - 1), "that" | "which");
+            let named = term.shape == Shape::Name
+                && !args::describes(self.terms, at)
+                && !(at > 0 && matches!(self.terms[at - 1].entry.noun, Some(Noun::Tool | Noun::Agent)));
+            (!tells || self.is_limit(at)) && !acts && !is_finite(term) && !named && !reads
+        })
+    }
+}
