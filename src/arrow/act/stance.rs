@@ -49,7 +49,8 @@ impl Reader<'_> {
 
     /// Whether the line holds nothing but names of operations, three and more: `undo, undo, undo`, `view list tree`.
     pub(super) fn only_names(&self) -> bool {
-        let named = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
+        let name = |term: &Term| TABLE.iter().any(|row| row.name.eq_ignore_ascii_case(term.text.of(self.line)));
+        let named = |term: &Term| !term.is_text() && name(term);
         let words = self.terms.iter().filter(|term| !matches!(term.shape, Shape::Mark(_)));
         words.clone().count() > 2
             && words.clone().all(named)
