@@ -13,7 +13,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{Code, Extra, Failure},
+    arrow::run::{Code, Extra, Failure, recent_actions},
     id::NodeId,
     model::{Agent, EdgeKind, Node, Parent, Permission, Permissions},
     ops::{Actor, Draft},
@@ -345,6 +345,18 @@ async fn a_tool_of_the_program_is_a_command_and_a_native_tool() {
         answers.iter().map(|n| (n.tool.name.as_deref().unwrap(), n.tool.call_id.as_deref().unwrap())).collect();
     assert_eq!(named, [("weather", "c1"), ("weather", "c2"), ("view", "c3")]);
     assert!(play.loom.node(nodes[1].id).unwrap().tool.calls.unwrap().as_str().contains("Atlantis"));
+}
+
+#[tokio::test]
+async fn being_called_to_a_node_is_nothing_that_an_agent_did() {
+    let play = Play::new();
+    let (actor, said) = say(&play, play.nine, "Hm.", "collaborator");
+    let (again, next) = say(&play, play.tired, "And?", "collaborator");
+    assert_eq!(actor.session(), again.session());
+    assert_ne!(said, next);
+    assert_eq!(play.loom.session(again.session().unwrap()).unwrap().position, Some(next));
+    let done = recent_actions(&*play.loom.snapshot().unwrap(), again.agent(), play.tree).unwrap();
+    assert!(done.iter().all(|phrase| !phrase.contains("switched")), "{done:?}");
 }
 
 #[tokio::test]

@@ -89,7 +89,7 @@ pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
         && let Some(position) = theirs.position
         && Some(position) != session.position
     {
-        one.go_to(own, position)?;
+        one.stand(&session, &one.loom().node(position)?)?;
     }
     Ok(())
 }

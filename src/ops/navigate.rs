@@ -116,6 +116,19 @@ impl Actor {
         self.update_session(session.id, patch)
     }
 
+    /// Takes a session to where the conversation went on without it: nothing that the agent did, so its trace does not
+    /// tell. Standing on a version means reading that one.
+    ///
+    /// # Errors
+    /// If the node is in another tree, or the store fails.
+    pub fn stand(&self, session: &Session, node: &Node) -> Result<Receipt> {
+        let mut patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
+        if node.state.versions > 0 || node.kind == EdgeKind::Version {
+            patch.versions = Some(self.read_instead(&session.versions, node, node.id)?);
+        }
+        self.commit(Op::Turn, vec![Mutation::UpdateSession { session: session.id, patch }])
+    }
+
     /// Has a session read this version wherever its place is on the path.
     ///
     /// # Errors

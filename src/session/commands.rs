@@ -168,7 +168,7 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
     let session = match known {
         Some(session) => {
             if session.position != Some(at) {
-                actor.switch(&session, &node)?;
+                actor.stand(&session, &node)?;
             }
             session.id
         }
