@@ -8,7 +8,11 @@
 mod verbs;
 mod words;
 
-use std::{collections::HashMap, hash::BuildHasherDefault, hash::Hasher, sync::LazyLock};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{BuildHasherDefault, Hasher},
+    sync::LazyLock,
+};
 
 pub(super) use super::key::Key;
 
@@ -119,6 +123,8 @@ struct Lexicon {
     entries: Map<Box<[u8]>, Entry>,
     /// Words with one letter taken out, and the words that they were.
     shortened: Map<Box<[u8]>, Vec<&'static str>>,
+    /// Words that are no slip of another one.
+    ordinary: HashSet<&'static [u8], BuildHasherDefault<Fnv>>,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(build);
@@ -141,10 +147,7 @@ pub(super) fn is_unchanged(word: &str) -> bool {
 pub(super) fn slip(word: &str) -> Option<&'static str> {
     let mut buffer = [0_u8; LONGEST];
     let word = lower(word, &mut buffer)?;
-    if word.len() < 3
-        || !word.iter().all(u8::is_ascii_alphabetic)
-        || verbs::ORDINARY.split(' ').any(|w| w.as_bytes() == word)
-    {
+    if word.len() < 3 || !word.iter().all(u8::is_ascii_alphabetic) || LEXICON.ordinary.contains(word) {
         return None;
     }
     let mut short = [0_u8; LONGEST];
@@ -256,7 +259,8 @@ fn build() -> Lexicon {
             }
         }
     }
-    Lexicon { entries, shortened }
+    let ordinary = verbs::ORDINARY.split(' ').map(str::as_bytes).collect();
+    Lexicon { entries, shortened, ordinary }
 }
 
 /// A base with its regular inflections.

@@ -71,7 +71,9 @@ pub(super) fn padding(line: &str, terms: &[Term]) -> Option<(usize, Padding)> {
     if !matches!(first.shape, Shape::Word | Shape::Name) {
         return None;
     }
-    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begins(line, terms, phrase))
+    let head = word(line, terms, 0);
+    let begun = |phrase: &[&str]| phrase[0].eq_ignore_ascii_case(head) && begins(line, terms, phrase);
+    if let Some((phrase, padding)) = PHRASES.iter().find(|(phrase, _)| begun(phrase))
         // `take a look`, but not `have a bookmark`.
         && (phrase.len() != 2 || !matches!(phrase[1], "a" | "another") || verb(terms, 2).is_some_and(|(_, form)| form == Form::Base) && terms[2].entry.noun.is_none())
         // `help me with merge` is no politeness.
