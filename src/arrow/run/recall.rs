@@ -28,13 +28,13 @@ const BESIDE: usize = 160;
 const PIECE: usize = 400;
 const LONG: u32 = 200;
 /// Hits where no other number is asked for, and turns or results at the most.
-const HITS: usize = 10;
+const HITS: u32 = 10;
 const MOST: u32 = 200;
 
 impl Runner<'_> {
     pub(super) fn recall_search(&self, here: &Here, text: &str, limit: Option<u32>) -> Outcome {
         let snapshot = self.loom.snapshot()?;
-        let limit = limit.map_or(HITS, |limit| limit.min(MOST) as usize);
+        let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
         let of = |scope| recall::search(&*snapshot, &Query { limit, ..Query::new(text, scope) });
         let mut found = of(Scope::Session(here.session.id))?;
         let mut place = "this session";
@@ -75,7 +75,7 @@ impl Runner<'_> {
 
     pub(super) fn recall_tool(&self, here: &Here, tool: &str, limit: Option<u32>) -> Outcome {
         let snapshot = self.loom.snapshot()?;
-        let limit = limit.unwrap_or(HITS as u32).clamp(1, MOST);
+        let limit = limit.unwrap_or(HITS).clamp(1, MOST);
         for (scope, place) in
             [(Scope::Session(here.session.id), "this session"), (Scope::Tree(here.tree.id), "this tree")]
         {
