@@ -62,6 +62,7 @@ pub mod id;
 pub mod model;
 pub mod ops;
 pub mod provider;
+pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;

@@ -8,7 +8,7 @@ use std::{fs, path::Path};
 const FLOORS: &[&[&str]] = &[
     &["id", "model"],
     &["store"],
-    &["ops"],
+    &["ops", "recall"],
     &["arrow", "tools"],
     &["context", "archive"],
     &["agent", "provider", "session", "delegate"],

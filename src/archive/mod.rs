@@ -11,6 +11,7 @@ mod pi;
 
 use std::io::{self, BufRead};
 
+pub use crate::recall;
 use crate::{
     id::TreeId,
     ops::{Actor, OpsError},

@@ -19,6 +19,7 @@ mod text;
 mod time;
 mod tokens;
 mod tree;
+mod words;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use correction::Correction;
@@ -39,6 +40,7 @@ pub use text::{first_sentence, first_words, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use tokens::estimated_tokens;
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
+pub use words::{PASSAGES, Passage, WORD_RULES, WordReader, is_common};
 
 /// Declares a stored enum: each variant with its word (for people and JSON) and its number (for rows).
 macro_rules! coded {

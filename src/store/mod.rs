@@ -11,6 +11,7 @@
 mod error;
 mod mutation;
 mod query;
+mod recall;
 mod sqlite;
 
 use std::{future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
@@ -23,6 +24,7 @@ pub use query::{
     ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,
 };
+pub use recall::{Beside, SaidPassage, WordFilter, WordHits, WordsSaid};
 pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
@@ -53,7 +55,7 @@ pub trait Store: Send + Sync {
     /// If the file cannot be read at all; what is wrong inside it is in the report.
     fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report>;
 
-    /// Computes everything that is derived (counts of nodes and trees) anew.
+    /// Computes everything that is derived (counts of nodes and trees, the index of words) anew.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -105,6 +107,21 @@ pub trait Snapshot {
     fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>>;
     /// The roots of pruned branches of a tree.
     fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
+    /// Where words stand, as [`crate::model::WordReader`] gives them: in the index, of which at most about `most` rows
+    /// are read, and in what was said since.
+    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid>;
+    /// What a node stands beside, by sequence numbers.
+    fn beside(&self, node: u64) -> Result<Beside>;
+    /// Nodes by their sequence numbers, in this order; those that are not there are left out.
+    fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
+    /// Goes through what fits, the newest first, at most `limit` nodes, as long as `each` wants more.
+    fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
+    /// Turns of a session from one to another, in order, at most `limit`.
+    fn turns(&self, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>>;
+    /// Results of a tool, the newest first, at most `limit`.
+    fn tool_results(&self, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>>;
+    /// The names of tools that there are results of, at most `limit`.
+    fn tool_names(&self, filter: &WordFilter, limit: u32) -> Result<Vec<String>>;
     /// Links from and to a node.
     fn links(&self, node: NodeId) -> Result<Vec<Link>>;
     /// One link, also if it was taken away (then the flag is true).

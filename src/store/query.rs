@@ -126,4 +126,6 @@ pub struct Rebuilt {
     pub nodes: u64,
     /// Trees whose counts were wrong and were set right.
     pub trees: u64,
+    /// Nodes whose words were indexed anew: all of them.
+    pub indexed: u64,
 }

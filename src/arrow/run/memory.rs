@@ -147,7 +147,7 @@ impl Runner<'_> {
     }
 
     /// What is under a label: a stash, or a result that was cut; of either perhaps a part.
-    pub(super) fn recall(&self, here: &Here, label: &str) -> Outcome {
+    pub(super) fn stashed_part(&self, here: &Here, label: &str) -> Outcome {
         let (whole, part) = parts::named(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.kept(here, label)? else { continue };
@@ -156,7 +156,8 @@ impl Runner<'_> {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
                 return Err(Failure::new(Code::NotFound, message));
             }
-            return Ok(Said::about(parts::shown(&all, part, label), quoted(label)));
+            let said = Said::about(parts::shown(&all, part, label), quoted(label));
+            return Ok(Said { is_part: true, ..said });
         }
         let nearest = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         Err(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest }.into())

@@ -21,6 +21,7 @@ mod memory;
 mod meta;
 mod parts;
 mod place;
+mod recall;
 mod reply;
 mod summary;
 mod trace;
@@ -131,17 +132,19 @@ struct Here {
 struct Said {
     text: String,
     about: Option<String>,
+    /// Whether it is a part of something kept already, and not to be cut again.
+    is_part: bool,
 }
 
 impl From<String> for Said {
     fn from(text: String) -> Self {
-        Self { text, about: None }
+        Self { text, about: None, is_part: false }
     }
 }
 
 impl Said {
     fn about(text: String, about: impl Into<String>) -> Self {
-        Self { text, about: Some(about.into()) }
+        Self { text, about: Some(about.into()), is_part: false }
     }
 }
 
@@ -248,7 +251,7 @@ impl<'h> Runner<'h> {
             self.acts.push(Action { tool: tool.to_owned(), about: said.about.clone(), after });
         }
         let text = self.moved(tool, here, said.text)?;
-        Ok(self.cut(tool, here, text, said.about.as_deref()))
+        Ok(if said.is_part { text } else { self.cut(tool, here, text, said.about.as_deref()) })
     }
 
     fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
@@ -290,8 +293,11 @@ impl<'h> Runner<'h> {
             Command::Stash { label, content, content_of, summary_of } => {
                 self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
             }
-            Command::Recall { label: Some(label), .. } => self.recall(here, label),
-            Command::Recall { .. } => Err(not_there("searching the archive by words, turns or tools")),
+            Command::Recall { label: Some(label), .. } => self.stashed_part(here, label),
+            Command::Recall { search: Some(text), limit, .. } => self.recall_search(here, text, *limit),
+            Command::Recall { turns: Some(turns), .. } => self.recall_turns(here, *turns),
+            Command::Recall { tool: Some(tool), limit, .. } => self.recall_tool(here, tool, *limit),
+            Command::Recall { .. } => self.recall_summary(here),
             Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),
             Command::Memory { view } => self.memory(here, *view),
@@ -318,8 +324,7 @@ impl<'h> Runner<'h> {
     /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
     fn cut(&self, tool: &str, here: &Here, text: String, about: Option<&str>) -> String {
         let parts = parts::of(&text, self.inline);
-        // What is recalled is one part already.
-        if parts.len() == 1 || tool == Tool::Recall.name() {
+        if parts.len() == 1 {
             return text;
         }
         let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");

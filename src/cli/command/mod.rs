@@ -34,6 +34,7 @@ mod parse;
 mod prune;
 mod purge;
 mod rebuild;
+mod recall;
 mod rename;
 mod say;
 mod split;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Tree(tree::Args),
     /// Read the conversation up to here, or one node with all that belongs to it
     View(view::Args),
+    /// Find again what was said, by words, turn or tool
+    Recall(recall::Args),
     /// Add a node after the one where you are
     Say(say::Args),
     /// Have a model continue
@@ -202,6 +205,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Trees(args) => trees::run(&args, desk),
         Command::Tree(args) => tree::run(&args, desk),
         Command::View(args) => view::run(&args, desk),
+        Command::Recall(args) => recall::run(&args, desk),
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
         Command::Chat(args) => chat::run(args, desk),

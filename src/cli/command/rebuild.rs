@@ -6,14 +6,15 @@ use crate::cli::{desk::Desk, error::Result, out::count, progress};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
-/// Computes counts anew.
+/// Computes counts and the index anew.
 pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let line = progress::line("counting");
     let rebuilt = desk.loom.store().rebuild();
     line.finish_and_clear();
     let rebuilt = rebuilt?;
+    let indexed = format!("the words of {} are indexed anew", count(rebuilt.indexed, "node"));
     desk.say(&rebuilt, || match (rebuilt.nodes, rebuilt.trees) {
-        (0, 0) => "every count was right".to_owned(),
-        (nodes, trees) => format!("set right: {} and {}", count(nodes, "node"), count(trees, "tree")),
+        (0, 0) => format!("every count was right; {indexed}"),
+        (nodes, trees) => format!("set right: {} and {}; {indexed}", count(nodes, "node"), count(trees, "tree")),
     })
 }

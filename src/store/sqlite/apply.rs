@@ -316,6 +316,9 @@ impl<'a> Apply<'a> {
         let anchor = Anchor { row, tree, parent: parent.map(|p| p.row), depth, kind: node.kind, hash, version_of };
         let added = self.count_new(&anchor, parent)?;
         self.remember(node.id, anchor);
+        if let Some(waiting) = &mut self.cache.unindexed {
+            waiting.add(node.content.len());
+        }
         if added.nodes == 1 {
             self.cache.stateless.insert(row, 0);
         }

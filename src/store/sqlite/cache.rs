@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::{
     apply::Apply,
+    index::Waiting,
     tables::{
         agents, journal,
         leases::Held,
@@ -18,6 +19,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
+    model::WordReader,
     store::{Result, StoreError},
 };
 
@@ -69,6 +71,10 @@ pub(super) struct Cache {
     pub(super) journal: journal::Ends,
     /// The leases, once somebody asked; mostly none.
     pub(super) leases: Option<Vec<Held>>,
+    /// What waits to be indexed, once somebody asked.
+    pub(super) unindexed: Option<Waiting>,
+    /// Reads words for the index. It remembers nothing of the file.
+    pub(super) words: WordReader,
     /// The file's version by SQLite's count, which others' changes move.
     version: i64,
 }
@@ -78,7 +84,7 @@ const REMEMBERED: usize = 8_192;
 
 impl Cache {
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self { words: std::mem::take(&mut self.words), ..Self::default() };
     }
 
     /// At the beginning of a transaction: forgets what somebody else may have changed.

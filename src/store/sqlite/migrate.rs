@@ -11,8 +11,8 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{OpenOptions, backup, error::is_busy, open::APPLICATION_ID, tables::agents};
-use crate::model::Timestamp;
+use super::{OpenOptions, backup, error::is_busy, index, open::APPLICATION_ID, tables::agents};
+use crate::model::{Timestamp, WordReader};
 use crate::store::{Result, StoreError, mutation::default_agents};
 
 struct Migration {
@@ -27,10 +27,14 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0003_lighter_append", sql: include_str!("../../../migrations/0003_lighter_append.sql") },
     Migration { name: "0004_memory", sql: include_str!("../../../migrations/0004_memory.sql") },
     Migration { name: "0005_turns", sql: include_str!("../../../migrations/0005_turns.sql") },
+    Migration { name: "0006_recall", sql: include_str!("../../../migrations/0006_recall.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
+
+/// The first version that keeps words to search by: an older file is filled with them.
+const INDEXED: usize = 6;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -122,6 +126,9 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
             params![version, migration.name, checksum(migration.sql), options.clock.now().as_millis()],
         )?;
         tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+    }
+    if now < INDEXED {
+        index::catch_up(&tx, &mut WordReader::default())?;
     }
     if now == 0 {
         for agent in default_agents() {

@@ -2,7 +2,7 @@
 //!
 //! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
 //! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its summary
-//! and that of its tree, summaries and results stashed in its tree, and what the journal kept for undoing changes to them.
+//! and that of its tree, summaries and results stashed in its tree, its words in the index, and what the journal kept for undoing changes to them.
 //! No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may leave bytes of moved rows in
 //! the free space of pages; that takes time in proportion to the file.
 
@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, params};
 
-use super::apply::{Apply, Trace};
+use super::{
+    apply::{Apply, Trace},
+    index,
+};
 use crate::store::{PurgeTarget, Result, StoreError};
 
 pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace> {
@@ -38,6 +41,9 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
             ("tree = ?1", row, Trace::new(Some(row), None, None))
         }
     };
+    index::forget(conn, which, key)?;
+    // It may have to be made anew.
+    apply.cache.unindexed = None;
     let nodes = format!("SELECT seq FROM nodes WHERE {which}");
     for sql in [
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{recount, tables::trees};
+use super::{index, recount, tables::trees};
 use crate::store::{Rebuilt, Result};
 
 pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
@@ -21,6 +21,7 @@ pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
     for tree in &wrong {
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
+    let indexed = index::rebuild(&tx)?;
     tx.commit()?;
-    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64 })
+    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed })
 }

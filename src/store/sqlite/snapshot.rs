@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     history, path,
     pool::{Pool, Reader},
+    recall,
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
         agents, documents, estimates, journal, leases, links, memory,
@@ -20,8 +21,8 @@ use crate::{
         Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
     },
     store::{
-        ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
-        Snapshot, TreeFilter, UndoTarget,
+        Beside, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
 
@@ -236,6 +237,34 @@ impl Snapshot for SqliteSnapshot<'_> {
             ),
             [row],
         )
+    }
+
+    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid> {
+        recall::said(&self.conn, words, filter, most)
+    }
+
+    fn beside(&self, node: u64) -> Result<Beside> {
+        recall::beside(&self.conn, node)
+    }
+
+    fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
+        recall::nodes_at(&self.conn, nodes)
+    }
+
+    fn newest_first(&self, filter: &WordFilter, most: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
+        recall::newest_first(&self.conn, filter, most, each)
+    }
+
+    fn turns(&self, session: SessionId, from: u64, to: u64, most: u32) -> Result<Vec<Node>> {
+        recall::turns(&self.conn, session, from, to, most)
+    }
+
+    fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
+        recall::tool_results(&self.conn, filter, tool, most)
+    }
+
+    fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
+        recall::tool_names(&self.conn, filter, most)
     }
 
     fn links(&self, node: NodeId) -> Result<Vec<Link>> {

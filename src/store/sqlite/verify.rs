@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{pool::Pool, recount};
+use super::{index, pool::Pool, recount};
 use crate::{
     id::AgentId,
     model::{ContentHash, EdgeKind},
@@ -22,11 +22,12 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     let tx = conn.unchecked_transaction()?;
     let mut report = Report::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 4] = [
+    let parts: [(&str, Part<'_>); 5] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("counts", &mut |report| counts(&tx, report)),
         ("the journal", &mut |report| journal(&tx, report)),
+        ("the index of words", &mut |report| words(&tx, report)),
     ];
     for (what, part) in parts {
         if let Err(error) = part(&mut report) {
@@ -42,6 +43,8 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
 }
 
 fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
+    // The check takes the index for what this connection last saw of it; reading makes it look again.
+    conn.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
     let mut check = conn.prepare("PRAGMA integrity_check(20)")?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
@@ -140,6 +143,11 @@ fn described(counts: crate::model::TreeCounts) -> String {
         "{} nodes, {} leaves, {} branch points, depth {}",
         counts.nodes, counts.leaves, counts.branch_points, counts.max_depth
     )
+}
+
+fn words(conn: &Connection, report: &mut Report) -> Result<()> {
+    report.problems.extend(index::problem(conn)?);
+    Ok(())
 }
 
 fn journal(conn: &Connection, report: &mut Report) -> Result<()> {

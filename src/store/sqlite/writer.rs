@@ -17,7 +17,7 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{apply::Apply, cache::Cache, error::is_busy, purge};
+use super::{apply::Apply, cache::Cache, error::is_busy, index, purge};
 use crate::{
     id::IdSource,
     store::{Change, Mutation, Receipt, Result, StoreError},
@@ -242,7 +242,8 @@ impl Worker {
     }
 
     fn commit(&mut self) -> Result<()> {
-        let written = self.cache.flush(&self.conn);
+        let flushed = self.cache.flush(&self.conn);
+        let written = flushed.and_then(|()| index::keep_up(&self.conn, &mut self.cache));
         written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {

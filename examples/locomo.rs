@@ -1,0 +1,119 @@
+//! Answers the questions of a LoCoMo file by recall, for scoring: which turns hold the answer.
+//!
+//! `cargo run --release --example locomo -- FILE.json [--one-archive] > ranked.jsonl`
+//!
+//! Each conversation comes in as a session, its speakers as agents, with the times that it has; each question goes
+//! through the same search as `→ recall search`. By default each conversation has an archive of its own; with
+//! `--one-archive` all are in one, and all of it is searched.
+#![allow(clippy::print_stdout)] // its answers
+
+use std::{collections::HashMap, error::Error, path::Path, time::Instant};
+
+use jiff::{civil::DateTime, tz::TimeZone};
+use loomtree::{
+    archive::recall::{self, Query, Scope},
+    id::{NodeId, SessionId},
+    model::{Agent, AgentKind, AuthorType, Mode, NewAgent, NewNode, Op, Parent, Permissions, Timestamp},
+    ops::{Actor, Draft, Loom},
+    session,
+    store::Mutation,
+};
+use serde_json::{Value, json};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let one = arguments.iter().any(|argument| argument == "--one-archive");
+    let file = arguments.iter().find(|argument| !argument.starts_with("--")).ok_or("which file?")?;
+    let read: Value = serde_json::from_str(&std::fs::read_to_string(Path::new(file))?)?;
+    let conversations = read.as_array().cloned().unwrap_or_else(|| vec![read]);
+    let folder = tempfile::tempdir()?;
+    let mut turns = HashMap::new();
+    let mut archives = Vec::new();
+    for (number, conversation) in conversations.iter().enumerate() {
+        let name = if one { "all.db".to_owned() } else { format!("{number}.db") };
+        let loom = session::open(folder.path().join(name))?;
+        let sample = conversation["sample_id"].as_str().map_or_else(|| number.to_string(), str::to_owned);
+        let at = import(&loom, &sample, conversation, &mut turns)?;
+        archives.push((loom, sample, at));
+    }
+    for ((loom, sample, at), conversation) in archives.iter().zip(&conversations) {
+        let scope = if one { Scope::Everything } else { Scope::Session(*at) };
+        for (index, question) in conversation["qa"].as_array().into_iter().flatten().enumerate() {
+            let query = Query::new(question["question"].as_str().unwrap_or_default(), scope.clone());
+            let start = Instant::now();
+            let found = recall::search(&*loom.snapshot()?, &query)?;
+            let latency = start.elapsed().as_secs_f64() * 1e3;
+            let ranked = found
+                .hits
+                .iter()
+                .filter_map(|hit| turns.get(&hit.node.id))
+                .map(|(of, turn)| if one { format!("{of}/{turn}") } else { turn.clone() });
+            let ranked: Vec<String> = ranked.collect();
+            println!("{}", json!({ "sample_id": sample, "qa_index": index, "ranked": ranked, "latency_ms": latency }));
+        }
+    }
+    Ok(())
+}
+
+/// Brings a conversation in as a session; notes which node is which turn.
+fn import(
+    loom: &Loom,
+    sample: &str,
+    conversation: &Value,
+    turns: &mut HashMap<NodeId, (String, String)>,
+) -> Result<SessionId> {
+    let owner = loom.actor(&loom.agent("owner")?);
+    let (tree, root) = owner.create_tree(Some(sample.to_owned()), Mode::Dialogue, None, Draft::text(""))?;
+    let session = owner.start_session("locomo", tree.id, Some(root.id))?;
+    let owner = owner.in_session(session);
+    let dialog = if conversation["conversation"].is_object() { &conversation["conversation"] } else { conversation };
+    let mut at = root.id;
+    for number in 1.. {
+        let Some(said) = dialog[format!("session_{number}")].as_array() else {
+            if number > 99 {
+                break;
+            }
+            continue;
+        };
+        let began = dialog[format!("session_{number}_date_time")].as_str().unwrap_or_default();
+        let began = DateTime::strptime("%I:%M %p on %d %B, %Y", began)?.to_zoned(TimeZone::UTC)?.timestamp();
+        let mut nodes = Vec::new();
+        for (minute, turn) in (0..).zip(said) {
+            let speaker = speaker(&owner, turn["speaker"].as_str().unwrap_or("somebody"))?;
+            let mut text = turn["text"].as_str().unwrap_or_default().to_owned();
+            if let Some(caption) = turn["blip_caption"].as_str() {
+                text.push_str(&format!("\n[a picture: {caption}]"));
+            }
+            let time = Timestamp::from_millis(began.as_millisecond() + minute * 60_000);
+            let author = (speaker.id(), AuthorType::Human);
+            let node = NewNode::new(loom.node_id(), Parent::Node(at), author, time, text);
+            at = node.id;
+            turns.insert(at, (sample.to_owned(), turn["dia_id"].as_str().unwrap_or_default().to_owned()));
+            nodes.push(Mutation::Append(Box::new(NewNode { advance: true, ..node })));
+        }
+        owner.commit(Op::Import, nodes)?;
+    }
+    Ok(session)
+}
+
+/// The agent of this name, made if it is not there.
+fn speaker(owner: &Actor, name: &str) -> Result<Agent> {
+    if let Ok(agent) = owner.loom().agent(name) {
+        return Ok(agent);
+    }
+    let agent = NewAgent {
+        id: owner.loom().agent_id(),
+        name: name.to_owned(),
+        kind: AgentKind::Human,
+        model: None,
+        system_prompt: None,
+        temperature: None,
+        max_tokens: None,
+        stop: Vec::new(),
+        permissions: Permissions::default(),
+    };
+    owner.commit(Op::Agent, vec![Mutation::CreateAgent(agent)])?;
+    Ok(owner.loom().agent(name)?)
+}

@@ -1,0 +1,221 @@
+//! `loom recall`: what was said, found again by words, by turn or by tool.
+
+use std::io::Write as _;
+
+use jiff::{civil::Date, tz::TimeZone};
+use loomtree::{
+    model::{EdgeKind, Node, Timestamp},
+    recall::{self, Branch, Query, Scope},
+};
+use serde::Serialize;
+
+use crate::cli::{
+    desk::{Desk, Here},
+    error::{CliError, Result},
+    out::{DIM, ID, MARK, paint},
+    sanitize::{cut, one_line, sanitize},
+    show::{NodeJson, author},
+};
+
+/// Turns that are shown at the most.
+const TURNS: u32 = 10_000;
+
+/// What `recall` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A question or words; what is in double quotes comes first where it stands so
+    #[arg(required_unless_present_any = ["turns", "of_tool"])]
+    words: Vec<String>,
+    /// Turns of your session here, such as 5-10
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool"])]
+    turns: Option<String>,
+    /// Results of a tool, the newest first
+    #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
+    of_tool: Option<String>,
+    /// Where to look
+    #[arg(long = "in", value_name = "WHERE", default_value = "tree")]
+    place: Place,
+    /// Only what this agent wrote
+    #[arg(long, value_name = "AGENT")]
+    by: Option<String>,
+    /// Only on the path to a node
+    #[arg(long, value_name = "ID", conflicts_with = "below")]
+    path: Option<String>,
+    /// Only a node and what hangs below it
+    #[arg(long, value_name = "ID")]
+    below: Option<String>,
+    /// Only from this day on, such as 2026-11-22
+    #[arg(long, value_name = "DAY")]
+    from: Option<Date>,
+    /// Only up to this day
+    #[arg(long, value_name = "DAY")]
+    to: Option<Date>,
+    /// Only nodes of this kind: continuation, annotation, tool …
+    #[arg(long, value_name = "KIND")]
+    kind: Option<EdgeKind>,
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: u32,
+}
+
+/// Where to look.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Place {
+    /// What your session here caused
+    Session,
+    /// The tree
+    Tree,
+    /// What sessions in this workspace caused
+    Workspace,
+    /// The whole database
+    All,
+}
+
+#[derive(Serialize)]
+struct HitJson<'a> {
+    #[serde(flatten)]
+    node: NodeJson<'a>,
+    passage: u32,
+    score: f64,
+    exact: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'a Node>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<&'a Node>,
+}
+
+/// Searches, or shows turns or results.
+pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    if let Some(turns) = &args.turns {
+        let (from, to) = numbers(turns)?;
+        let session = session(&desk.here()?)?;
+        let nodes = recall::turns(&*desk.loom.snapshot()?, session, from, to, TURNS)?;
+        return list(&nodes, &format!("no turns {from} to {to}"), desk);
+    }
+    let scope = scope(args, desk)?;
+    if let Some(tool) = &args.of_tool {
+        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, args.limit)?;
+        let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
+        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope)?.join(", ");
+        let known =
+            if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
+        return list(&nodes, &format!("no results of {tool}; {known}"), desk);
+    }
+    search(args, scope, desk)
+}
+
+fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
+    let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
+    let branch = match (&args.path, &args.below) {
+        (Some(id), _) => Some(Branch::To(node(id)?)),
+        (None, Some(id)) => Some(Branch::Below(node(id)?)),
+        (None, None) => None,
+    };
+    let query = Query {
+        author: args.by.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id()),
+        branch,
+        from: args.from.map(start).transpose()?,
+        // The last millisecond of that day.
+        to: args
+            .to
+            .map(|day| start(day.tomorrow().unwrap_or(day)))
+            .transpose()?
+            .map(|at| Timestamp::from_millis(at.as_millis() - 1)),
+        kind: args.kind,
+        limit: args.limit as usize,
+        ..Query::new(args.words.join(" "), scope)
+    };
+    let found = recall::search(&*desk.loom.snapshot()?, &query)?;
+    if found.hits.is_empty() && !desk.out.json {
+        let words = found.words.join(", ");
+        let looked =
+            if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
+        writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;
+        return Ok(());
+    }
+    for hit in &found.hits {
+        let node = &hit.node;
+        let name = desk.name(node.author).to_owned();
+        if desk.out.json {
+            desk.out.json(&HitJson {
+                node: NodeJson { node, author: &name, position: false },
+                passage: hit.passage,
+                score: hit.score,
+                exact: hit.exact,
+                before: hit.before.as_ref(),
+                after: hit.after.as_ref(),
+            })?;
+            continue;
+        }
+        for (near, is_hit) in [(hit.before.as_ref(), false), (Some(node), true), (hit.after.as_ref(), false)] {
+            let Some(near) = near.filter(|near| is_hit || !near.content.trim().is_empty()) else { continue };
+            let name = desk.name(near.author).to_owned();
+            let pruned = if near.state.pruned_by.is_some() { " pruned" } else { "" };
+            let room = desk.out.width.saturating_sub(30).max(30);
+            let words = cut(&near.content, if is_hit { room * 3 } else { room });
+            if is_hit {
+                let (name, style) = author(&name, near.author_type);
+                writeln!(
+                    desk.out,
+                    "{}  {}{}  {words}",
+                    paint(ID, &near.local),
+                    paint(style, name),
+                    paint(MARK, pruned)
+                )?;
+            } else {
+                writeln!(
+                    desk.out,
+                    "{}",
+                    paint(DIM, format!("  {}  {}{pruned}  {words}", near.local, one_line(&name)))
+                )?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Nodes, each whole.
+fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
+    for node in nodes {
+        let name = desk.name(node.author).to_owned();
+        if desk.out.json {
+            desk.out.json(&NodeJson { node, author: &name, position: false })?;
+            continue;
+        }
+        let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
+        let (name, style) = author(&name, node.author_type);
+        let tool = node.tool.name.as_deref().map(|tool| format!("  {}", one_line(tool))).unwrap_or_default();
+        let said = sanitize(&node.content);
+        writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
+    }
+    if nodes.is_empty() && !desk.out.json {
+        writeln!(desk.out, "{}", one_line(none))?;
+    }
+    Ok(())
+}
+
+fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
+    Ok(match args.place {
+        Place::Session => Scope::Session(session(&desk.here()?)?),
+        Place::Tree => Scope::Tree(desk.here()?.tree.id),
+        Place::Workspace => Scope::Workspace(desk.workspace.clone()),
+        Place::All => Scope::Everything,
+    })
+}
+
+fn session(here: &Here) -> Result<loomtree::id::SessionId> {
+    let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
+    Ok(session.id)
+}
+
+fn start(day: Date) -> Result<Timestamp> {
+    let at = day.to_zoned(TimeZone::UTC).map_err(|_| CliError::failed("no such day"))?;
+    Ok(Timestamp::from_millis(at.timestamp().as_millisecond()))
+}
+
+/// `5-10`, or `5` alone.
+fn numbers(text: &str) -> Result<(u64, u64)> {
+    let (from, to) = text.split_once('-').unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse().map_err(|_| CliError::failed("turns are written 5-10"));
+    Ok((number(from)?, number(to)?))
+}

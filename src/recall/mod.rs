@@ -1,0 +1,272 @@
+//! Recall: what was said, found again.
+//!
+//! One operation for every door (arrow lines, the program, a host's own code): [`search`] by words, ranked; turns of a
+//! session ([`turns`]); results of a tool ([`tool_results`]). Nothing that is found is rewritten, and any text is a
+//! question: words are looked up by the rules that they were indexed by ([`crate::model::WordReader`]), and what has
+//! no words is looked for as it stands.
+
+mod question;
+mod rank;
+
+use std::collections::{HashMap, HashSet};
+
+use self::question::{Question, plain};
+use crate::{
+    id::{AgentId, NodeId, SessionId, TreeId},
+    model::{EdgeKind, Node, Timestamp},
+    ops::OpsError,
+    store::{SessionFilter, Snapshot, WordFilter},
+};
+
+type Result<T> = std::result::Result<T, OpsError>;
+
+/// Rows of the index that a search reads at the most.
+const READ: usize = 12_000;
+/// Candidates whose text is looked at.
+const LOOKED_AT: usize = 200;
+/// Nodes that are looked through for what has no words.
+const LITERAL: u32 = 5_000;
+/// Tools whose answers are what was found before. They would be found again by what was asked.
+const ANSWERS: [&str; 2] = ["recall", "conversation_recall"];
+
+/// Where is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// What a session caused.
+    Session(SessionId),
+    /// A tree.
+    Tree(TreeId),
+    /// What sessions of a workspace caused.
+    Workspace(String),
+    /// The whole store.
+    Everything,
+}
+
+/// A part of a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Branch {
+    /// The path to a node.
+    To(NodeId),
+    /// A node and what hangs below it.
+    Below(NodeId),
+}
+
+/// What is searched for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// The question, or words; what stands in double quotes comes first where it stands so.
+    pub text: String,
+    /// Where.
+    pub scope: Scope,
+    /// Only by this author.
+    pub author: Option<AgentId>,
+    /// Only in this part of a tree.
+    pub branch: Option<Branch>,
+    /// Only what was said then or later.
+    pub from: Option<Timestamp>,
+    /// Only what was said then or earlier.
+    pub to: Option<Timestamp>,
+    /// Only nodes of this kind.
+    pub kind: Option<EdgeKind>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl Query {
+    /// Words in a scope, with no filter, and twenty hits.
+    #[must_use]
+    pub fn new(text: impl Into<String>, scope: Scope) -> Self {
+        Self { text: text.into(), scope, author: None, branch: None, from: None, to: None, kind: None, limit: 20 }
+    }
+
+    fn filter(&self, snapshot: &dyn Snapshot) -> Result<WordFilter> {
+        let among = match self.branch {
+            None => None,
+            Some(Branch::To(node)) => Some(snapshot.path_back(node, &[], 0)?.iter().map(|node| node.seq).collect()),
+            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
+        };
+        let Self { author, from, to, kind, .. } = *self;
+        Ok(WordFilter { author, from, to, kind, among, ..self.scope.filter() })
+    }
+}
+
+impl Scope {
+    fn filter(&self) -> WordFilter {
+        let mut filter = WordFilter::default();
+        match self {
+            Self::Session(session) => filter.session = Some(*session),
+            Self::Tree(tree) => filter.tree = Some(*tree),
+            Self::Workspace(workspace) => filter.workspace = Some(workspace.clone()),
+            Self::Everything => {}
+        }
+        filter
+    }
+
+    /// About how many nodes are in it, where that is known without counting.
+    fn size(&self, snapshot: &dyn Snapshot) -> Result<Option<u64>> {
+        Ok(match self {
+            Self::Session(session) => snapshot.session(*session)?.map(|session| session.turns),
+            Self::Tree(tree) => snapshot.tree(*tree)?.map(|tree| tree.counts.nodes),
+            Self::Workspace(_) | Self::Everything => None,
+        })
+    }
+}
+
+/// A node that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// The node, whole and as it was said. It may be pruned.
+    pub node: Node,
+    /// Which of its passages was found, from 0, as [`crate::model::WordReader::passages`] cuts it.
+    pub passage: u32,
+    /// How well it fits; comparable within one search.
+    pub score: f64,
+    /// Whether it holds the question, or what was quoted in it, as it stands there.
+    pub exact: bool,
+    /// What it hangs on.
+    pub before: Option<Node>,
+    /// What first continues it.
+    pub after: Option<Node>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The best first.
+    pub hits: Vec<Hit>,
+    /// The words that were looked for; none if the text has none, and was looked for as it stands.
+    pub words: Vec<String>,
+}
+
+/// Searches.
+///
+/// # Errors
+/// If the store cannot be read, or the scope or a filter names something that is not there.
+pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
+    let question = Question::read(&query.text, &snapshot.agents()?);
+    let filter = query.filter(snapshot)?;
+    let said = snapshot.words_said(&question.words, &filter, READ)?;
+    let scores: Vec<rank::Candidate> = if said.passages.is_empty() {
+        literally(snapshot, &filter, &question.whole, query.limit)?
+    } else {
+        let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
+        rank::rank(snapshot, &said, nodes)?
+    };
+    // What stands beside a hit is a candidate too, and may lie outside.
+    let fits = Fits::new(snapshot, &filter)?;
+    let seqs: Vec<u64> = scores.iter().take(LOOKED_AT).map(|candidate| candidate.node).collect();
+    let mut nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
+    let mut hits: Vec<Hit> = Vec::with_capacity(nodes.len());
+    for candidate in scores.iter().take(LOOKED_AT) {
+        let Some(node) = nodes.remove(&candidate.node) else { continue };
+        if !fits.node(&node) {
+            continue;
+        }
+        let score = candidate.score * question.factor(&node);
+        let exact = question.is_exact(&node.content);
+        hits.push(Hit { node, passage: candidate.part, score, exact, before: None, after: None });
+    }
+    hits.sort_by(|a, b| b.exact.cmp(&a.exact).then(b.score.total_cmp(&a.score)));
+    hits.truncate(query.limit);
+    for hit in &mut hits {
+        let beside = snapshot.beside(hit.node.seq)?;
+        let one = |seq: Option<u64>| -> Result<Option<Node>> {
+            Ok(snapshot.nodes_at(&seq.into_iter().collect::<Vec<_>>())?.pop())
+        };
+        hit.before = one(beside.before)?;
+        hit.after = one(beside.after.first().copied())?;
+    }
+    Ok(Found { hits, words: question.words })
+}
+
+/// Turns of a session, from the lesser to the greater number, at most `limit`.
+///
+/// # Errors
+/// If the store cannot be read, or there is no such session.
+pub fn turns(snapshot: &dyn Snapshot, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>> {
+    Ok(snapshot.turns(session, from.min(to), from.max(to), limit)?)
+}
+
+/// Results of a tool, the newest first, at most `limit`, each with the node that called it.
+///
+/// # Errors
+/// If the store cannot be read, or the scope names something that is not there.
+pub fn tool_results(
+    snapshot: &dyn Snapshot,
+    scope: &Scope,
+    tool: &str,
+    limit: u32,
+) -> Result<Vec<(Node, Option<Node>)>> {
+    let results = snapshot.tool_results(&scope.filter(), tool, limit)?;
+    let called = |node: &Node| node.parent.map(|parent| snapshot.node(parent)).transpose();
+    results.into_iter().map(|node| Ok((called(&node)?.flatten(), node))).map(|pair| pair.map(|(c, n)| (n, c))).collect()
+}
+
+/// The names of tools that there are results of in a scope.
+///
+/// # Errors
+/// If the store cannot be read, or the scope names something that is not there.
+pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope) -> Result<Vec<String>> {
+    Ok(snapshot.tool_names(&scope.filter(), 50)?)
+}
+
+/// The newest nodes that hold a text as it stands: for marks, and for words that stand everywhere.
+fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: usize) -> Result<Vec<rank::Candidate>> {
+    let mut found = Vec::new();
+    if !text.is_empty() {
+        snapshot.newest_first(filter, LITERAL, &mut |node, content| {
+            if plain(content).contains(text) {
+                found.push(rank::Candidate { node, part: 0, score: 1.0 });
+            }
+            found.len() < limit
+        })?;
+    }
+    Ok(found)
+}
+
+/// A node and everything below it.
+fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
+    let all = crate::store::ChildFilter { pruned: true, ..Default::default() };
+    let mut found = HashSet::new();
+    let mut next: Vec<Node> = snapshot.node(node)?.into_iter().collect();
+    while let Some(node) = next.pop() {
+        if found.insert(node.seq) {
+            next.extend(snapshot.children(node.id, &all)?);
+        }
+    }
+    Ok(found)
+}
+
+/// A filter, asked of nodes.
+struct Fits<'a> {
+    filter: &'a WordFilter,
+    sessions: Option<HashSet<SessionId>>,
+}
+
+impl<'a> Fits<'a> {
+    fn new(snapshot: &dyn Snapshot, filter: &'a WordFilter) -> Result<Self> {
+        let sessions = match &filter.workspace {
+            None => None,
+            Some(workspace) => {
+                let filter = SessionFilter { workspace: Some(workspace.clone()), ..SessionFilter::default() };
+                Some(snapshot.sessions(&filter)?.into_iter().map(|session| session.id).collect())
+            }
+        };
+        Ok(Self { filter, sessions })
+    }
+
+    fn node(&self, node: &Node) -> bool {
+        let filter = self.filter;
+        let own = node.tool.name.as_deref().is_some_and(|name| ANSWERS.contains(&name));
+        let of_workspace = self.sessions.as_ref().is_none_or(|all| node.session.is_some_and(|one| all.contains(&one)));
+        !own && of_workspace
+            && node.purged_at.is_none()
+            && filter.session.is_none_or(|session| node.session == Some(session))
+            && filter.tree.is_none_or(|tree| node.tree == tree)
+            && filter.author.is_none_or(|author| node.author == author)
+            && filter.kind.is_none_or(|kind| node.kind == kind)
+            && filter.from.is_none_or(|from| node.created_at >= from)
+            && filter.to.is_none_or(|to| node.created_at <= to)
+            && filter.among.as_ref().is_none_or(|among| among.contains(&node.seq))
+    }
+}

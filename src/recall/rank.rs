@@ -1,0 +1,196 @@
+//! Ranking: BM25 over a node's own words and, with less weight, those of its neighbours.
+//!
+//! An answer inherits the words of its question, so a node counts the words of what it hangs on and of what continues
+//! it. What was said on end counts together too. Only the best by their own words, and what stands beside them, are
+//! looked at closely; the rest could not catch up.
+
+use std::collections::HashMap;
+
+use super::Result;
+use crate::store::{Beside, Snapshot, WordsSaid};
+
+/// How soon more of the same word tells no more.
+const K1: f64 = 0.6;
+/// How much a long passage has to say a word more often.
+const B: f64 = 0.4;
+/// What the words of neighbours count: of the node before and the one before that, after and after that.
+const BEFORE: [f64; 2] = [0.5, 0.3];
+const AFTER: [f64; 2] = [0.3, 0.1];
+/// What all that was said on end counts.
+const SITTING: f64 = 0.5;
+/// Nodes that are looked at closely, without those beside them.
+const CLOSE: usize = 300;
+
+/// A node that may be what is looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) node: u64,
+    /// The passage that speaks for it.
+    pub(super) part: u32,
+    pub(super) score: f64,
+}
+
+struct Ranking<'a> {
+    snapshot: &'a dyn Snapshot,
+    said: &'a WordsSaid,
+    /// What each word tells; nothing for one that was not read to its end, unless all are like that.
+    weights: Vec<f64>,
+    /// The words of each passage, with how often they stand there.
+    counts: Vec<Vec<(usize, f64)>>,
+    /// The passages of each node.
+    passages: HashMap<u64, Vec<usize>>,
+    /// Words of a passage in the mean.
+    mean: f64,
+    beside: HashMap<u64, Beside>,
+}
+
+/// The candidates, the best first. `nodes` is about how many nodes were searched.
+pub(super) fn rank(snapshot: &dyn Snapshot, said: &WordsSaid, nodes: u64) -> Result<Vec<Candidate>> {
+    let all_frequent = said.words.iter().all(|word| !word.complete);
+    let weights = said.words.iter().map(|word| {
+        let in_nodes = word.hits.len() as f64;
+        let of = (nodes as f64).max(in_nodes);
+        if word.complete || all_frequent { (1.0 + (of - in_nodes + 0.5) / (in_nodes + 0.5)).ln() } else { 0.0 }
+    });
+    let mut counts = vec![Vec::new(); said.passages.len()];
+    for (word, hits) in said.words.iter().enumerate() {
+        for (passage, count) in &hits.hits {
+            counts[*passage].push((word, f64::from(*count)));
+        }
+    }
+    let mut passages: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, passage) in said.passages.iter().enumerate() {
+        passages.entry(passage.node).or_default().push(at);
+    }
+    let mean = (said.length as f64 / (said.all as f64).max(1.0)).max(1.0);
+    let mut ranking =
+        Ranking { snapshot, said, weights: weights.collect(), counts, passages, mean, beside: HashMap::new() };
+    let close = ranking.close()?;
+    let sittings = ranking.sittings();
+    let mut found = Vec::with_capacity(close.len());
+    for (node, sitting) in close {
+        let mut best = ranking.closely(node)?;
+        best.score += SITTING * sittings.get(&sitting).copied().unwrap_or(0.0);
+        found.push(best);
+    }
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.node.cmp(&a.node)));
+    Ok(found)
+}
+
+impl Ranking<'_> {
+    /// What words that stand so often tell.
+    fn score(&self, counts: impl Iterator<Item = (usize, f64)>) -> f64 {
+        counts.map(|(word, count)| self.weights[word] * count * (K1 + 1.0) / (count + K1)).sum()
+    }
+
+    fn beside(&mut self, node: u64) -> Result<Beside> {
+        if let Some(known) = self.beside.get(&node) {
+            return Ok(known.clone());
+        }
+        let beside = self.snapshot.beside(node)?;
+        self.beside.insert(node, beside.clone());
+        Ok(beside)
+    }
+
+    /// The nodes to be looked at closely, with their sittings.
+    fn close(&mut self) -> Result<HashMap<u64, u64>> {
+        let own = |passages: &[usize]| {
+            passages.iter().map(|at| self.score(self.counts[*at].iter().copied())).fold(0.0, f64::max)
+        };
+        let mut best: Vec<(u64, f64)> = self.passages.iter().map(|(node, passages)| (*node, own(passages))).collect();
+        let scores: HashMap<u64, f64> = best.iter().copied().collect();
+        let of = |node: u64| scores.get(&node).copied().unwrap_or(0.0);
+        for (node, score) in &mut best {
+            // What was said before and after mostly has the numbers beside this one.
+            *score += BEFORE[0] * of(node.wrapping_sub(1)) + AFTER[0] * of(*node + 1);
+        }
+        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        best.truncate(CLOSE);
+        let sitting =
+            |node: u64| self.passages.get(&node).and_then(|at| at.first()).map(|at| self.said.passages[*at].sitting);
+        let mut close: HashMap<u64, u64> = best.iter().filter_map(|(node, _)| Some((*node, sitting(*node)?))).collect();
+        let mut edge: Vec<(u64, u64)> = close.iter().map(|(node, sitting)| (*node, *sitting)).collect();
+        for _ in 0..2 {
+            let mut next = Vec::new();
+            for (node, sitting) in edge {
+                let beside = self.beside(node)?;
+                next.extend(beside.before.iter().chain(&beside.after).map(|node| (*node, sitting)));
+            }
+            next.retain(|(node, _)| !close.contains_key(node));
+            close.extend(next.iter().copied());
+            edge = next;
+        }
+        Ok(close)
+    }
+
+    /// A node by its best passage, with its neighbours.
+    fn closely(&mut self, node: u64) -> Result<Candidate> {
+        let mut around: HashMap<usize, f64> = HashMap::new();
+        let beside = self.beside(node)?;
+        let (mut before, mut after) = (beside.before, beside.after);
+        for step in 0..2 {
+            if let Some(node) = before {
+                self.add(&[node], BEFORE[step], &mut around);
+            }
+            self.add(&after, AFTER[step], &mut around);
+            if step == 0 {
+                before = before.map(|node| self.beside(node)).transpose()?.and_then(|beside| beside.before);
+                let mut later = Vec::new();
+                for node in after {
+                    later.extend(self.beside(node)?.after);
+                }
+                after = later;
+            }
+        }
+        let mut best =
+            Candidate { node, part: 0, score: self.score(around.iter().map(|(word, count)| (*word, *count))) };
+        for at in self.passages.get(&node).map_or(&[][..], Vec::as_slice) {
+            let passage = self.said.passages[*at];
+            let length = 1.0 - B + B * f64::from(passage.words) / self.mean;
+            let mut counts = around.clone();
+            for (word, count) in &self.counts[*at] {
+                *counts.entry(*word).or_default() += count / length;
+            }
+            let score = self.score(counts.into_iter());
+            if score > best.score {
+                best = Candidate { node, part: passage.part, score };
+            }
+        }
+        Ok(best)
+    }
+
+    /// Adds what neighbours say; of several, each word by the one that says it most.
+    fn add(&self, nodes: &[u64], weight: f64, around: &mut HashMap<usize, f64>) {
+        let mut most: HashMap<usize, f64> = HashMap::new();
+        for at in nodes.iter().filter_map(|node| self.passages.get(node)).flatten() {
+            let length = 1.0 - B + B * f64::from(self.said.passages[*at].words) / self.mean;
+            for (word, count) in &self.counts[*at] {
+                let kept = most.entry(*word).or_default();
+                *kept = kept.max(count / length);
+            }
+        }
+        for (word, count) in most {
+            *around.entry(word).or_default() += weight * count;
+        }
+    }
+
+    /// What each sitting tells as a whole.
+    fn sittings(&self) -> HashMap<u64, f64> {
+        let mut counts: HashMap<u64, HashMap<usize, f64>> = HashMap::new();
+        for (passage, words) in self.said.passages.iter().zip(&self.counts) {
+            let sitting = counts.entry(passage.sitting).or_default();
+            for (word, count) in words {
+                *sitting.entry(*word).or_default() += count;
+            }
+        }
+        let all = counts.len() as f64;
+        let mut stand = vec![0.0; self.weights.len()];
+        counts.values().flat_map(HashMap::keys).for_each(|word| stand[*word] += 1.0);
+        let tells = |word: usize, count: f64| {
+            let known = if self.weights[word] > 0.0 { 1.0 } else { 0.0 };
+            known * (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (K1 + 1.0) / (count + K1)
+        };
+        let score = |words: HashMap<usize, f64>| words.into_iter().map(|(word, count)| tells(word, count)).sum();
+        counts.into_iter().map(|(sitting, words)| (sitting, score(words))).collect()
+    }
+}

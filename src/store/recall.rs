@@ -1,0 +1,80 @@
+//! What a search by words asks of the store, and what it is told. How hits are ranked is decided above, in
+//! [`crate::recall`].
+
+use std::collections::HashSet;
+
+use crate::{
+    id::{AgentId, SessionId, TreeId},
+    model::{EdgeKind, Timestamp},
+};
+
+/// Which nodes are searched: those that fit all that is said. With nothing said, all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordFilter {
+    /// Only what this session caused.
+    pub session: Option<SessionId>,
+    /// Only what sessions of this workspace caused.
+    pub workspace: Option<String>,
+    /// Only of this tree.
+    pub tree: Option<TreeId>,
+    /// Only by this author.
+    pub author: Option<AgentId>,
+    /// Only of this kind.
+    pub kind: Option<EdgeKind>,
+    /// Only what was said then or later.
+    pub from: Option<Timestamp>,
+    /// Only what was said then or earlier.
+    pub to: Option<Timestamp>,
+    /// Only these, by their sequence numbers.
+    pub among: Option<HashSet<u64>>,
+}
+
+/// A passage of a node, and what ranking wants to know of it without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SaidPassage {
+    /// The node's sequence number.
+    pub node: u64,
+    /// Which of the node's passages, from 0.
+    pub part: u32,
+    /// Who wrote it.
+    pub author: AgentId,
+    /// How the node hangs on its parent.
+    pub kind: EdgeKind,
+    /// When it was said.
+    pub at: Timestamp,
+    /// The first node of what was said on end before it.
+    pub sitting: u64,
+    /// How many words it has.
+    pub words: u32,
+}
+
+/// Where a word stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordHits {
+    /// In which passages (by their place in [`WordsSaid::passages`]), and how often.
+    pub hits: Vec<(usize, u32)>,
+    /// Whether these are all. A word that stands in too many passages is not read to its end.
+    pub complete: bool,
+}
+
+/// Where words stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WordsSaid {
+    /// Of each word that was asked for.
+    pub words: Vec<WordHits>,
+    /// The passages that any of them stands in.
+    pub passages: Vec<SaidPassage>,
+    /// How many passages there are in the whole store.
+    pub all: u64,
+    /// How many words these have.
+    pub length: u64,
+}
+
+/// What a node stands beside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What it hangs on.
+    pub before: Option<u64>,
+    /// What continues it, at most ten.
+    pub after: Vec<u64>,
+}

@@ -1,0 +1,265 @@
+//! The index of words, kept up with what is said.
+//!
+//! A commit of one message would write a segment of its own to the index, which costs more than the message. So nodes
+//! go in by the hundred, in the commit that makes them as many; those that are not in it yet are few, and whoever
+//! searches reads them as they are ([`super::recall`]). Which they are follows from one number in the file, so a word
+//! is found as soon as it was said, also by another process.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::cache::Cache;
+use crate::{
+    model::{PASSAGES, Passage, WORD_RULES, WordReader},
+    store::{Result, StoreError},
+};
+
+/// Nodes that wait to be indexed at the most.
+const NODES: i64 = 256;
+/// Bytes of content that wait to be indexed, about: a search reads them all.
+const BYTES: i64 = 256 * 1024;
+/// Milliseconds after which what is said next begins another sitting.
+pub(super) const SITTING: i64 = 2 * 3_600_000;
+/// How many passages a node's number makes room for.
+pub(super) const ROOM: i64 = PASSAGES as i64;
+
+/// What is said by nodes that are not in the index yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    nodes: i64,
+    bytes: i64,
+}
+
+impl Waiting {
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.nodes += 1;
+        self.bytes += i64::try_from(bytes).unwrap_or(i64::MAX / 2);
+    }
+}
+
+/// How far the index goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct State {
+    pub(super) indexed: i64,
+    rules: i64,
+    pub(super) passages: i64,
+    pub(super) words: i64,
+}
+
+pub(super) fn state(conn: &Connection) -> Result<State> {
+    Ok(conn
+        .prepare_cached("SELECT indexed, rules, passages, words FROM recall_state")?
+        .query_row([], |r| Ok(State { indexed: r.get(0)?, rules: r.get(1)?, passages: r.get(2)?, words: r.get(3)? }))?)
+}
+
+/// At the end of a transaction that added `bytes` of content: indexes what waits, if that is enough.
+pub(super) fn keep_up(conn: &Connection, cache: &mut Cache) -> Result<()> {
+    if cache.unindexed.is_none() {
+        cache.unindexed = Some(waiting(conn)?);
+    }
+    match cache.unindexed {
+        Some(waiting) if waiting.nodes >= NODES || waiting.bytes >= BYTES => {
+            catch_up(conn, &mut cache.words)?;
+            cache.unindexed = Some(Waiting { nodes: 0, bytes: 0 });
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn waiting(conn: &Connection) -> Result<Waiting> {
+    let mut statement = conn.prepare_cached(
+        "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
+    )?;
+    Ok(statement.query_row([], |r| Ok(Waiting { nodes: r.get(0)?, bytes: r.get(1)? }))?)
+}
+
+/// A node as the index wants it.
+pub(super) struct Said {
+    pub(super) row: i64,
+    pub(super) tree: i64,
+    pub(super) session: Option<i64>,
+    pub(super) author: i64,
+    pub(super) kind: i64,
+    pub(super) at: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) text: String,
+}
+
+/// The columns of [`Said::read`].
+pub(super) const SAID: &str =
+    "n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, n.content, n.tool_calls";
+
+impl Said {
+    /// What a model called is said too.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut text: String = row.get(7)?;
+        if let Some(calls) = row.get::<_, Option<String>>(8)? {
+            text.push('\n');
+            text.push_str(&calls);
+        }
+        Ok(Self {
+            row: row.get(0)?,
+            tree: row.get(1)?,
+            session: row.get(2)?,
+            author: row.get(3)?,
+            kind: row.get(4)?,
+            at: row.get(5)?,
+            parent: row.get(6)?,
+            text,
+        })
+    }
+}
+
+/// Indexes whatever is not in the index; all of it, where the index was made by other rules.
+pub(super) fn catch_up(conn: &Connection, words: &mut WordReader) -> Result<u64> {
+    let mut state = state(conn)?;
+    if state.rules != i64::from(WORD_RULES) {
+        clear(conn)?;
+        state = State { indexed: 0, rules: i64::from(WORD_RULES), passages: 0, words: 0 };
+    }
+    let mut nodes = conn.prepare_cached(&format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
+    let mut index = conn.prepare_cached("INSERT INTO recall_words (rowid, words) VALUES (?1, ?2)")?;
+    let mut keep = conn.prepare_cached(
+        "INSERT INTO recall_passages (id, tree, session, author, kind, at, sitting, words)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let mut rows = nodes.query([state.indexed])?;
+    let (mut count, mut last) = (0, None);
+    while let Some(row) = rows.next()? {
+        let said = Said::read(row)?;
+        let before = match (said.parent, last) {
+            (Some(parent), Some((row, at, sitting))) if row == parent => Some((at, sitting)),
+            (Some(parent), _) => place(conn, parent)?,
+            (None, _) => None,
+        };
+        let sitting = sitting(&said, before);
+        let mut passages = words.passages(&said.text);
+        if passages.is_empty() {
+            passages.push(Passage::default());
+        }
+        for (id, passage) in (said.row * ROOM..).zip(&passages) {
+            if passage.count > 0 {
+                index.execute(params![id, passage.words])?;
+            }
+            let Said { tree, session, author, kind, at, .. } = said;
+            keep.execute(params![id, tree, session, author, kind, at, sitting, passage.count])?;
+            state.passages += 1;
+            state.words += i64::from(passage.count);
+        }
+        last = Some((said.row, said.at, sitting));
+        state.indexed = said.row;
+        count += 1;
+    }
+    conn.prepare_cached("UPDATE recall_state SET indexed = ?1, rules = ?2, passages = ?3, words = ?4")?.execute([
+        state.indexed,
+        state.rules,
+        state.passages,
+        state.words,
+    ])?;
+    Ok(count)
+}
+
+/// When a node of the index was said, and in which sitting.
+pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
+    Ok(conn
+        .prepare_cached("SELECT at, sitting FROM recall_passages WHERE id = ?1")?
+        .query_row([node * ROOM], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+/// The sitting of what was said, where what it hangs on has this time and sitting.
+pub(super) fn sitting(said: &Said, before: Option<(i64, i64)>) -> i64 {
+    match before {
+        Some((at, sitting)) if said.at.saturating_sub(at) < SITTING => sitting,
+        _ => said.row,
+    }
+}
+
+/// Empties the index.
+fn clear(conn: &Connection) -> Result<()> {
+    conn.execute("INSERT INTO recall_words (recall_words) VALUES ('delete-all')", [])?;
+    conn.execute("DELETE FROM recall_passages", [])?;
+    conn.execute("UPDATE recall_state SET indexed = 0, passages = 0, words = 0", [])?;
+    Ok(())
+}
+
+/// Makes the index anew; returns how many nodes it has.
+pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
+    clear(conn)?;
+    catch_up(conn, &mut WordReader::default())
+}
+
+/// Takes the words of nodes that are about to be purged out of the index, for good: what they stood in is written anew.
+pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
+    let state = state(conn)?;
+    if state.rules != i64::from(WORD_RULES) {
+        // Only the words that went in can be taken out.
+        clear(conn)?;
+        return Ok(());
+    }
+    let mut words = WordReader::default();
+    let mut statement = conn.prepare(&format!(
+        "SELECT {SAID} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
+    ))?;
+    let mut rows = statement.query([key, state.indexed])?;
+    while let Some(row) = rows.next()? {
+        let said = Said::read(row)?;
+        let first = said.row * ROOM;
+        let (mut passages, mut count) = (0, 0);
+        for (id, passage) in (first..).zip(words.passages(&said.text)) {
+            conn.prepare_cached("INSERT INTO recall_words (recall_words, rowid, words) VALUES ('delete', ?1, ?2)")?
+                .execute(params![id, passage.words])?;
+            passages += 1;
+            count += i64::from(passage.count);
+        }
+        conn.prepare_cached("DELETE FROM recall_passages WHERE id > ?1 AND id < ?1 + ?2")?.execute([first, ROOM])?;
+        conn.prepare_cached("UPDATE recall_passages SET words = 0 WHERE id = ?1")?.execute([first])?;
+        conn.prepare_cached("UPDATE recall_state SET passages = passages - ?1, words = words - ?2")?
+            .execute([(passages - 1).max(0), count])?;
+    }
+    conn.execute("INSERT INTO recall_words (recall_words) VALUES ('optimize')", [])?;
+    Ok(())
+}
+
+/// What is wrong with the index, if anything: a sum over every word at its place, as the index has it and as the nodes
+/// say it.
+pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
+    let state = state(conn)?;
+    if state.rules != i64::from(WORD_RULES) {
+        return Ok(None);
+    }
+    let (mut said, mut kept) = (0_u64, 0_u64);
+    let (mut passages, mut count) = (0, 0);
+    let mut words = WordReader::default();
+    let mut nodes = conn.prepare(&format!("SELECT {SAID} FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq"))?;
+    let mut rows = nodes.query([state.indexed])?;
+    while let Some(row) = rows.next()? {
+        let node = Said::read(row)?;
+        let cut = words.passages(&node.text);
+        passages += i64::try_from(cut.len().max(1)).unwrap_or(i64::MAX);
+        for (id, passage) in (node.row * ROOM..).zip(cut) {
+            count += i64::from(passage.count);
+            for (offset, word) in (0..).zip(passage.words.split_ascii_whitespace()) {
+                said = said.wrapping_add(mark(word, id, offset));
+            }
+        }
+    }
+    let mut terms = conn.prepare("SELECT term, doc, offset FROM recall_terms")?;
+    let mut rows = terms.query([])?;
+    while let Some(row) = rows.next()? {
+        let term = row.get_ref(0)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
+        kept = kept.wrapping_add(mark(term, row.get(1)?, row.get(2)?));
+    }
+    let rows: (i64, i64) = conn
+        .query_row("SELECT count(*), ifnull(sum(words), 0) FROM recall_passages", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let whole = said == kept && rows == (passages, count) && rows == (state.passages, state.words);
+    Ok((!whole).then(|| "the index of words is not what the nodes say; a rebuild makes it anew".to_owned()))
+}
+
+/// A number for a word at its place; sums of these do not depend on the order.
+fn mark(word: &str, id: i64, offset: i64) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(word.as_bytes()).update(&id.to_le_bytes()).update(&offset.to_le_bytes());
+    let hash = hasher.finalize();
+    hash.as_bytes()[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
