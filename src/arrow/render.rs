@@ -10,7 +10,8 @@ use super::{
 impl Display for NodeRef {
     /// The id; in brackets where it could be taken for a word.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if terms::is_id(&self.0) && self.0.len() > 3 { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
+        let plain = terms::is_id(&self.0) && self.0.len() > 3 && terms::number(&self.0).is_none();
+        if plain { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
     }
 }
 

@@ -280,7 +280,7 @@ fn units(word: &str) -> Option<u32> {
 }
 
 /// Digits, also with an `x` for times (`x3`, `3x`), a hash or the ending of an ordinal.
-fn number(text: &str) -> Option<Shape> {
+pub(super) fn number(text: &str) -> Option<Shape> {
     let bytes = text.as_bytes();
     let short = bytes.len() <= 3;
     let digits = match bytes {
@@ -288,7 +288,13 @@ fn number(text: &str) -> Option<Shape> {
         [.., b'x' | b'X'] if short && bytes.len() > 1 => &text[..text.len() - 1],
         _ => text,
     };
-    let digits = ["st", "nd", "rd", "th", "p"].iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
+    // A short id is six characters long at least, so that none is an ordinal.
+    let ends: &[&str] = match bytes.len() {
+        ..=3 => &["st", "nd", "rd", "th", "p"],
+        4..=5 => &["st", "nd", "rd", "th"],
+        _ => &[],
+    };
+    let digits = ends.iter().find_map(|end| digits.strip_suffix(end)).unwrap_or(digits);
     // Six digits and more are an id that happens to have no letter.
     if digits.is_empty() || digits.len() >= 6 || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
