@@ -263,7 +263,10 @@ pub(super) fn deciding(terms: &[Term], act: &Act, verb: (usize, Verb)) -> (usize
         }
         let after_by = before.is_some_and(|term| term.entry.prep == Some(Prep::By));
         if form == Form::Ing && after_by
-            || helped && form == Form::Past && term.entry.noun.is_none() && !is_told(&terms[verb.0..at])
+            || helped
+                && form == Form::Past
+                && term.entry.noun.is_none()
+                && terms.get(verb.0..at).is_some_and(|between| !is_told(between))
             || helped
                 && form == Form::Base
                 && at > verb.0 + 1
