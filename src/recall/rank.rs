@@ -16,8 +16,9 @@ const B: f64 = 0.4;
 /// What the words of neighbours count: of the node before and the one before that, after and after that.
 const BEFORE: [f64; 2] = [0.5, 0.3];
 const AFTER: [f64; 2] = [0.3, 0.1];
-/// What all that was said on end counts.
+/// What all that was said on end counts, and how soon more of the same word in it tells no more: it is long.
 const SITTING: f64 = 0.5;
+const SITTING_K1: f64 = 1.5;
 /// Nodes that are looked at closely, without those beside them.
 const CLOSE: usize = 300;
 
@@ -188,7 +189,8 @@ impl Ranking<'_> {
         counts.values().flat_map(HashMap::keys).for_each(|word| stand[*word] += 1.0);
         let tells = |word: usize, count: f64| {
             let known = if self.weights[word] > 0.0 { 1.0 } else { 0.0 };
-            known * (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (K1 + 1.0) / (count + K1)
+            known * (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (SITTING_K1 + 1.0)
+                / (count + SITTING_K1)
         };
         let score = |words: HashMap<usize, f64>| words.into_iter().map(|(word, count)| tells(word, count)).sum();
         counts.into_iter().map(|(sitting, words)| (sitting, score(words))).collect()
