@@ -164,7 +164,7 @@ proptest! {
     #[test]
     fn any_words_have_an_answer(words in prop::collection::vec(prop::sample::select(vec![
         "→", "view", "prune", "a7x2", "b3k9", "don't", "and", "then", ",", ":", "\"x\"", "to", "from", "it", "the", "bookmark", "?",
-        "please", "I", "want", "should", "be", "pruned", "if", "3", "tokens", "label:", "n:4", "--full", "notes.md", "stash", "as",
+        "please", "I", "want", "should", "be", "pruned", "if", "3", "33", "tokens", "label:", "n:4", "--full", "notes.md", "stash", "as",
     ]), 0..14)) {
         let line = words.join(" ");
         if let Ok(understood) = arrow::understand(&line) {

@@ -242,12 +242,7 @@ impl<'a> Bag<'a> {
             }
         };
         let mut arg = lead.arg(what, text, at);
-        // `node="a7x2"`, `from=verge`: an id, because it is said to be one.
-        let said = matches!(lead.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf));
-        if said
-            && matches!(what, What::Text { .. } | What::Name)
-            && text.of(self.line).bytes().all(|b| b.is_ascii_alphanumeric())
-        {
+        if matches!(what, What::Text { .. } | What::Name) && names_node(lead.key, text.of(self.line)) {
             arg.what = What::Id;
         }
         let mut next = at + 1;
@@ -410,4 +405,11 @@ pub(super) fn unescape(text: &str) -> String {
         }
     }
     plain
+}
+
+/// `node="a7x2"`, `from=verge`: an id, because it is said to be one. A prefix of one has two characters at least.
+fn names_node(key: Option<Key>, value: &str) -> bool {
+    matches!(key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf))
+        && value.len() > 1
+        && value.bytes().all(|b| b.is_ascii_alphanumeric())
 }

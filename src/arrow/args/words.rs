@@ -1,6 +1,6 @@
 //! Single words among the arguments: what they say of the next argument, and on their own.
 
-use super::{Bag, Lead, What, named};
+use super::{Bag, Lead, What, named, names_node};
 use crate::{
     arrow::{
         key::Key,
@@ -198,7 +198,7 @@ impl Bag<'_> {
         arg.unit = behind.filter(|term| matches!(term.shape, Shape::Word)).and_then(|term| term.entry.noun);
         if at > 0 && self.is_value(terms, at) {
             arg.unit = None;
-            if matches!(arg.key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf)) {
+            if names_node(arg.key, text.of(self.line)) {
                 arg.what = What::Id;
             }
         }
