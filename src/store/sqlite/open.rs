@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::Pool, writer::Writer};
 use crate::store::{Result, StoreError};
@@ -45,7 +45,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
-    conn.set_prepared_statement_cache_capacity(128);
+    conn.set_prepared_statement_cache_capacity(512);
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A file that is not a database says so here, at the first read.
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "FULL")?;
