@@ -11,6 +11,7 @@ mod lists;
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -43,7 +44,7 @@ pub struct Passage {
 pub struct WordReader {
     stemmer: Stemmer,
     /// What stands between gaps in ASCII, as its words with spaces between them: people use the same few thousand.
-    pieces: HashMap<Box<str>, Box<str>>,
+    pieces: HashMap<Box<str>, Box<str>, RandomState>,
 }
 
 impl std::fmt::Debug for WordReader {
@@ -54,7 +55,7 @@ impl std::fmt::Debug for WordReader {
 
 impl Default for WordReader {
     fn default() -> Self {
-        Self { stemmer: Stemmer::create(Algorithm::English), pieces: HashMap::new() }
+        Self { stemmer: Stemmer::create(Algorithm::English), pieces: HashMap::default() }
     }
 }
 

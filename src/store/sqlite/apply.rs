@@ -5,7 +5,9 @@ use rusqlite::Connection;
 
 use super::{
     cache::Cache,
-    copy, history, purge,
+    copy, history,
+    index::{Entry, Words},
+    purge,
     tables::{
         agents, bookmarks, journal, links,
         nodes::{self, Anchor},
@@ -40,6 +42,7 @@ pub(super) struct Apply<'a> {
     pub(super) cache: &'a mut Cache,
     pub(super) ids: &'a dyn IdSource,
     pub(super) change: &'a Change,
+    words: &'a Words,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
     group: Option<i64>,
@@ -51,10 +54,10 @@ impl<'a> Apply<'a> {
         conn: &'a Connection,
         cache: &'a mut Cache,
         ids: &'a dyn IdSource,
-        change: &'a Change,
+        (change, words): &'a (Change, Words),
     ) -> Result<Self> {
         let mut apply =
-            Self { conn, cache, ids, change, agent: 0, session: None, group: None, receipt: Receipt::default() };
+            Self { conn, cache, ids, change, words, agent: 0, session: None, group: None, receipt: Receipt::default() };
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
         Ok(apply)
@@ -317,7 +320,18 @@ impl<'a> Apply<'a> {
         let added = self.count_new(&anchor, parent)?;
         self.remember(node.id, anchor);
         if let Some(waiting) = &mut self.cache.unindexed {
-            waiting.add(node.content.len());
+            let words = self.words.get(&node.id);
+            let entry = words.map(|words| Entry {
+                row,
+                tree,
+                session: session.map(|s| s.0),
+                author,
+                kind: node.kind.code(),
+                at: node.created_at.as_millis(),
+                parent: parent.map(|p| p.row),
+                passages: words.clone(),
+            });
+            waiting.add(node.content.len(), entry);
         }
         if added.nodes == 1 {
             self.cache.stateless.insert(row, 0);

@@ -4,36 +4,103 @@
 //! go in by the hundred, in the commit that makes them as many; those that are not in it yet are few, and whoever
 //! searches reads them as they are ([`super::recall`]). Which they are follows from one number in the file, so a word
 //! is found as soon as it was said, also by another process.
+//!
+//! Reading words is half of the work. It is done on the thread of whoever submits a change, since the writer's time is
+//! everybody's; what came in otherwise (long texts, copies, other processes' nodes) the writer reads itself.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::cache::Cache;
+use super::cache::{Cache, Numbered};
 use crate::{
-    model::{PASSAGES, Passage, WORD_RULES, WordReader},
-    store::{Result, StoreError},
+    id::NodeId,
+    model::{Json, PASSAGES, Passage, WORD_RULES, WordReader},
+    store::{Change, Mutation, Result, StoreError},
 };
 
 /// Nodes that wait to be indexed at the most.
-const NODES: i64 = 256;
+const NODES: usize = 256;
 /// Bytes of content that wait to be indexed, about: a search reads them all.
-const BYTES: i64 = 256 * 1024;
+const BYTES: usize = 256 * 1024;
 /// Milliseconds after which what is said next begins another sitting.
 pub(super) const SITTING: i64 = 2 * 3_600_000;
 /// How many passages a node's number makes room for.
 pub(super) const ROOM: i64 = PASSAGES as i64;
 
+/// Bytes of content that a caller reads the words of at the most: it may be on a thread that others wait for.
+const BY_CALLER: usize = 64 * 1024;
+/// Readers of words kept for the next caller.
+const READERS: usize = 4;
+
+/// The words of the nodes that a change adds.
+pub(super) type Words = Numbered<NodeId, Vec<Passage>>;
+
+/// Readers of words for callers; each remembers what it read.
+#[derive(Debug, Default)]
+pub(super) struct Readers(Mutex<Vec<WordReader>>);
+
+impl Readers {
+    /// The words of what a change adds, as [`Said`] will have it.
+    pub(super) fn read(&self, change: &Change) -> Words {
+        let mut reader: Option<WordReader> = None;
+        let mut words = Words::default();
+        for mutation in &change.mutations {
+            let Mutation::Append(node) = mutation else { continue };
+            let calls = node.tool.calls.as_ref().map(Json::as_str);
+            if node.content.len() + calls.map_or(0, str::len) > BY_CALLER {
+                continue;
+            }
+            let reader = reader.get_or_insert_with(|| self.idle().pop().unwrap_or_default());
+            let passages = match calls {
+                None => reader.passages(&node.content),
+                Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
+            };
+            words.insert(node.id, passages);
+        }
+        if let Some(reader) = reader {
+            let mut idle = self.idle();
+            if idle.len() < READERS {
+                idle.push(reader);
+            }
+        }
+        words
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<WordReader>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What is said by nodes that are not in the index yet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Default)]
 pub(super) struct Waiting {
-    nodes: i64,
-    bytes: i64,
+    nodes: usize,
+    bytes: usize,
+    /// Those whose words are read. Only all of them are worth anything.
+    read: Vec<Entry>,
 }
 
 impl Waiting {
-    pub(super) fn add(&mut self, bytes: usize) {
+    /// A node of `bytes` of content was added, with its words if they are read.
+    pub(super) fn add(&mut self, bytes: usize, entry: Option<Entry>) {
         self.nodes += 1;
-        self.bytes += i64::try_from(bytes).unwrap_or(i64::MAX / 2);
+        self.bytes += bytes;
+        self.read.extend(entry);
     }
+}
+
+/// A node as the index keeps it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) row: i64,
+    pub(super) tree: i64,
+    pub(super) session: Option<i64>,
+    pub(super) author: i64,
+    pub(super) kind: i64,
+    pub(super) at: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) passages: Vec<Passage>,
 }
 
 /// How far the index goes.
@@ -56,12 +123,13 @@ pub(super) fn keep_up(conn: &Connection, cache: &mut Cache) -> Result<()> {
     if cache.unindexed.is_none() {
         cache.unindexed = Some(waiting(conn)?);
     }
-    match cache.unindexed {
-        Some(waiting) if waiting.nodes >= NODES || waiting.bytes >= BYTES => {
+    if let Some(waiting) = cache.unindexed.take_if(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
+        if waiting.read.len() == waiting.nodes {
+            put_in(conn, state(conn)?, waiting.read.into_iter().map(Ok))?;
+        } else {
             catch_up(conn, &mut cache.words)?;
-            cache.unindexed = Some(Waiting { nodes: 0, bytes: 0 });
         }
-        _ => {}
+        cache.unindexed = Some(Waiting::default());
     }
     Ok(())
 }
@@ -70,7 +138,7 @@ fn waiting(conn: &Connection) -> Result<Waiting> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
     )?;
-    Ok(statement.query_row([], |r| Ok(Waiting { nodes: r.get(0)?, bytes: r.get(1)? }))?)
+    Ok(statement.query_row([], |r| Ok(Waiting { nodes: r.get(0)?, bytes: r.get(1)?, read: Vec::new() }))?)
 }
 
 /// A node as the index wants it.
@@ -118,36 +186,43 @@ pub(super) fn catch_up(conn: &Connection, words: &mut WordReader) -> Result<u64>
         state = State { indexed: 0, rules: i64::from(WORD_RULES), passages: 0, words: 0 };
     }
     let mut nodes = conn.prepare_cached(&format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
+    let said = nodes.query_map([state.indexed], Said::read)?;
+    let entries = said.map(|said| {
+        let Said { row, tree, session, author, kind, at, parent, text } = said?;
+        Ok(Entry { row, tree, session, author, kind, at, parent, passages: words.passages(&text) })
+    });
+    put_in(conn, state, entries)
+}
+
+/// Puts nodes into an index in this state, in their order; returns how many they were.
+fn put_in(conn: &Connection, mut state: State, entries: impl Iterator<Item = Result<Entry>>) -> Result<u64> {
     let mut index = conn.prepare_cached("INSERT INTO recall_words (rowid, words) VALUES (?1, ?2)")?;
     let mut keep = conn.prepare_cached(
         "INSERT INTO recall_passages (id, tree, session, author, kind, at, sitting, words)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
-    let mut rows = nodes.query([state.indexed])?;
     let (mut count, mut last) = (0, None);
-    while let Some(row) = rows.next()? {
-        let said = Said::read(row)?;
-        let before = match (said.parent, last) {
+    for entry in entries {
+        let Entry { row, tree, session, author, kind, at, parent, mut passages } = entry?;
+        let before = match (parent, last) {
             (Some(parent), Some((row, at, sitting))) if row == parent => Some((at, sitting)),
             (Some(parent), _) => place(conn, parent)?,
             (None, _) => None,
         };
-        let sitting = sitting(&said, before);
-        let mut passages = words.passages(&said.text);
+        let sitting = sitting(row, at, before);
         if passages.is_empty() {
             passages.push(Passage::default());
         }
-        for (id, passage) in (said.row * ROOM..).zip(&passages) {
+        for (id, passage) in (row * ROOM..).zip(&passages) {
             if passage.count > 0 {
                 index.execute(params![id, passage.words])?;
             }
-            let Said { tree, session, author, kind, at, .. } = said;
             keep.execute(params![id, tree, session, author, kind, at, sitting, passage.count])?;
             state.passages += 1;
             state.words += i64::from(passage.count);
         }
-        last = Some((said.row, said.at, sitting));
-        state.indexed = said.row;
+        last = Some((row, at, sitting));
+        state.indexed = row;
         count += 1;
     }
     conn.prepare_cached("UPDATE recall_state SET indexed = ?1, rules = ?2, passages = ?3, words = ?4")?.execute([
@@ -167,11 +242,11 @@ pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> 
         .optional()?)
 }
 
-/// The sitting of what was said, where what it hangs on has this time and sitting.
-pub(super) fn sitting(said: &Said, before: Option<(i64, i64)>) -> i64 {
+/// The sitting of the node at `row`, said at `now`, where what it hangs on has this time and sitting.
+pub(super) fn sitting(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
     match before {
-        Some((at, sitting)) if said.at.saturating_sub(at) < SITTING => sitting,
-        _ => said.row,
+        Some((at, sitting)) if now.saturating_sub(at) < SITTING => sitting,
+        _ => row,
     }
 }
 

@@ -17,7 +17,13 @@ use std::{
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{apply::Apply, cache::Cache, error::is_busy, index, purge};
+use super::{
+    apply::Apply,
+    cache::Cache,
+    error::is_busy,
+    index::{self, Readers, Words},
+    purge,
+};
 use crate::{
     id::IdSource,
     store::{Change, Mutation, Receipt, Result, StoreError},
@@ -35,10 +41,12 @@ const WORTH_MOVING: u32 = 100;
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
 type Reply = oneshot::Sender<Result<Receipt>>;
+/// A change, and the words of what it adds.
+type Work = (Change, Words);
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum Job {
-    Change(Change, Reply),
+    Change(Work, Reply),
     Task(Task),
 }
 
@@ -47,6 +55,7 @@ pub(super) struct Writer {
     queue: Option<mpsc::Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
+    readers: Readers,
 }
 
 impl Writer {
@@ -58,19 +67,22 @@ impl Writer {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path })
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: Readers::default() })
     }
 
     /// A writer of a file that is only read: it refuses.
     pub(super) fn refusing(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path }
+        Self { queue: None, thread: None, path, readers: Readers::default() }
     }
 
     pub(super) fn submit(&self, change: Change, reply: Reply) {
         // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
         match &self.queue {
             None => drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() }))),
-            Some(queue) => drop(queue.send(Job::Change(change, reply))),
+            Some(queue) => {
+                let words = self.readers.read(&change);
+                drop(queue.send(Job::Change((change, words), reply)));
+            }
         }
     }
 
@@ -149,7 +161,7 @@ impl Worker {
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                Job::Change(change, reply) => next = self.group(change, reply, jobs),
+                Job::Change(work, reply) => next = self.group(work, reply, jobs),
             }
             if next.is_none() {
                 next = self.take(jobs);
@@ -159,19 +171,19 @@ impl Worker {
 
     /// One transaction: this change and those that are queued by the time it is done. Returns a job that was taken
     /// from the queue and is not a change.
-    fn group(&mut self, change: Change, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+    fn group(&mut self, work: Work, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         let mut other = None;
-        let mut group: Vec<(Change, Reply, Receipt)> = Vec::new();
-        let mut job = Some((change, reply));
+        let mut group: Vec<(Work, Reply, Receipt)> = Vec::new();
+        let mut job = Some((work, reply));
         let mut mutations = 0;
         if let Err(error) = self.begin() {
             self.fail(job.map(|(_, reply)| reply), &error);
             return None;
         }
-        while let Some((change, reply)) = job.take() {
-            mutations += change.mutations.len();
-            match self.apply(&change) {
-                Ok(receipt) => group.push((change, reply, receipt)),
+        while let Some((work, reply)) = job.take() {
+            mutations += work.0.mutations.len();
+            match self.apply(&work) {
+                Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
                     let _ = reply.send(Err(self.explain(error)));
                     if let Err(error) = self.again(&mut group) {
@@ -182,7 +194,7 @@ impl Worker {
             }
             if mutations < GROUP {
                 match jobs.try_recv() {
-                    Ok(Job::Change(change, reply)) => job = Some((change, reply)),
+                    Ok(Job::Change(work, reply)) => job = Some((work, reply)),
                     Ok(task @ Job::Task(_)) => other = Some(task),
                     Err(_) => {}
                 }
@@ -194,8 +206,8 @@ impl Worker {
             return other;
         }
         let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
-        let scrubbed = if group.iter().any(|(c, ..)| purges(c)) { self.scrub() } else { Ok(()) };
-        for (change, reply, receipt) in group {
+        let scrubbed = if group.iter().any(|((change, _), ..)| purges(change)) { self.scrub() } else { Ok(()) };
+        for ((change, _), reply, receipt) in group {
             // Only purges are told of traces that are left: what shared their transaction is done.
             let told = match &scrubbed {
                 Err(error) if purges(&change) => Err(clone_error(error)),
@@ -206,13 +218,13 @@ impl Worker {
         other
     }
 
-    fn apply(&mut self, change: &Change) -> Result<Receipt> {
-        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run)
+    fn apply(&mut self, work: &Work) -> Result<Receipt> {
+        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), work).and_then(Apply::run)
     }
 
     /// Takes the transaction back because its last change failed, and makes the others again without it. A change
     /// that fails now (the disk is full) is told so and left out too.
-    fn again(&mut self, group: &mut Vec<(Change, Reply, Receipt)>) -> Result<()> {
+    fn again(&mut self, group: &mut Vec<(Work, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
             self.cache.clear();
@@ -224,8 +236,8 @@ impl Worker {
                 return Err(error);
             }
             let mut failed = None;
-            for (at, (change, _, receipt)) in left.iter_mut().enumerate() {
-                match Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), change).and_then(Apply::run) {
+            for (at, (work, _, receipt)) in left.iter_mut().enumerate() {
+                match Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), work).and_then(Apply::run) {
                     Ok(again) => *receipt = again,
                     Err(error) => {
                         failed = Some((at, error));
