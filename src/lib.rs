@@ -66,3 +66,5 @@ pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;
+#[cfg(feature = "workspace")]
+pub mod workspace;
