@@ -8,6 +8,8 @@ use crate::arrow::run::{Code, Failure};
 pub struct Asking {
     /// The tool that it asks for.
     pub tool: String,
+    /// What that is about: a file, a command, a goal. A person may allow it for good.
+    pub subject: String,
     /// What it would do, on one line. Content: a face shows it sanitised.
     pub what: String,
     /// All of it: the command, the change of a file, the plan. Content as well; may be empty.

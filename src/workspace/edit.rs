@@ -69,7 +69,7 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
         .await?;
         let Edit { path, name, hash, before, after, line, note } = edit;
         if !hand.shared.allowed.file(&path) {
-            hand.ask(&TOOL, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
+            hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());
         blocking(move || hand.put(&path, Some(hash), after.as_bytes())).await?;

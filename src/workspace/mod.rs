@@ -169,8 +169,8 @@ impl Hand {
     }
 
     /// Asks whether something may be done.
-    async fn ask(&self, tool: &Tool, what: String, detail: String) -> Result<(), Failure> {
-        let asking = Asking { tool: tool.name.to_owned(), what, detail };
+    async fn ask(&self, tool: &Tool, subject: &str, what: String, detail: String) -> Result<(), Failure> {
+        let asking = Asking { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
         self.shared.approval.ask(&asking).await.granted()
     }
 

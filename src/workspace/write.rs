@@ -74,7 +74,7 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
         if !hand.shared.allowed.file(&path) {
             let verb = if old.is_some() { "overwrite" } else { "create" };
             let what = format!("{verb} {name} ({})", lines(content.lines().count()));
-            hand.ask(&TOOL, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
+            hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
         }
         let count = lines(content.lines().count());
         let hash = before.map(|now| now.hash);
