@@ -56,7 +56,7 @@ fn list(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
     let mut text = format!("{place} · {}{more}", count(found.files.len() as u64, "file"));
     let base = if start == Path::new(".") { 0 } else { start.components().count() };
     let deepest = found.files.iter().map(|path| path.components().count()).max().unwrap_or(0);
-    let lines = (base + 1..=deepest).rev().map(|depth| folded(&found.files, depth)).find(fits);
+    let lines = (base + 1..=deepest).rev().map(|depth| folded(&found.files, depth)).find(|lines| fits(lines));
     let folded_away = lines.as_ref().is_some_and(|lines| lines.len() < found.files.len());
     let lines = lines.unwrap_or_else(|| folded(&found.files, base + 1));
     for (at, line) in lines.iter().enumerate() {
@@ -73,7 +73,7 @@ fn list(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
     Ok(text)
 }
 
-fn fits(lines: &Vec<String>) -> bool {
+fn fits(lines: &[String]) -> bool {
     lines.iter().map(|line| line.len() + 1).sum::<usize>() <= ANSWER
 }
 

@@ -1,7 +1,7 @@
 //! Tools for work in a folder: an agent reads, writes and edits files, lists and searches them, and runs commands.
 //!
 //! They are tools of the program around the engine, as any program can bring them along ([`crate::session::Toolbox`]):
-//! each is a line (`→ read_file path:"src/main.rs"`) and a provider's own tool. They come from one table, [`TOOLS`].
+//! each is a line (`→ read_file path:"src/main.rs"`) and a provider's own tool. They come from one table.
 //!
 //! - **Confined.** Files are only those below the folder, whatever their paths say (`root.rs`).
 //! - **Asked about.** What changes something is shown to a person first ([`Approval`]), unless a pattern of [`Allowed`]
