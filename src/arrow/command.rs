@@ -10,7 +10,7 @@ use super::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
     Topic, WritePlace,
 };
-use crate::tools::Tool;
+use crate::{model::TodoDraft, tools::Tool};
 
 /// What a line asks for, with every argument typed and within its limits.
 ///
@@ -314,8 +314,8 @@ pub enum Command {
     /// Shows or changes the plan.
     Todo {
         /// New items.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        add: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "items")]
+        add: Vec<TodoDraft>,
         /// The item that is done.
         #[serde(skip_serializing_if = "Option::is_none")]
         done: Option<u32>,
@@ -425,4 +425,34 @@ impl Command {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
 const fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+/// Items of a plan: mere titles where nothing else is said of them.
+mod items {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use crate::model::TodoDraft;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Title(String),
+        Whole(TodoDraft),
+    }
+
+    pub(super) fn serialize<S: Serializer>(items: &[TodoDraft], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(items.iter().map(|item| {
+            let mere = TodoDraft { title: item.title.clone(), ..TodoDraft::default() };
+            if mere == *item { Item::Title(mere.title) } else { Item::Whole(item.clone()) }
+        }))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TodoDraft>, D::Error> {
+        let items = Vec::<Item>::deserialize(from)?;
+        let whole = |item| match item {
+            Item::Title(title) => TodoDraft { title, ..TodoDraft::default() },
+            Item::Whole(item) => item,
+        };
+        Ok(items.into_iter().map(whole).collect())
+    }
 }

@@ -24,6 +24,7 @@ mod place;
 mod recall;
 mod reply;
 mod summary;
+mod todo;
 mod trace;
 mod tree;
 mod view;
@@ -33,6 +34,7 @@ pub use digest::{Summarized, Summary};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
+pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
 pub use wanted::Wanted;
 
@@ -40,8 +42,8 @@ use std::cell::Cell;
 
 use super::{Command, NodeRef, understand};
 use crate::{
-    id::{NodeId, SessionId, TreeId},
-    model::{Action, Agent, Node, Session, Stashed, Timestamp, Tree},
+    id::{NodeId, SessionId, TodoId, TreeId},
+    model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, TodoStatus, Tree},
     ops::{Actor, Loom, OpsError},
     tools::Tool,
 };
@@ -115,6 +117,10 @@ pub struct Runner<'h> {
     session: SessionId,
     host: &'h dyn Host,
     inline: u32,
+    /// Whose plan it works on.
+    scope: TodoScope,
+    /// What was planned in the batch that is being run.
+    planned: Vec<TodoId>,
     acts: Vec<Action>,
     /// Whether the host had no summary when it was asked for one.
     no_summaries: Cell<bool>,
@@ -154,7 +160,24 @@ impl<'h> Runner<'h> {
     /// An agent at work in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
-        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new(), no_summaries: Cell::new(false) }
+        Self {
+            loom,
+            agent,
+            session,
+            host,
+            inline: INLINE,
+            scope: TodoScope { session, turn: 0 },
+            planned: Vec::new(),
+            acts: Vec::new(),
+            no_summaries: Cell::new(false),
+        }
+    }
+
+    /// The same within a turn, whose plan it then works on; else that is what was planned by hand in the session.
+    #[must_use]
+    pub fn in_turn(mut self, scope: TodoScope) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// The same with another limit for replies, in tokens.
@@ -191,6 +214,7 @@ impl<'h> Runner<'h> {
         for (at, wanted) in wanted.iter().take(BATCH).enumerate() {
             each(at, &self.one(wanted));
         }
+        self.planned.clear();
         if over > 0 {
             let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
             each(BATCH, &Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
@@ -303,7 +327,15 @@ impl<'h> Runner<'h> {
             Command::Memory { view } => self.memory(here, *view),
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
-            Command::Todo { .. } => Err(not_there("the plan of todos")),
+            Command::Todo { done: Some(number), outcome, .. } => {
+                self.finish_todo(*number, outcome.as_deref(), TodoStatus::Completed)
+            }
+            Command::Todo { cancel: Some(number), outcome, .. } => {
+                self.finish_todo(*number, outcome.as_deref(), TodoStatus::Cancelled)
+            }
+            Command::Todo { resume: true, .. } => self.resume_todos(),
+            Command::Todo { add, .. } if !add.is_empty() => self.add_todos(add),
+            Command::Todo { status, .. } => self.todos(status.as_deref()),
             Command::Delegate { .. } => Err(not_there("an orchestrator")),
             Command::Search { .. } => Err(not_there("a search service")),
         }
