@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 use super::{Extra, TABLE, Tool, lacking, schema, without};
 use crate::model::Permissions;
 
+/// Arguments by name; or which of them cannot be meant.
+type Fields = Result<Map<String, Value>, String>;
+
 /// A tool as a provider is told of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Native {
@@ -29,7 +32,7 @@ pub struct Form {
     help: &'static str,
     parameters: fn() -> Value,
     /// The fields of the command's JSON, of arguments that fit the schema's names.
-    fields: fn(Map<String, Value>) -> Result<Map<String, Value>, String>,
+    fields: fn(Map<String, Value>) -> Fields,
 }
 
 /// The forms, those of a tool in the order in which they are offered.
@@ -119,7 +122,7 @@ fn object(properties: Value, required: &[&str]) -> Value {
 }
 
 /// What is given, each by its name in the command's JSON.
-fn only(given: Map<String, Value>, names: &[(&str, &str)]) -> Result<Map<String, Value>, String> {
+fn only(given: Map<String, Value>, names: &[(&str, &str)]) -> Fields {
     let named = |(name, value): (String, Value)| match names.iter().find(|(own, _)| *own == name) {
         Some((_, field)) => Ok(((*field).to_owned(), value)),
         None => Err(format!("there is no argument {name:?}")),
