@@ -4,6 +4,8 @@
 //! types, fields in the order of the specification's table, absent options left out. Ids are kept as they were
 //! written, lowered and without brackets: looking them up needs a store and belongs to execution.
 
+mod items;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -425,34 +427,4 @@ impl Command {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
 const fn is_false(flag: &bool) -> bool {
     !*flag
-}
-
-/// Items of a plan: mere titles where nothing else is said of them.
-mod items {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    use crate::model::TodoDraft;
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Item {
-        Title(String),
-        Whole(TodoDraft),
-    }
-
-    pub(super) fn serialize<S: Serializer>(items: &[TodoDraft], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(items.iter().map(|item| {
-            let mere = TodoDraft { title: item.title.clone(), ..TodoDraft::default() };
-            if mere == *item { Item::Title(mere.title) } else { Item::Whole(item.clone()) }
-        }))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<TodoDraft>, D::Error> {
-        let items = Vec::<Item>::deserialize(from)?;
-        let whole = |item| match item {
-            Item::Title(title) => TodoDraft { title, ..TodoDraft::default() },
-            Item::Whole(item) => item,
-        };
-        Ok(items.into_iter().map(whole).collect())
-    }
 }
