@@ -43,7 +43,7 @@ use std::cell::Cell;
 use super::{Command, NodeRef, understand};
 use crate::{
     id::{NodeId, SessionId, TodoId, TreeId},
-    model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, TodoStatus, Tree},
+    model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
     ops::{Actor, Loom, OpsError},
     tools::Tool,
 };
@@ -327,15 +327,7 @@ impl<'h> Runner<'h> {
             Command::Memory { view } => self.memory(here, *view),
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
-            Command::Todo { done: Some(number), outcome, .. } => {
-                self.finish_todo(*number, outcome.as_deref(), TodoStatus::Completed)
-            }
-            Command::Todo { cancel: Some(number), outcome, .. } => {
-                self.finish_todo(*number, outcome.as_deref(), TodoStatus::Cancelled)
-            }
-            Command::Todo { resume: true, .. } => self.resume_todos(),
-            Command::Todo { add, .. } if !add.is_empty() => self.add_todos(add),
-            Command::Todo { status, .. } => self.todos(status.as_deref()),
+            Command::Todo { .. } => self.todo(command),
             Command::Delegate { .. } => Err(not_there("an orchestrator")),
             Command::Search { .. } => Err(not_there("a search service")),
         }

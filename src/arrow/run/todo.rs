@@ -5,8 +5,8 @@ use super::{
     frame::{count, quoted},
 };
 use crate::{
+    arrow::Command,
     model::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
-    ops::Actor,
 };
 
 /// Items of one plan.
@@ -32,7 +32,21 @@ pub fn progress(counts: TodoCounts) -> String {
 }
 
 impl Runner<'_> {
-    pub(super) fn todos(&self, status: Option<&str>) -> Outcome {
+    pub(super) fn todo(&mut self, command: &Command) -> Outcome {
+        let Command::Todo { add, done, cancel, resume, outcome, status } = command else {
+            return Err(Failure::new(Code::InvalidSyntax, "this is not about a plan"));
+        };
+        let outcome = outcome.as_deref();
+        match (done, cancel) {
+            (Some(number), _) => self.finish_todo(*number, outcome, TodoStatus::Completed),
+            (_, Some(number)) => self.finish_todo(*number, outcome, TodoStatus::Cancelled),
+            _ if *resume => self.resume_todos(),
+            _ if !add.is_empty() => self.add_todos(add),
+            _ => self.todos(status.as_deref()),
+        }
+    }
+
+    fn todos(&self, status: Option<&str>) -> Outcome {
         let wanted = wanted(status)?;
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
@@ -51,7 +65,7 @@ impl Runner<'_> {
         Ok(text.into())
     }
 
-    pub(super) fn add_todos(&mut self, items: &[TodoDraft]) -> Outcome {
+    fn add_todos(&mut self, items: &[TodoDraft]) -> Outcome {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
         let over = |what: &str, most: usize| {
@@ -77,7 +91,7 @@ impl Runner<'_> {
     }
 
     /// Says what became of an item.
-    pub(super) fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> Outcome {
+    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> Outcome {
         let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
         let plan = self.loom.todos(self.scope)?;
         let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown(number, &plan))?;
@@ -105,9 +119,8 @@ impl Runner<'_> {
         Ok(format!("✓ {said} {} · {} left{next}", named(todo), TodoCounts::of(&plan).open()).into())
     }
 
-    pub(super) fn resume_todos(&self) -> Outcome {
-        let actor: Actor = self.actor();
-        let taken = actor.resume_todos(self.scope)?;
+    fn resume_todos(&self) -> Outcome {
+        let taken = self.actor().resume_todos(self.scope)?;
         if taken.is_empty() {
             return Err(Failure::new(Code::NotFound, "no earlier turn of this session left anything open"));
         }
