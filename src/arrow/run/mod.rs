@@ -44,7 +44,7 @@ use std::cell::Cell;
 
 use super::{Command, NodeRef, understand};
 use crate::{
-    id::{NodeId, SessionId, TodoId, TreeId},
+    id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
     ops::{Actor, Loom, OpsError},
     tools::Tool,
