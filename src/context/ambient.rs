@@ -1,9 +1,13 @@
 //! The ambient block: where in the tree the agent stands, and who else is there. Its cost is bounded.
 
 use crate::{
-    arrow::run::frame::{self, count},
+    arrow::run::{
+        frame::{self, count},
+        todo_name, todo_progress,
+    },
     id::{AgentId, NodeId},
-    model::{Agent, AgentKind, Node, Timestamp, Tree, estimated_tokens},
+    model::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
+    recall::Hint,
     store::{Result, SessionFilter, Snapshot},
 };
 
@@ -15,8 +19,16 @@ const TRACE: u32 = 3;
 const ACTIVE: i64 = 120_000;
 /// Leases, and sessions, that are looked at for others who are active.
 const LISTED: usize = 16;
+/// Tokens that the open items of a plan may have.
+const PLAN: u32 = 512;
+/// Characters of the next item's title.
+const TITLE: usize = 100;
 /// Tokens that the line on changed nodes may have.
 pub(super) const CHANGED: u32 = 256;
+/// Tokens that the line on what a message refers to may have.
+pub(super) const HINT: u32 = 112;
+/// Characters of a reference, and of what to search for.
+const SAID: usize = 40;
 
 /// Others who are active in a tree, a line each: who generates, and where; then who did or looked at something lately.
 fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
@@ -66,9 +78,57 @@ pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Resu
         format!("Permissions: {}", held.join(", ")),
     ];
     lines.extend(others(snapshot, ask.agent, tree, ask.now)?);
+    lines.extend(plan(snapshot, ask)?);
     if ask.options.rendering == Rendering::Stable {
         lines.push(format!("Now: {} UTC", date(ask.now)));
     }
+    Ok(lines)
+}
+
+/// The line on what a message refers to; it names as many nodes as it has room for.
+pub(super) fn hint(hint: &Hint) -> Option<String> {
+    let named = |node: &Node| {
+        let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
+        format!("{turn}{}", frame::id(node))
+    };
+    let (said, search) = (first_words(&hint.said, SAID), first_words(&hint.search, SAID));
+    let line = |nodes: &[Node]| {
+        format!(
+            "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",
+            frame::quoted(&said),
+            nodes.iter().map(named).collect::<Vec<_>>().join(", "),
+            frame::quoted(&search)
+        )
+    };
+    (1..=hint.nodes.len()).rev().map(|count| line(&hint.nodes[..count])).find(|line| estimated_tokens(line) <= HINT)
+}
+
+/// The plan of the turn: how far it is, and what is open, so that it stays in view however long the turn grows.
+fn plan(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Vec<String>> {
+    let Some(scope) = ask.scope else { return Ok(Vec::new()) };
+    let (todos, others): (Vec<Todo>, Vec<Todo>) =
+        snapshot.todos(scope.session, None)?.into_iter().partition(|todo| todo.turn == scope.turn);
+    let open: Vec<&Todo> = todos.iter().filter(|todo| todo.status.is_open()).collect();
+    let Some(next) = open.first() else {
+        let done = (!todos.is_empty()).then(|| format!("Todos: {}", todo_progress(TodoCounts::of(&todos))));
+        let left = others.iter().filter(|todo| todo.status.is_open()).count();
+        let left =
+            (left > 0 && todos.is_empty()).then(|| format!("Todos: {left} left open by earlier turns · → todo resume"));
+        return Ok(done.or(left).into_iter().collect());
+    };
+    let title = frame::quoted(&first_words(&next.title, TITLE));
+    let mut lines = vec![format!("Todos: {} · next: {title}", todo_progress(TodoCounts::of(&todos)))];
+    let (mut named, mut tokens) = (Vec::new(), 0);
+    for todo in &open {
+        let name = todo_name(todo);
+        tokens += estimated_tokens(&name) + 2;
+        if tokens > PLAN {
+            named.push(format!("{} more: → todo", open.len() - named.len()));
+            break;
+        }
+        named.push(name);
+    }
+    lines.push(format!("Open: {}", named.join(" · ")));
     Ok(lines)
 }
 
