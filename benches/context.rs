@@ -30,12 +30,13 @@ fn tokens() {
     println!("| text | tokenizer | tokens | mean error | most under | most over | limit | |");
     println!("| --- | --- | --- | --- | --- | --- | --- | --- |");
     let mut means = Vec::new();
-    for (name, tokenizer) in
-        [("o200k", tiktoken_rs::o200k_base().unwrap()), ("cl100k", tiktoken_rs::cl100k_base().unwrap())]
-    {
+    for (name, count) in tokenizers() {
         for (kind, texts) in texts::all() {
-            let judged = texts::judge(&texts, |text| tokenizer.encode_ordinary(text).len());
-            means.push(judged.mean);
+            let judged = texts::judge(&texts, &count);
+            // What a small model counts is not estimated: it is asked.
+            if name != "smollm2" {
+                means.push(judged.mean);
+            }
             let verdict = if judged.under < 15.0 { "ok" } else { "MISSED" };
             let texts::Judged { tokens, mean, under, over } = judged;
             println!(
@@ -45,12 +46,36 @@ fn tokens() {
     }
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     println!(
-        "| all, in the mean | both | | {mean:.1} % | | | ≤ 10 % | {} |",
+        "| all, in the mean | OpenAI's | | {mean:.1} % | | | ≤ 10 % | {} |",
         if mean <= 10.0 { "ok" } else { "MISSED" }
     );
     let text: String = texts::all().into_iter().flat_map(|(_, texts)| texts).collect();
     let seconds = median(15, || _ = black_box(estimated_tokens(black_box(&text))));
     println!("\nThe estimate reads {:.0} MB/s.\n", text.len() as f64 / 1e6 / seconds);
+}
+
+type Count = Box<dyn Fn(&str) -> usize>;
+
+/// Tokenizers by name. The small model's is there with the feature `local` and its file in `LOOM_MODELS_DIR`.
+fn tokenizers() -> Vec<(&'static str, Count)> {
+    let (wide, narrow) = (tiktoken_rs::o200k_base().unwrap(), tiktoken_rs::cl100k_base().unwrap());
+    let mut all: Vec<(&'static str, Count)> = vec![
+        ("o200k", Box::new(move |text| wide.encode_ordinary(text).len())),
+        ("cl100k", Box::new(move |text| narrow.encode_ordinary(text).len())),
+    ];
+    #[cfg(feature = "local")]
+    if let Some(small) = small_model() {
+        all.push(("smollm2", Box::new(move |text| loomtree::provider::Model::count(&small, text).unwrap())));
+    }
+    all
+}
+
+#[cfg(feature = "local")]
+fn small_model() -> Option<loomtree::provider::Local> {
+    use loomtree::provider::{KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Sampling};
+    let path = std::path::PathBuf::from(std::env::var_os(MODELS_VARIABLE)?).join(KNOWN_WEIGHTS[0].file);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    path.is_file().then(|| runtime.block_on(Local::load("local:smollm2", &path, Sampling::default())).unwrap())
 }
 
 /// What a context costs in trees of different sizes and depths.

@@ -17,7 +17,7 @@ use loomtree::{
     id::NodeId,
     model::{Agent, EdgeKind, Node, Parent, Permission, Permissions},
     ops::{Actor, Draft},
-    provider::{Ending, Model, Prompt, Reply, Role, Scripted, ToolCall},
+    provider::{Ending, Generation, Model, Prompt, Reply, Request, Role, Scripted, ToolCall},
     session::{Commands, GenerateError, Models, Plan, Progress, Promise, Toolbox, generate, seat, start},
     store::ChildFilter,
 };
@@ -93,6 +93,53 @@ fn asked(model: &Scripted, round: usize) -> Vec<(Role, String)> {
 fn children(play: &Play, of: NodeId, kind: EdgeKind) -> Vec<Node> {
     let filter = ChildFilter { kind: Some(kind), ..ChildFilter::default() };
     play.loom.snapshot().unwrap().children(of, &filter).unwrap()
+}
+
+/// A model that counts each character as a token, about four times what is estimated.
+struct Counting(Arc<Scripted>);
+
+impl Model for Counting {
+    fn reference(&self) -> &str {
+        self.0.reference()
+    }
+
+    fn stream(&self, request: Request) -> Generation {
+        self.0.stream(request)
+    }
+
+    fn parallel(&self) -> usize {
+        1
+    }
+
+    fn window(&self) -> Option<usize> {
+        Some(4_000)
+    }
+
+    fn count(&self, text: &str) -> Option<usize> {
+        Some(text.chars().count())
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_counts_is_asked_no_more_than_it_holds_from_the_first_turn_on() {
+    let play = Play::new();
+    let mut at = play.nine;
+    for turn in 0..40 {
+        let words =
+            format!("In turn {turn} the keeper climbed slowly towards the light that nobody had lit before him.");
+        at = play.owner.append(Parent::Node(at), Draft::text(words)).unwrap().nodes[0].id;
+    }
+    let asked = async |model: Arc<dyn Model>, script: &Scripted| {
+        let agent = play.loom.agent("subject").unwrap();
+        generate(&play.owner, Plan { stay: true, ..Plan::new(at, agent, model, 1) }, |_| {}).await.unwrap();
+        asked(script, 0).iter().map(|(_, text)| text.chars().count()).sum::<usize>()
+    };
+    let guessed = script(&["Yes.".to_owned()]);
+    let all = asked(Arc::clone(&guessed) as Arc<dyn Model>, &guessed).await;
+    let counted = script(&["Yes.".to_owned()]);
+    let fits = asked(Arc::new(Counting(Arc::clone(&counted))), &counted).await;
+    // An eighth is kept for the reply.
+    assert!(all > 3_500 && (2_500..=3_500).contains(&fits), "{all}, {fits}");
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 /// What one estimated token comes to by a model's own count, in thousandths: 1,000 unless something else is known.
 ///
-/// Between a half and twice the estimate: what a provider reports beyond that is not the same text. In steps of twenty,
-/// so that a prompt's window does not move with every report.
+/// By reports between a half and twice the estimate: what a provider reports beyond that is not the same text. In steps
+/// of twenty, so that a prompt's window does not move with every report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Correction(u16);
@@ -29,6 +29,14 @@ impl Correction {
         let permille = (reported.saturating_mul(1_000) / estimated).clamp(least, most);
         let rounded = (permille + Self::STEP / 2) / Self::STEP * Self::STEP;
         u16::try_from(rounded).ok().map(Self)
+    }
+
+    /// What a count of the very text says, however short that is: rounded up.
+    #[must_use]
+    pub fn counted(estimated: u64, counted: u64) -> Self {
+        let (least, most) = (Self::BOUNDS.0, u64::from(u16::MAX));
+        let permille = counted.saturating_mul(1_000).div_ceil(estimated.max(1)).clamp(least, most);
+        Self(u16::try_from(permille).unwrap_or(u16::MAX))
     }
 
     /// In thousandths.
@@ -80,5 +88,7 @@ mod tests {
         let quarter = Correction::of(10_000, 12_500).unwrap();
         assert_eq!((quarter.estimate_of(1_250), quarter.room_in(1_250)), (993, 992), "1,260 thousandths");
         assert_eq!(Correction::of(2_000, 1_000).unwrap().estimate_of(u32::MAX), u32::MAX);
+        let counted = |estimated, counted| Correction::counted(estimated, counted).permille();
+        assert_eq!((counted(3, 7), counted(0, 7), counted(7, 0)), (2_334, 7_000, 500));
     }
 }

@@ -139,4 +139,9 @@ pub trait Model: Send + Sync {
     fn window(&self) -> Option<usize> {
         None
     }
+
+    /// Returns how many tokens a text is to it, where it can say so without being asked over a wire.
+    fn count(&self, _text: &str) -> Option<usize> {
+        None
+    }
 }

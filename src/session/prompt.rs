@@ -4,7 +4,7 @@ use super::{GenerateError, Plan};
 use crate::{
     context::{self, Exchange, Voice},
     id::NodeId,
-    model::{Agent, TodoScope},
+    model::{Agent, Correction, TodoScope},
     ops::{Actor, OpsError},
     provider::{Message, Model, Part, Prompt, Role, ToolCall},
     store::SessionFilter,
@@ -37,12 +37,26 @@ pub(super) fn prompt(
     let correction = actor.loom().snapshot()?.correction(model.reference()).map_err(OpsError::from)?;
     let shown = plan.shown();
     let options = context::Options { correction: correction.unwrap_or(shown.correction), ..shown };
-    let assembled = assembled(actor, &plan.author, &place, options)?;
+    let mut assembled = assembled(actor, &plan.author, &place, options)?;
+    // Only what is too long is chosen anew, so that a window that fits stays as it is.
+    if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {
+        let correction = Correction::counted(assembled.report.total.into(), counted);
+        assembled = self::assembled(actor, &plan.author, &place, context::Options { correction, ..options })?;
+    }
     let prompt = match assembled.prompt {
         context::Prompt::Text(text) => Prompt::Raw(text),
         context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
     };
     Ok((prompt, assembled.report.total))
+}
+
+/// How many tokens a prompt is by the model's own count, if it counts; what it puts between messages not counted.
+fn counted(model: &dyn Model, prompt: &context::Prompt) -> Option<u64> {
+    let texts: Vec<&str> = match prompt {
+        context::Prompt::Text(text) => vec![text],
+        context::Prompt::Messages(messages) => messages.iter().map(|message| message.content.as_str()).collect(),
+    };
+    texts.into_iter().map(|text| model.count(text).map(|tokens| tokens as u64)).sum()
 }
 
 fn message(message: context::Message) -> Message {

@@ -32,6 +32,7 @@ use tokio::{
 };
 
 use super::{Generation, Model, ProviderError, Request, Sampling, error::clean};
+use vocabulary::Vocabulary;
 use worker::{Engine, Job, Told};
 
 /// The most replies that are written side by side; more wait for them.
@@ -43,6 +44,7 @@ pub struct Local {
     reference: String,
     sampling: Sampling,
     window: usize,
+    vocabulary: Arc<Vocabulary>,
     jobs: mpsc::Sender<Job>,
 }
 
@@ -59,7 +61,7 @@ impl Local {
         let work = move || match Engine::load(&file) {
             Ok(mut engine) => {
                 // Nobody waits any more: then the queue is closed too.
-                let _ = loaded.send(Ok(engine.window()));
+                let _ = loaded.send(Ok((engine.window(), engine.vocabulary())));
                 queue.into_iter().for_each(|job| engine.answer(&job));
             }
             Err(error) => drop(loaded.send(Err(gguf::said(&error)))),
@@ -68,8 +70,8 @@ impl Local {
             ProviderError::configuration(clean(&format!("{} cannot be loaded: {what}", path.display()), None))
         };
         std::thread::Builder::new().name("loomtree-local".to_owned()).spawn(work).map_err(|e| fail(&e.to_string()))?;
-        let window = ready.await.map_err(|_| fail("it is damaged"))?.map_err(|error| fail(&error))?;
-        Ok(Local { reference: reference.to_owned(), sampling, window, jobs })
+        let (window, vocabulary) = ready.await.map_err(|_| fail("it is damaged"))?.map_err(|error| fail(&error))?;
+        Ok(Local { reference: reference.to_owned(), sampling, window, vocabulary, jobs })
     }
 
     fn several(&self, request: &Request, n: usize) -> Vec<Generation> {
@@ -133,6 +135,10 @@ impl Model for Local {
 
     fn parallel(&self) -> usize {
         1
+    }
+
+    fn count(&self, text: &str) -> Option<usize> {
+        self.vocabulary.tokens(text).ok().map(|tokens| tokens.len())
     }
 
     fn window(&self) -> Option<usize> {

@@ -48,6 +48,12 @@ pub(super) struct Vocabulary {
     spaces: Option<bool>,
 }
 
+impl std::fmt::Debug for Vocabulary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vocabulary").field("tokens", &self.said.len()).finish_non_exhaustive()
+    }
+}
+
 impl Vocabulary {
     /// Reads the tokens of a model.
     pub(super) fn read(gguf: &Gguf) -> Result<Vocabulary> {

@@ -76,7 +76,7 @@ impl From<candle_core::Error> for Failure {
 /// A loaded model and what it evaluated last.
 pub(super) struct Engine {
     llama: Llama,
-    vocabulary: Vocabulary,
+    vocabulary: Arc<Vocabulary>,
     template: Option<Template>,
     prefix: Prefix,
     /// How much of the prefix was evaluated in whole chunks, counted from its beginning.
@@ -103,7 +103,11 @@ impl Engine {
         let name = gguf.text("general.name").map(|name| clean(name, None));
         let llama = Llama::load(&mut gguf)?;
         let prefix = llama.prefix()?;
-        Ok(Engine { llama, vocabulary, template, prefix, aligned: 0, name })
+        Ok(Engine { llama, vocabulary: Arc::new(vocabulary), template, prefix, aligned: 0, name })
+    }
+
+    pub(super) fn vocabulary(&self) -> Arc<Vocabulary> {
+        Arc::clone(&self.vocabulary)
     }
 
     /// Tokens of prompt and reply together.
