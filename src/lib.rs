@@ -51,7 +51,7 @@
 //! - Nothing here prints, sets up logging or holds global state. Everything below [`provider`] and [`session`] is
 //!   synchronous, and takes its clock and ids from the host.
 //!
-//! The features: `cli` (on by default) is what the program `loom` needs; `local` evaluates a model in the process
+//! The features: `cli` (on by default) is what the program `loom` needs; `tui` (on too) is its screen; `local` evaluates a model in the process
 //! (`provider::Local`). A library sets `default-features = false`.
 
 pub mod agent;
@@ -66,3 +66,5 @@ pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;
+#[cfg(feature = "tui")]
+pub mod tui;

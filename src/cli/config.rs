@@ -42,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// Whether prompts begin like the last one, or say everything as it is now.
     pub(crate) rendering: Option<Rendering>,
+    /// The colours of the screen: `dark`, `light` or `none`.
+    pub(crate) theme: Option<String>,
     /// How long to wait for other processes that write to the database.
     pub(crate) wait_seconds: Option<u32>,
 }
@@ -91,6 +93,9 @@ pub(crate) const STARTER: &str = "\
 
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
+
+# The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
+# theme: dark
 
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10

@@ -158,7 +158,22 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
+        self.mind_stops();
         self.ask(0..self.seats.len(), 1).await
+    }
+
+    /// Has single continuations end when they are stopped.
+    fn mind_stops(&self) {
+        for (index, stop) in self.plan.stops.iter().take(self.seats.len()).cloned().enumerate() {
+            let tell = self.tell.clone();
+            tokio::spawn(async move {
+                tokio::select! {
+                    // If nobody hears it any more, it has ended.
+                    () = stop.cancelled() => drop(tell.send((index, Input::Cancelled.into())).await),
+                    () = tell.closed() => {}
+                }
+            });
+        }
     }
 
     /// Takes a position for the author.

@@ -86,6 +86,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         },
         context: desk.config.context(args.window),
         cancel: cancel.clone(),
+        stops: Vec::new(),
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         models,

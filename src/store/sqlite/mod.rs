@@ -12,6 +12,7 @@ mod apply_memory;
 mod apply_turns;
 mod backup;
 mod cache;
+mod continuations;
 mod copy;
 mod error;
 mod history;
