@@ -15,9 +15,9 @@ const SCENES: &[(&str, &str, &str)] = &[
     ("root", "l l l", "· depth 0"),
     ("end", "", "· depth 4"),
     ("back", "l l", "· depth 2"),
-    ("page_down", "end pageup pageup pageup", "▸ collaborator"),
+    ("page_down", "", ""),
     ("page_up", "", ""),
-    ("fold", "", "▸\n"),
+    ("fold", "", " ▸ │"),
     ("hoist", "", "· hoisted"),
     ("say", "", "the next words, or → and a command"),
     ("generate", "", "takes it"),
@@ -33,7 +33,7 @@ const SCENES: &[(&str, &str, &str)] = &[
     ("mark", "", "✓"),
     ("merge", "x l", "the words that draw them together"),
     ("split", "", "splitting · arrows move"),
-    ("copy_here", "l x h", "6 nodes"),
+    ("copy_here", "l x h", "9 nodes"),
     ("move_here", "l j x k", ""),
     ("prune", "", "Prune this node and 4 below it?"),
     ("restore", "l p y esc", "─ pruned branches ─"),
@@ -71,20 +71,40 @@ fn every_key_of_the_table_has_a_scene() {
 
 #[test]
 fn every_key_does_what_its_scene_says() {
+    let mut wrong = Vec::new();
     for binding in KEYS {
         let (_, before, expected) = SCENES.iter().find(|(name, ..)| *name == binding.name).unwrap();
         for key in binding.keys {
             let mut stage = Stage::with((0..3).map(|n| loomtree::provider::Reply::words(&format!("Reply {n}."))));
             stage.keys(before);
-            let screen = stage.screen();
+            let screen = format!("{}\n", stage.screen());
             stage.press(key);
-            let after = stage.screen();
-            if expected.is_empty() {
-                continue;
+            let after = format!("{}\n", stage.screen());
+            if !expected.is_empty() && (screen.contains(expected) || !after.contains(expected)) {
+                wrong.push(format!("{} ({key}): {expected:?}; before:\n{screen}after:\n{after}", binding.name));
             }
-            assert!(!screen.contains(expected), "{} ({key}): {expected:?} was there before:\n{screen}", binding.name);
-            let lines = format!("{after}\n");
-            assert!(lines.contains(expected), "{} ({key}): {expected:?} is not there:\n{after}", binding.name);
         }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The table of keys in the reference is made of the table that binds them: `UPDATE_DOCS=1` writes it.
+#[test]
+fn the_reference_lists_every_key() {
+    let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let mut table = String::from("\n| keys | name | what it does |\n| --- | --- | --- |\n");
+    for binding in KEYS {
+        let keys: Vec<String> = binding.keys.iter().map(|key| format!("`{key}`")).collect();
+        table.push_str(&format!("| {} | `{}` | {} |\n", keys.join(" "), binding.name, binding.help));
+    }
+    let made = format!("{before}{begin}{table}\n{end}{after}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, made).unwrap();
+    } else {
+        assert!(made == text, "the table of keys in docs/reference.md is not that of the program: UPDATE_DOCS=1");
     }
 }

@@ -1,7 +1,5 @@
 //! Walks through the study, as a person takes them.
 
-use loomtree::provider::Reply;
-
 use crate::stage::Stage;
 
 #[test]
