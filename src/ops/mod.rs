@@ -22,6 +22,7 @@ mod prune;
 mod purge;
 mod split;
 mod summaries;
+mod todos;
 mod trees;
 mod undo;
 

@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::Rules,
-    arrow::run::{Extra, Failure, Reply},
+    arrow::run::{Extra, Failure, INLINE, Reply},
     context::{self, ContextError},
     id::{AgentId, NodeId},
-    model::{Agent, Node},
+    model::{Agent, Node, Todo},
     ops::OpsError,
     provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
 };
@@ -101,6 +101,8 @@ pub struct Commands {
     pub models: Arc<dyn Models>,
     /// Tools of the program around the engine.
     pub tools: Arc<Toolbox>,
+    /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
+    pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
 }
@@ -109,7 +111,8 @@ impl Commands {
     /// The usual: ten rounds, arrow lines only, no tools but the engine's.
     #[must_use]
     pub fn new(models: Arc<dyn Models>) -> Self {
-        Self { rounds: Rules::ROUNDS, native: false, models, tools: Arc::default(), callers: Vec::new() }
+        let (rounds, callers) = (Rules::ROUNDS, Vec::new());
+        Self { rounds, native: false, models, tools: Arc::default(), inline: INLINE, callers }
     }
 }
 
@@ -211,6 +214,13 @@ pub enum Progress {
     OutOfRounds {
         /// Which continuation.
         index: usize,
+    },
+    /// The turn ended while items of its plan were open. A note at its last node says so too.
+    LeftOpen {
+        /// Which continuation.
+        index: usize,
+        /// The items.
+        todos: Vec<Todo>,
     },
     /// One failed.
     Failed {

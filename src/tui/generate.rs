@@ -178,6 +178,6 @@ fn heard(progress: Progress) -> Option<Growing> {
         Progress::OutOfRounds { index } => {
             Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Round { .. } => return None,
+        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -13,6 +13,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{Apply, Trace},
     index,
+    tables::todos,
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
@@ -26,6 +27,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
             conn.execute("UPDATE sessions SET state = NULL, metadata = '{}' WHERE id = ?1", [row])?;
+            todos::forget(conn, "session = ?1", row)?;
             let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| r.get(0))?;
             ("session = ?1", row, Trace::new(Some(tree), None, None))
         }
@@ -36,6 +38,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
                 [row],
             )?;
             conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
+            todos::forget(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
             // The undo of a changed tree (change 9) is its former words.
             conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
             ("tree = ?1", row, Trace::new(Some(row), None, None))

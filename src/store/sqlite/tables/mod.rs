@@ -13,4 +13,5 @@ pub(super) mod provenance;
 pub(super) mod sessions;
 pub(super) mod sources;
 pub(super) mod summaries;
+pub(super) mod todos;
 pub(super) mod trees;
