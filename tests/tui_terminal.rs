@@ -10,6 +10,7 @@ mod cli;
 
 use std::{
     io::{Read as _, Write},
+    num::NonZero,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -19,6 +20,11 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 
 /// How long a screen is waited for; nothing takes so long.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// No terminal has no lines.
+fn some(number: u16) -> NonZero<u16> {
+    NonZero::new(number).unwrap()
+}
 
 /// The program in a terminal.
 struct Window {
@@ -50,7 +56,7 @@ impl Window {
         command.cwd(ready.get_current_dir().unwrap());
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(some(rows), some(columns), 0)));
         let bytes = Arc::new(Mutex::new(Vec::new()));
         let (shown, kept) = (Arc::clone(&screen), Arc::clone(&bytes));
         let mut output = pair.master.try_clone_reader().unwrap();
@@ -90,7 +96,7 @@ impl Window {
     }
 
     fn resize(&self, columns: u16, rows: u16) {
-        self.screen.lock().unwrap().screen_mut().set_size(rows, columns);
+        self.screen.lock().unwrap().screen_mut().set_size(some(rows), some(columns));
         self.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
     }
 
