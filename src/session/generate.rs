@@ -15,7 +15,7 @@ use super::{
     plan::{GenerateError, Plan, Progress},
     prompt::{SoFar, prompt},
     save::{Saving, note_open, save},
-    stream::{Asking, Tell},
+    stream::{Asking, Tell, mind},
 };
 use crate::{
     agent::{Asked, Cause, Effect, Ending, Input, Turn},
@@ -165,22 +165,8 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
-        self.mind_stops();
+        mind(&self.plan.stops, self.seats.len(), &self.tell);
         self.ask(0..self.seats.len(), 1).await
-    }
-
-    /// Has single continuations end when they are stopped.
-    fn mind_stops(&self) {
-        for (index, stop) in self.plan.stops.iter().take(self.seats.len()).cloned().enumerate() {
-            let tell = self.tell.clone();
-            tokio::spawn(async move {
-                tokio::select! {
-                    // If nobody hears it any more, it has ended.
-                    () = stop.cancelled() => drop(tell.send((index, Input::Cancelled.into())).await),
-                    () = tell.closed() => {}
-                }
-            });
-        }
     }
 
     /// Takes a position for the author.

@@ -14,6 +14,7 @@
 //! for a test.
 
 mod app;
+mod areas;
 mod editor;
 mod generate;
 mod keys;
@@ -23,6 +24,8 @@ mod markdown;
 mod message;
 mod model;
 mod outline;
+mod page;
+mod panels;
 mod reader;
 mod terminal;
 mod text;

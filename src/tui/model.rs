@@ -6,13 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use ratatui::{layout::Rect, text::Line};
-
+pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
 use super::{
-    editor::Editor,
     keys::KeyMap,
     look::{Look, Reading, Sight, Step},
-    message::{Effect, Item, Job, Purpose, Question, Scope, Then},
+    message::{Effect, Question},
     theme::{Palette, Role},
 };
 use crate::{
@@ -46,132 +44,6 @@ pub(crate) enum Mode {
     Ask(Ask),
     /// Watching continuations grow.
     Grow,
-}
-
-/// A text being written.
-#[derive(Debug)]
-pub(crate) struct Typing {
-    pub(crate) editor: Editor,
-    pub(crate) purpose: Purpose,
-    /// Which line of the history is shown, from the newest.
-    pub(crate) history: Option<usize>,
-    /// What was written before the history was looked at.
-    pub(crate) stash: String,
-}
-
-impl Typing {
-    pub(crate) fn new(purpose: Purpose, text: impl Into<String>) -> Self {
-        Self { editor: Editor::new(text), purpose, history: None, stash: String::new() }
-    }
-}
-
-/// What a list is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Plain,
-    Search(Scope),
-    Context,
-    Models,
-}
-
-/// Things to choose from, narrowed down by typing.
-#[derive(Debug)]
-pub(crate) struct List {
-    pub(crate) title: String,
-    pub(crate) kind: Kind,
-    pub(crate) filter: Editor,
-    pub(crate) items: Vec<Item>,
-    pub(crate) at: usize,
-    pub(crate) waiting: bool,
-    /// What is said where there is nothing.
-    pub(crate) empty: &'static str,
-}
-
-impl List {
-    pub(crate) fn new(title: impl Into<String>, kind: Kind, empty: &'static str) -> Self {
-        let title = title.into();
-        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, waiting: true, empty }
-    }
-
-    /// What fits what was typed.
-    pub(crate) fn shown(&self) -> Vec<&Item> {
-        if matches!(self.kind, Kind::Search(_)) {
-            return self.items.iter().collect();
-        }
-        let wanted: Vec<String> = self.filter.text().to_lowercase().split_whitespace().map(str::to_owned).collect();
-        let fits = |item: &&Item| {
-            let words = item.words.to_lowercase();
-            wanted.iter().all(|word| words.contains(word))
-        };
-        self.items.iter().filter(fits).collect()
-    }
-
-    /// What choosing comes to now.
-    pub(crate) fn chosen(&self) -> Option<Then> {
-        self.shown().get(self.at).map(|item| item.then.clone())
-    }
-}
-
-/// Something to read.
-#[derive(Debug)]
-pub(crate) struct Page {
-    pub(crate) title: String,
-    pub(crate) lines: Vec<Line<'static>>,
-    pub(crate) scroll: usize,
-}
-
-/// A question with yes and no.
-#[derive(Debug)]
-pub(crate) struct Ask {
-    pub(crate) text: String,
-    pub(crate) yes: Effect,
-}
-
-/// Continuations while they come.
-#[derive(Debug)]
-pub(crate) struct Growth {
-    pub(crate) job: Job,
-    pub(crate) columns: Vec<Column>,
-    pub(crate) at: usize,
-    /// Lines that all of them are scrolled on.
-    pub(crate) scroll: usize,
-    pub(crate) running: bool,
-}
-
-/// One of them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Column {
-    pub(crate) model: String,
-    pub(crate) text: String,
-    pub(crate) saved: Vec<NodeId>,
-    pub(crate) error: Option<String>,
-    pub(crate) ended: bool,
-}
-
-/// A line that goes away by itself.
-#[derive(Debug, Clone)]
-pub(crate) struct Notice {
-    pub(crate) text: String,
-    pub(crate) role: Role,
-    pub(crate) until: u64,
-}
-
-/// Which panes there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Layout {
-    #[default]
-    Both,
-    Text,
-    Tree,
-}
-
-/// What the next prompt takes, at which node.
-#[derive(Debug, Clone)]
-pub(crate) struct Cost {
-    pub(crate) at: NodeId,
-    pub(crate) tokens: u32,
-    pub(crate) budget: u32,
-    pub(crate) money: Option<String>,
 }
 
 /// The whole.
@@ -436,69 +308,5 @@ impl Model {
             (Mode::Choose(list), _) => list.waiting,
             _ => false,
         }
-    }
-}
-
-/// Where things stand on the screen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Areas {
-    pub(crate) title: Rect,
-    pub(crate) tree: Rect,
-    /// The line between the panes.
-    pub(crate) rule: Rect,
-    pub(crate) text: Rect,
-    pub(crate) input: Rect,
-    pub(crate) status: Rect,
-}
-
-/// Columns below which one pane is enough.
-const NARROW: u16 = 72;
-
-impl Model {
-    /// Where things stand. Nothing but the size, the layout and what is written decides.
-    pub(crate) fn areas(&self) -> Areas {
-        let (width, height) = (self.width, self.height);
-        let title = Rect::new(0, 0, width, height.min(1));
-        let status = Rect::new(0, height.saturating_sub(1), width, u16::from(height > 1));
-        let input = self.input_rows(height.saturating_sub(2));
-        let middle = Rect::new(0, 1, width, height.saturating_sub(2 + input));
-        let input = Rect::new(0, middle.bottom(), width, input);
-        let none = Rect::new(0, middle.y, 0, middle.height);
-        let (tree, rule, text) = match self.layout {
-            Layout::Text => (none, none, middle),
-            Layout::Tree => (middle, none, none),
-            Layout::Both if width < NARROW => {
-                // One above the other: a third for the tree.
-                let upper = (middle.height / 3).max(3).min(middle.height);
-                let tree = Rect { height: upper, ..middle };
-                let rule = Rect { y: tree.bottom(), height: u16::from(middle.height > upper), ..middle };
-                let text = Rect { y: rule.bottom(), height: middle.height.saturating_sub(upper + 1), ..middle };
-                (tree, rule, text)
-            }
-            Layout::Both => {
-                let left = (width * 2 / 5).clamp(30, 64);
-                let tree = Rect { width: left, ..middle };
-                let rule = Rect { x: left, width: 1, ..middle };
-                (tree, rule, Rect { x: left + 1, width: width - left - 1, ..middle })
-            }
-        };
-        Areas { title, tree, rule, text, input, status }
-    }
-
-    /// Rows of the input.
-    fn input_rows(&self, room: u16) -> u16 {
-        let wanted = match &self.mode {
-            Mode::Type(typing) => {
-                let room = usize::from(self.width).saturating_sub(4);
-                let (lines, _) = typing.editor.lines(room, ratatui::style::Style::new());
-                u16::try_from(lines.len()).unwrap_or(u16::MAX).max(1)
-            }
-            _ => 1,
-        };
-        let most = match &self.mode {
-            Mode::Type(Typing { purpose: Purpose::Edit(_) | Purpose::Split(_), .. }) => room.saturating_sub(4),
-            _ => room / 2,
-        };
-        wanted.min(most.max(1)).min(room)
     }
 }

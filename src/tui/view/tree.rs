@@ -9,9 +9,10 @@ use ratatui::{
 
 use super::{put, row};
 use crate::tui::{
-    look::{Sight, sign},
+    look::Sight,
     model::Model,
     outline::{Row, What},
+    page::sign,
     text,
     theme::Role,
 };
