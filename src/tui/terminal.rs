@@ -128,6 +128,11 @@ pub fn run(setup: Setup) -> Result<(), TerminalError> {
     ended
 }
 
+/// A terminal of which it is known that nothing is on it.
+fn blank() -> io::Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
+    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
+}
+
 struct Screen {
     guard: Option<Guard>,
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
@@ -178,15 +183,21 @@ impl Signals {
 impl Screen {
     fn take() -> io::Result<Self> {
         let guard = Guard::take()?;
-        let terminal = Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))?;
-        Ok(Self { guard: Some(guard), terminal, events: Some(EventStream::new()) })
+        Ok(Self { guard: Some(guard), terminal: blank()?, events: Some(EventStream::new()) })
+    }
+
+    /// Forgets what the terminal shows, so that everything is drawn. (`Terminal::clear` would ask the terminal where its
+    /// cursor is, and wait for an answer.)
+    fn renew(&mut self) -> io::Result<()> {
+        self.terminal = blank()?;
+        Ok(())
     }
 
     /// Takes the terminal again and draws everything anew.
     fn retake(&mut self, app: &mut App) -> io::Result<()> {
         self.guard = None;
         self.guard = Some(Guard::take()?);
-        self.terminal.clear()?;
+        self.renew()?;
         if self.events.is_none() {
             self.events = Some(EventStream::new());
         }
@@ -246,7 +257,10 @@ impl Screen {
 
     fn fulfil(&mut self, app: &mut App, wish: Wish) -> io::Result<()> {
         match wish {
-            Wish::Redraw => self.terminal.clear(),
+            Wish::Redraw => {
+                execute!(io::stdout(), Clear(ClearType::All))?;
+                self.renew()
+            }
             Wish::Suspend => {
                 self.guard = None;
                 stop()?;
