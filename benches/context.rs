@@ -59,23 +59,26 @@ type Count = Box<dyn Fn(&str) -> usize>;
 /// Tokenizers by name. The small model's is there with the feature `local` and its file in `LOOM_MODELS_DIR`.
 fn tokenizers() -> Vec<(&'static str, Count)> {
     let (wide, narrow) = (tiktoken_rs::o200k_base().unwrap(), tiktoken_rs::cl100k_base().unwrap());
-    let mut all: Vec<(&'static str, Count)> = vec![
+    let openai: [(&'static str, Count); 2] = [
         ("o200k", Box::new(move |text| wide.encode_ordinary(text).len())),
         ("cl100k", Box::new(move |text| narrow.encode_ordinary(text).len())),
     ];
-    #[cfg(feature = "local")]
-    if let Some(small) = small_model() {
-        all.push(("smollm2", Box::new(move |text| loomtree::provider::Model::count(&small, text).unwrap())));
-    }
-    all
+    openai.into_iter().chain(small()).collect()
 }
 
 #[cfg(feature = "local")]
-fn small_model() -> Option<loomtree::provider::Local> {
-    use loomtree::provider::{KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Sampling};
+fn small() -> Option<(&'static str, Count)> {
+    use loomtree::provider::{KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Sampling};
     let path = std::path::PathBuf::from(std::env::var_os(MODELS_VARIABLE)?).join(KNOWN_WEIGHTS[0].file);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    path.is_file().then(|| runtime.block_on(Local::load("local:smollm2", &path, Sampling::default())).unwrap())
+    let load = || runtime.block_on(Local::load("local:smollm2", &path, Sampling::default())).unwrap();
+    let model = path.is_file().then(load)?;
+    Some(("smollm2", Box::new(move |text| model.count(text).unwrap())))
+}
+
+#[cfg(not(feature = "local"))]
+fn small() -> Option<(&'static str, Count)> {
+    None
 }
 
 /// What a context costs in trees of different sizes and depths.
