@@ -186,6 +186,8 @@ pub(super) struct Batch {
     pub(super) after: NodeId,
     /// Whose plan they work on.
     pub(super) scope: TodoScope,
+    /// What was answered before in this turn.
+    pub(super) before: Vec<Outcome>,
     pub(super) hosting: Hosting,
 }
 
@@ -193,7 +195,10 @@ impl Batch {
     /// Runs what was asked for, keeps the answers, and tells of both.
     pub(super) fn run(self, index: usize, asked: Vec<Asked>, tell: &Tell) {
         let runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
-        let mut runner = runner.in_turn(self.scope).inline(self.hosting.commands.inline);
+        let before = self.before.iter().filter(|outcome| !outcome.failed);
+        let before = before.filter_map(|outcome| Some((outcome.line.strip_prefix("→ ")?, outcome.answer.as_str())));
+        let runner = runner.in_turn(self.scope).answered(before);
+        let mut runner = runner.inline(self.hosting.commands.inline);
         let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
         let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();
