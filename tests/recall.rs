@@ -6,11 +6,14 @@
 mod play;
 mod support;
 
-use std::fs;
+use std::{fs, path::Path};
 
 use insta::assert_snapshot;
 use loomtree::{
-    archive::recall::{self, Branch, Query, Scope},
+    archive::{
+        self,
+        recall::{self, Branch, Query, Scope},
+    },
     arrow::run::Runner,
     id::NodeId,
     model::{AuthorType, EdgeKind, Json, Mode, Parent, Permissions, ToolFields},
@@ -472,4 +475,32 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     assert!(rest.contains("→ recall \"recall turns:1-8 part 2\""), "{rest}");
     let next = lines(&mut runner, &["→ recall \"recall turns:1-8 part 2\""]);
     assert!(next.contains("of result"), "{next}");
+}
+
+#[test]
+fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/histories/pi-session.jsonl"));
+    let Ok(text) = fs::read_to_string(path) else {
+        eprintln!("skipped: {} is not here", path.display());
+        return;
+    };
+    let scene = Scene::new(9);
+    let owner = scene.owner();
+    let imported = archive::import(&owner, None, "pi.jsonl", &mut text.as_bytes(), &mut |_| {}).unwrap();
+    let found = |query: Query| recall::search(&*owner.loom().snapshot().unwrap(), &query).unwrap().hits;
+    for words in ["spinnerColorFn", "spinner color fn", "which constructor takes a spinner color?"] {
+        let hits = found(Query::new(words, Scope::Tree(imported.trees[0])));
+        let at =
+            hits.iter().position(|hit| hit.node.tool.name.is_some() && hit.node.content.contains("spinnerColorFn"));
+        assert!(at.is_some_and(|at| at < 5), "{words}: {at:?}");
+    }
+    let hits = found(Query { limit: 1, ..Query::new("audited packages vulnerabilities", Scope::Everything) });
+    assert_eq!(hits[0].node.tool.name.as_deref(), Some("bash"));
+    let session = owner.start_session("/work", imported.trees[0], None).unwrap();
+    let alone = loomtree::arrow::run::Alone;
+    let mut runner = Runner::new(owner.loom().clone(), owner.loom().agent("owner").unwrap(), session, &alone);
+    let said = lines(&mut runner, &["→ recall search \"spinnerColorFn\" limit:1"]);
+    assert!(said.contains("tool bash(") && said.contains("spinnerColorFn"), "{said}");
+    let said = lines(&mut runner.inline(9_000), &["→ recall tool:bash limit:200"]);
+    assert!(loomtree::model::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
 }

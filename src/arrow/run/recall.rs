@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arrow::Range,
-    model::{AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
+    model::{AgentKind, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
     recall::{self, Found, Query, Scope},
     store::Snapshot,
     tools::Form,
@@ -31,14 +31,23 @@ const LONG: u32 = 200;
 /// Hits where no other number is asked for, and turns or results at the most.
 const HITS: u32 = 10;
 const MOST: u32 = 200;
+/// Tokens kept for an answer's first line, and for the line on what is left out.
+const NOTE: u32 = 160;
 /// Commands that are named for what is left out.
 const NAMED: usize = 5;
 
 impl Runner<'_> {
     pub(super) fn recall_search(&self, here: &Here, text: &str, limit: Option<u32>) -> Outcome {
-        let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
-        let of = |scope| recall::search(&*snapshot, &Query { limit, ..Query::new(text, scope) });
+        let asker = Some(match self.agent.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        });
+        let meaning = self.host.meaning(&self.actor(), text);
+        let snapshot = self.loom.snapshot()?;
+        let of = |scope| {
+            recall::search_with(&*snapshot, &Query { limit, asker, ..Query::new(text, scope) }, meaning.as_ref())
+        };
         let mut found = of(Scope::Session(here.session.id))?;
         let mut place = "this session";
         if found.hits.is_empty() {
@@ -167,6 +176,8 @@ fn nothing(text: &str, found: &Found, place: &str) -> String {
 struct Entry {
     head: String,
     text: String,
+    /// Its place in time.
+    seq: u64,
     turn: Option<u64>,
     /// The command that shows all of it.
     rest: String,
@@ -184,7 +195,7 @@ impl Entry {
         let tokens = estimated_tokens(&text);
         let tool = node.author_type == AuthorType::Tool || node.kind == EdgeKind::Tool;
         let rest = format!("→ view {} full", frame::mention(node));
-        Self { head: header(node, call), text, turn: None, rest, tool, tokens }
+        Self { head: header(node, call), text, seq: node.seq, turn: None, rest, tool, tokens }
     }
 
     /// The same as a turn of the session that asks.
@@ -336,20 +347,25 @@ fn cut_at(text: &str, most: usize) -> &str {
 /// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is
 /// named.
 fn fitted(mut entries: Vec<Entry>) -> String {
-    let all = |entries: &[Entry]| entries.iter().map(|entry| entry.tokens + 12).fold(0, u32::saturating_add);
+    let cost = |entry: &Entry| estimated_tokens(&entry.shown()) + 1;
+    let mut all = entries.iter().map(cost).fold(NOTE, u32::saturating_add);
     let alone = entries.len() == 1;
     for tools in [true, false] {
-        for at in 0..entries.len() {
-            if !alone && all(&entries) > WHOLE && entries[at].tool == tools {
-                entries[at].shorten(SHORT);
+        for entry in entries.iter_mut().filter(|entry| entry.tool == tools) {
+            if !alone && all > WHOLE {
+                let before = cost(entry);
+                entry.shorten(SHORT);
+                all = all.saturating_sub(before).saturating_add(cost(entry));
             }
         }
     }
     let mut left: Vec<Entry> = Vec::new();
-    while all(&entries) > WHOLE && entries.len() > 1 {
+    while all > WHOLE && entries.len() > 1 {
         // Turns stand in their order, and results of a tool the newest first: the oldest is at one of the ends.
-        let last = entries.first().and_then(|entry| entry.turn) > entries.last().and_then(|entry| entry.turn);
-        left.push(entries.remove(if last { entries.len() - 1 } else { 0 }));
+        let last = entries.first().map(|entry| entry.seq) > entries.last().map(|entry| entry.seq);
+        let oldest = entries.remove(if last { entries.len() - 1 } else { 0 });
+        all = all.saturating_sub(cost(&oldest));
+        left.push(oldest);
     }
     let mut lines: Vec<String> = entries.iter().map(Entry::shown).collect();
     if !left.is_empty() {
