@@ -44,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// Whether prompts begin like the last one, or say everything as it is now.
     pub(crate) rendering: Option<Rendering>,
+    /// The colours of the screen: `dark`, `light` or `none`.
+    pub(crate) theme: Option<String>,
     /// What agents may do unasked in the workspace, where they have tools for it.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
@@ -60,6 +62,10 @@ pub(crate) struct WorkspaceConfig {
     pub(crate) allow: Vec<String>,
     /// Files that are changed, as globs.
     pub(crate) write: Vec<String>,
+    /// Variables that commands get though their names look like keys'.
+    pub(crate) pass: Vec<String>,
+    /// How long a command may take that asks for no time of its own.
+    pub(crate) seconds: Option<u32>,
 }
 
 /// A `models:` with nothing but comments under it is an empty list.
@@ -111,10 +117,15 @@ pub(crate) const STARTER: &str = "\
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
 
+# The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
+# theme: dark
+
 # What agents may do without asking in the workspace, with `loom chat --tools`: commands, and changes of files.
 # workspace:
 #   allow: ['cargo test*', 'git status']
 #   write: ['docs/**']
+#   pass: [GITHUB_TOKEN]
+#   seconds: 120
 
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10
@@ -135,6 +146,12 @@ impl Config {
             rendering: self.rendering.unwrap_or(usual.rendering),
             ..usual
         }
+    }
+
+    /// The variables that are said to hold keys.
+    #[cfg(feature = "workspace")]
+    pub(crate) fn key_variables(&self) -> Vec<String> {
+        self.models.values().filter_map(|model| model.key_env.clone()).collect()
     }
 
     /// How long to wait for other writers, in seconds.

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    history, path,
+    continuations, history, path,
     pool::{Pool, Reader},
     recall,
     rows::{FROM, NODE, Names, NodeRow, entry_of},
@@ -22,8 +22,8 @@ use crate::{
         Stashed, Summary, SummaryOf, Todo, Tree,
     },
     store::{
-        Beside, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result, SessionFilter,
-        Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
+        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
 
@@ -195,6 +195,10 @@ impl Snapshot for SqliteSnapshot<'_> {
             found.extend(below(shared, continuation)?);
         }
         Ok(found)
+    }
+
+    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>> {
+        continuations::of(&self.conn, of, from, most)
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
