@@ -3,6 +3,7 @@
 mod approval;
 mod commands;
 mod drafts;
+mod embedding;
 mod envelope;
 mod generate;
 pub mod host;
@@ -16,6 +17,7 @@ mod stream;
 pub use approval::{Approval, Asking, Verdict};
 pub use commands::{Hosting, of_provider, seat};
 pub use drafts::recover;
+pub use embedding::Embedding;
 pub use envelope::Envelope;
 pub use generate::generate;
 pub use host::open;

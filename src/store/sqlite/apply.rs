@@ -222,6 +222,7 @@ impl<'a> Apply<'a> {
             Mutation::Lease { .. }
             | Mutation::Release { .. }
             | Mutation::Summarize { .. }
+            | Mutation::Embed { .. }
             | Mutation::Reckon { .. } => self.turn(mutation)?,
             Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::TakeUpTodo { .. } => self.plan(mutation)?,
             Mutation::CreateDocument { .. }
