@@ -18,7 +18,7 @@ use loomtree::{
     id::{NodeId, TreeId},
     provider::{Model, Prices, Scripted},
     session::Commands,
-    tui::{App, KeyMap, Message, Palette, Setup},
+    tui::{App, Consent, KeyMap, Message, Palette, Setup},
 };
 use ratatui::{Terminal, backend::TestBackend};
 use tokio::runtime::Runtime;
@@ -76,6 +76,8 @@ fn setup(path: &Path, tree: TreeId, at: NodeId) -> Setup {
         model: None,
         models: Vec::new(),
         context: context::Options::default(),
+        tools: None,
+        consent: Consent::default(),
         drafts: None,
         prices: Prices::default(),
         count: 3,

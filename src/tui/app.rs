@@ -22,6 +22,7 @@ use super::{
     update::update,
     view, writer,
 };
+use crate::session::Verdict;
 
 /// What only the one who holds the terminal can do.
 #[derive(Debug, Clone)]
@@ -67,6 +68,7 @@ impl App {
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
+        setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
         let reader = reader::start(setup.loom.clone(), tell.clone()).map_err(failed)?;
         let (deeds, writing) = writer::start(setup.clone(), runtime.clone(), tell.clone()).map_err(failed)?;
@@ -145,6 +147,10 @@ impl App {
             }
             Effect::Generate(job) => self.jobs.start(job, self.model.session),
             Effect::Cancel(number, column) => self.jobs.cancel(number, column),
+            Effect::Consent(number, yes, always) => {
+                let verdict = if yes { Verdict::Yes } else { Verdict::No(None) };
+                self.setup.consent.answer(number, verdict, always);
+            }
             Effect::Editor(text, purpose) => self.wishes.push(Wish::Editor(text, purpose)),
             Effect::Redraw => self.wishes.push(Wish::Redraw),
             Effect::Suspend => self.wishes.push(Wish::Suspend),

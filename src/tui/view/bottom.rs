@@ -36,6 +36,13 @@ pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Po
     } else {
         hints(model, usize::from(area.width))
     };
+    let line = match &model.mode {
+        Mode::Write(_) if model.notice.is_none() => {
+            let keys = " ctrl-s saves · esc saves and leaves · alt-, alt-. other wordings";
+            Line::styled(text::cut(keys, usize::from(area.width)), palette.style(Role::Dim))
+        }
+        _ => line,
+    };
     put(&line, area, buffer);
     None
 }
@@ -140,6 +147,8 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mode = match &model.mode {
         Mode::Type(typing) => Some(doing(&typing.purpose)),
         Mode::Grow => Some("generating"),
+        Mode::Write(prose) if prose.is_changed() => Some("writing · not saved"),
+        Mode::Write(_) => Some("writing"),
         _ => None,
     };
     right.extend(mode.map(|mode| Span::styled(mode, palette.style(Role::Accent))));
