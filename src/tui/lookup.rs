@@ -344,6 +344,12 @@ fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
     let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
     let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
         let plain = palette == Palette::Plain;
+        // A space that both end with is in both.
+        let shared = gone.ends_with(' ') && added.ends_with(' ');
+        if shared {
+            gone.pop();
+            added.pop();
+        }
         for (text, role, open, close) in [(gone, Role::Gone, "[-", "-]"), (added, Role::Added, "{+", "+}")] {
             let text = std::mem::take(text);
             if !text.is_empty() {
@@ -351,6 +357,9 @@ fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
                 let text = if plain { format!("{open}{text}{close}") } else { text };
                 pieces.push((text, palette.style(role)));
             }
+        }
+        if shared {
+            pieces.push((" ".to_owned(), palette.style(Role::Words)));
         }
     };
     let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_words(before, after);

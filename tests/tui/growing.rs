@@ -49,7 +49,7 @@ fn one_or_all_are_stopped_and_what_came_is_kept() {
     let slow = || Reply::chunks(["It began ", "and never ended."]).delayed(Duration::from_secs(3600));
     let mut stage = Stage::with([slow(), slow(), slow()]);
     stage.send("space");
-    wait(&mut stage, "stops all");
+    wait(&mut stage, "▸1 test:scripted …");
     stage.send("x");
     wait(&mut stage, "✗");
     stage.send("esc");

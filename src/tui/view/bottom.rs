@@ -28,7 +28,7 @@ pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Po
             format!(" {}", text::cut(&notice.text, usize::from(area.width).saturating_sub(2))),
             palette.style(notice.role),
         )
-    } else if let Some(said) = tour::line(model) {
+    } else if let Some(said) = tour::line(model).filter(|_| !matches!(model.mode, Mode::Grow)) {
         Line::from(vec![
             Span::styled(" tour ", palette.style(Role::Accent)),
             Span::raw(text::cut(&said, usize::from(area.width).saturating_sub(8))),
@@ -146,7 +146,8 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mut right: Vec<Span<'static>> = Vec::new();
     let mode = match &model.mode {
         Mode::Type(typing) => Some(doing(&typing.purpose)),
-        Mode::Grow => Some("generating"),
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => Some("generating"),
+        Mode::Grow => Some("choose one"),
         Mode::Write(prose) if prose.is_changed() => Some("writing · not saved"),
         Mode::Write(_) => Some("writing"),
         _ => None,
