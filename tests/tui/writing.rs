@@ -7,11 +7,12 @@ fn what_is_written_in_the_text_becomes_versions() {
     let mut stage = Stage::buffer();
     stage.press("e");
     stage.shows("ctrl-s saves");
-    stage.press("ctrl-home").types("So: ").press("ctrl-s");
-    stage.shows("So: Who is Marie?").shows("saved");
+    stage.press("ctrl-home").types("So: ").shows("not saved").press("ctrl-s");
+    stage.shows("So: Who is Marie?").lacks("not saved");
     stage.press("esc");
     let root = stage.play.loom.node(stage.play.root).unwrap();
     assert_eq!((root.content.as_str(), root.state.versions), ("Who is Marie?", 1));
+    stage.lacks("⋮").shows("≡2");
     // What followed the original follows the version.
     stage.shows("Marie's reluctance");
     stage.press("u");

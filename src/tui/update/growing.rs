@@ -36,6 +36,7 @@ pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> 
     };
     model.growth = Some(Growth { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
     model.mode = Mode::Grow;
+    model.notice = None;
     vec![Effect::Generate(job)]
 }
 

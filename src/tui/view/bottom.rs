@@ -148,7 +148,6 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         Mode::Type(typing) => Some(doing(&typing.purpose)),
         Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => Some("generating"),
         Mode::Grow => Some("choose one"),
-        Mode::Write(prose) if prose.is_changed() => Some("writing · not saved"),
         Mode::Write(_) => Some("writing"),
         _ => None,
     };
@@ -164,7 +163,11 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         let style = palette.style(if over { Role::Error } else { Role::Dim });
         right.push(Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style));
     }
-    let saved = if model.unsaved > 0 { ("saving…", Role::Mark) } else { ("saved", Role::Good) };
+    let saved = match &model.mode {
+        _ if model.unsaved > 0 => ("saving…", Role::Mark),
+        Mode::Write(prose) if prose.is_changed() => ("not saved", Role::Mark),
+        _ => ("saved", Role::Good),
+    };
     right.push(Span::styled(saved.0, palette.style(saved.1)));
     let mut room = width.saturating_sub(text::line_width(&left) + 2);
     let mut shown = Vec::new();
