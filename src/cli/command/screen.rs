@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use loomtree::{
     model::Tree,
+    provider::MODEL_VARIABLE,
     session::{Commands, Toolbox},
     store::TreeFilter,
     tui::{self, Consent, KeyMap, Palette, Setup, TerminalError},
@@ -41,7 +42,7 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
         session: here.session.as_ref().map(|session| session.id),
         versions: here.versions().to_vec(),
         commands,
-        model: desk.config.model.clone(),
+        model: desk.config.model.clone().or_else(|| host::env(MODEL_VARIABLE)),
         tools,
         consent,
         models: desk.config.models.keys().cloned().collect(),
