@@ -18,7 +18,7 @@ use super::{
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
     model::{Beginning, Mode, Model},
-    reader::{self, Request},
+    reader::{Readers, Request},
     update::update,
     view, writer,
 };
@@ -39,7 +39,7 @@ pub(crate) enum Wish {
 pub struct App {
     model: Model,
     inbox: UnboundedReceiver<Report>,
-    reader: mpsc::Sender<Request>,
+    readers: Readers,
     deeds: Option<mpsc::Sender<Deed>>,
     writing: Option<JoinHandle<()>>,
     jobs: Jobs,
@@ -70,12 +70,12 @@ impl App {
         };
         setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
-        let reader = reader::start(setup.loom.clone(), tell.clone()).map_err(failed)?;
+        let readers = Readers::start(&setup.loom, &tell).map_err(failed)?;
         let (deeds, writing) = writer::start(setup.clone(), runtime.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
             model: Model::new(begin, width, height),
             inbox,
-            reader,
+            readers,
             deeds: Some(deeds),
             writing: Some(writing),
             jobs: Jobs::new(setup.clone(), runtime, tell),
@@ -160,7 +160,7 @@ impl App {
 
     fn ask(&mut self, request: Request) {
         self.waiting += 1;
-        let _ = self.reader.send(request);
+        self.readers.ask(request);
     }
 
     /// Draws the screen.

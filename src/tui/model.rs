@@ -43,7 +43,7 @@ pub(crate) enum Mode {
     /// Reading a page.
     Read(Page),
     /// Answering a question.
-    Ask(Ask),
+    Ask(Box<Ask>),
     /// Watching continuations grow.
     Grow,
     /// Writing in the text of a buffer tree.

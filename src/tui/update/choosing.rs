@@ -127,7 +127,7 @@ pub(super) fn put(model: &mut Model) -> Vec<Effect> {
     let Some((number, asking)) = model.asked.pop_front() else { return Vec::new() };
     let width = usize::from(model.width).saturating_sub(10).clamp(20, 90);
     let detail = crate::tui::markdown::plain(&asking.detail, width, ratatui::style::Style::new());
-    model.mode = Mode::Ask(Ask {
+    model.mode = Mode::Ask(Box::new(Ask {
         text: format!("{}: {}", asking.tool, asking.what),
         detail: if asking.detail.is_empty() { Vec::new() } else { detail },
         scroll: 0,
@@ -135,7 +135,7 @@ pub(super) fn put(model: &mut Model) -> Vec<Effect> {
         no: Some(Effect::Consent(number, false, false)),
         always: Some(Effect::Consent(number, true, true)),
         then: Box::new(std::mem::take(&mut model.mode)),
-    });
+    }));
     Vec::new()
 }
 

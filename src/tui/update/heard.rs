@@ -128,7 +128,7 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
             }
             let many = if more { format!("more than {count}") } else { count.to_string() };
             let text = format!("Prune this node and {many} below it? u takes it back.");
-            model.mode = Mode::Ask(Ask::plain(text, Effect::Do(deed)));
+            model.mode = Mode::Ask(Box::new(Ask::plain(text, Effect::Do(deed))));
         }
         (_, Answer::Node(node)) => return model.go(node),
         (Question::Text(_, purpose), Answer::Text(text)) => {

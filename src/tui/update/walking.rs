@@ -294,7 +294,8 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     let stand = model.session.map(|_| Effect::Do(Deed::Stand(model.at)));
     let leave: Vec<Effect> = stand.into_iter().chain([Effect::Quit]).collect();
     if model.growth.as_ref().is_some_and(|growth| growth.running) {
-        model.mode = Mode::Ask(Ask::plain("A model is writing. Leave? What it has written is kept.", Effect::Quit));
+        model.mode =
+            Mode::Ask(Box::new(Ask::plain("A model is writing. Leave? What it has written is kept.", Effect::Quit)));
         return Vec::new();
     }
     leave

@@ -99,7 +99,10 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
 
 /// A page, and how far one has read.
 pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer) {
-    let inner = frame(model, area(screen), &page.title, buffer);
+    let whole = area(screen);
+    // What is short does not cover more than it needs.
+    let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
+    let inner = frame(model, Rect { height: needed, ..whole }, &page.title, buffer);
     let rows = usize::from(inner.height);
     let first = page.scroll.min(page.lines.len().saturating_sub(rows));
     for (at, line) in page.lines.iter().skip(first).take(rows).enumerate() {
