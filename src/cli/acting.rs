@@ -76,29 +76,13 @@ impl TurnArgs {
 
     #[cfg(feature = "workspace")]
     fn toolbox(&self, desk: &Desk<'_>, who: &str, asked: Whom) -> Result<Arc<Toolbox>> {
-        use std::time::Duration;
+        use loomtree::session::{Approval, Verdict};
 
-        use loomtree::{
-            session::{Approval, Verdict},
-            workspace::{Allowed, Environment, Settings, Workspace},
-        };
-
-        let config = &desk.config.workspace;
-        let commands = [config.allow.as_slice(), &self.allow].concat();
-        let files = [config.write.as_slice(), &self.allow_write].concat();
-        let allowed = Allowed::new(&commands, &files).map_err(CliError::usage)?;
         let approval: Arc<dyn Approval> = match asked {
             Whom::Person => Arc::new(super::consent::Terminal::new(desk.out.json)),
             Whom::Nobody => Arc::new(Verdict::Yes),
         };
-        let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
-        let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
-        if let Some(seconds) = config.seconds {
-            settings.time = Duration::from_secs(seconds.into());
-        }
-        let workspace = Workspace::open(&desk.workspace, settings)
-            .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))?;
-        Ok(Arc::new(workspace.toolbox(who).map_err(CliError::failed)?))
+        toolbox(desk, who, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
@@ -116,4 +100,31 @@ const ANSWER: u32 = 4_000;
 enum Whom {
     Person,
     Nobody,
+}
+
+/// The tools for the folder, by which an agent of this name works in it.
+#[cfg(feature = "workspace")]
+pub(crate) fn toolbox(
+    desk: &Desk<'_>,
+    who: &str,
+    approval: Arc<dyn loomtree::session::Approval>,
+    allow: &[String],
+    allow_write: &[String],
+) -> Result<Arc<Toolbox>> {
+    use std::time::Duration;
+
+    use loomtree::workspace::{Allowed, Environment, Settings, Workspace};
+
+    let config = &desk.config.workspace;
+    let commands = [config.allow.as_slice(), allow].concat();
+    let files = [config.write.as_slice(), allow_write].concat();
+    let allowed = Allowed::new(&commands, &files).map_err(CliError::usage)?;
+    let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
+    let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
+    if let Some(seconds) = config.seconds {
+        settings.time = Duration::from_secs(seconds.into());
+    }
+    let workspace = Workspace::open(&desk.workspace, settings)
+        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))?;
+    Ok(Arc::new(workspace.toolbox(who).map_err(CliError::failed)?))
 }

@@ -9,8 +9,12 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod growing;
 mod keys;
+mod lists;
 mod live;
+mod outline;
 mod random;
 mod stage;
 mod walks;
+mod writing;
