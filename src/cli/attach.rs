@@ -78,6 +78,7 @@ pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         cancel,
+        tell: Arc::new(|_| {}),
     }
 }
 

@@ -1,5 +1,8 @@
 //! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
+mod approval;
+mod ask;
+mod background;
 mod commands;
 mod drafts;
 mod envelope;
@@ -12,6 +15,9 @@ mod save;
 mod stats;
 mod stream;
 
+pub use approval::{Approval, Asking, Verdict};
+pub(crate) use ask::Interview;
+pub use background::Background;
 pub use commands::{Hosting, of_provider, seat};
 pub use drafts::recover;
 pub use envelope::Envelope;

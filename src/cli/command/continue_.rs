@@ -72,6 +72,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
     let plan = Plan {
         from: from.id,
+        since: None,
         versions: here.versions().to_vec(),
         author,
         n,

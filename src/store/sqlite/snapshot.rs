@@ -8,7 +8,7 @@ use super::{
     recall,
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
-        agents, documents, estimates, journal, leases, links, memory,
+        agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
         provenance, sessions, sources, summaries, todos, trees,
     },
@@ -329,6 +329,14 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
         todos::list(&self.conn, session, turn)
+    }
+
+    fn delegation(&self, head: NodeId) -> Result<Vec<Json>> {
+        row_of(&self.conn, head)?.map_or(Ok(Vec::new()), |row| delegations::events(&self.conn, row))
+    }
+
+    fn delegations(&self) -> Result<Vec<(NodeId, Json)>> {
+        delegations::all(&self.conn)
     }
 
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>> {
