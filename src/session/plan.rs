@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Background;
 use crate::{
     agent::Rules,
-    arrow::run::{Extra, Failure, Reply},
+    arrow::run::{Extra, Failure, INLINE, Reply},
     context::{self, ContextError},
     delegate::{Orchestrator, Told},
     id::{AgentId, NodeId},
@@ -103,6 +103,8 @@ pub struct Commands {
     pub models: Arc<dyn Models>,
     /// Tools of the program around the engine.
     pub tools: Arc<Toolbox>,
+    /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
+    pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
     /// What carries delegated work on; `None`: nothing can be delegated.
@@ -120,6 +122,7 @@ impl Commands {
             native: false,
             models,
             tools: Arc::default(),
+            inline: INLINE,
             callers: Vec::new(),
             orchestrator: None,
             background: Arc::default(),

@@ -15,8 +15,8 @@ use loomtree::{
     id::SessionId,
     model::{Agent, Node, Parent, Permission},
     ops::{Actor, Draft},
-    provider::{Model, Sampling},
-    session::{Commands, Plan, Progress, generate, seat},
+    provider::Model,
+    session::{Background, Commands, Plan, Progress, Toolbox, generate, seat},
 };
 use rustyline::{DefaultEditor, error::ReadlineError};
 use serde::Serialize;
@@ -24,6 +24,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
+    acting::TurnArgs,
     attach::{self, Stop},
     desk::Desk,
     error::{CliError, Result},
@@ -44,21 +45,8 @@ pub(crate) struct Args {
     /// A model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
-    /// Rounds of commands that a reply may have
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
-    rounds: u32,
-    /// Offers the commands as the provider's own tools too
-    #[arg(long)]
-    native: bool,
-    /// The longest reply, in tokens
-    #[arg(long, value_name = "COUNT")]
-    max_tokens: Option<u32>,
-    /// Sampling temperature
-    #[arg(long, value_name = "NUMBER")]
-    temperature: Option<f32>,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
-    #[arg(long, value_name = "TOKENS")]
-    window: Option<u32>,
+    #[command(flatten)]
+    turn: TurnArgs,
 }
 
 /// Talks.
@@ -72,17 +60,19 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     let stop = Stop::listen(&runtime);
     let reference = args.model.clone().or_else(|| with.profile.model.clone()).or_else(|| desk.config.model.clone());
     let model = runtime.block_on(attach::open(reference.as_deref(), &desk.config))?;
-    let commands = with.profile.permissions.has(Permission::LoomAware).then(|| Commands {
-        rounds: args.rounds,
-        native: args.native,
-        ..attach::commands(&desk.config)
-    });
+    let aware = with.profile.permissions.has(Permission::LoomAware);
+    if args.turn.wants_tools() && !aware {
+        return Err(CliError::usage(format!("--tools: {} does not act by commands", args.with)));
+    }
+    let commands = if aware { Some(args.turn.commands(desk, &with, args.model.as_deref())?) } else { None };
+    let own_tools = args.turn.own_tools(desk)?;
     let mut lines: Box<dyn Lines> = match args.message.clone() {
         Some(message) => Box::new(Once(Some(message))),
         None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
         None => Box::new(Piped),
     };
-    let mut chat = Chat { with, model, commands, session, actor, runtime, stop, args };
+    let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
+    let mut chat = Chat { with, model, commands, background, own_tools, session, actor, runtime, stop, args };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
@@ -94,7 +84,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             done => done?,
         }
     }
-    Ok(())
+    attach::wait(&chat.background, &chat.runtime, &chat.stop)
 }
 
 /// Whether a text is an arrow line, and so a command.
@@ -222,6 +212,10 @@ struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
     commands: Option<Commands>,
+    /// What the person's own lines may use beside the engine's tools.
+    own_tools: Arc<Toolbox>,
+    /// Delegated work that nobody waits for.
+    background: Arc<Background>,
     session: SessionId,
     actor: Actor,
     runtime: Runtime,
@@ -240,11 +234,13 @@ enum Did<'a> {
 impl Chat {
     /// Runs an arrow line of the person's.
     fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
-        let hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+        let mut hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+        hosting.commands.tools = Arc::clone(&self.own_tools);
+        hosting.commands.background = Arc::clone(&self.background);
         let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
-        let lines = super::do_::batches(text).into_iter().flatten();
-        for line in lines {
-            for reply in runner.run_batch(vec![line.command]) {
+        let lines = super::do_::batches(text, &|line| runner.read(line));
+        for line in lines.into_iter().flatten() {
+            for reply in runner.run_batch(vec![line.wanted]) {
                 if desk.out.json {
                     desk.out.json(&Did::Ran { line: &line.text, reply: &reply })?;
                 } else {
@@ -269,12 +265,8 @@ impl Chat {
         let actor = if acts { seat(&desk.loom, &self.with, &desk.workspace, said)? } else { self.actor.clone() };
         let plan = Plan {
             versions: desk.loom.session(self.session)?.versions,
-            sampling: Sampling {
-                temperature: self.args.temperature,
-                max_tokens: self.args.max_tokens,
-                ..Sampling::default()
-            },
-            context: desk.config.context(self.args.window),
+            sampling: self.args.turn.sampling(),
+            context: self.args.turn.context(&desk.config),
             cancel: self.stop.begin(),
             drafts: Some(desk.drafts.clone()),
             prices: desk.config.prices.clone(),
