@@ -307,6 +307,10 @@ impl Driver {
         let (session, parent, asked) = match state.session {
             Some(session) => {
                 let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
+                // A process that was killed while somebody worked there has not let go of the place.
+                let worker = &self.crew.worker.agent;
+                let held = self.loom.actor(worker).in_session(session);
+                held.release(at, worker.id()).await.map_err(OpsError::from)?;
                 (session, at, self.again(&state, stronger)?)
             }
             None => {
