@@ -29,10 +29,13 @@ use serde_json::{Value, json};
 use support::store::Scene;
 use tokio_util::sync::CancellationToken;
 
+/// What is said to what was asked.
+type Answer = Box<dyn Fn(&str) -> Promise<'static, String> + Send + Sync>;
+
 /// A model that answers by what it is asked.
 struct Player {
     reference: String,
-    answer: Box<dyn Fn(&str) -> Promise<'static, String> + Send + Sync>,
+    answer: Answer,
     asked: Mutex<Vec<String>>,
 }
 

@@ -126,13 +126,20 @@ impl TurnArgs {
 
     #[cfg(feature = "workspace")]
     fn workspace(&self, desk: &Desk<'_>, approval: Arc<dyn Approval>) -> Result<loomtree::workspace::Workspace> {
-        use loomtree::workspace::{Allowed, Workspace};
+        use std::time::Duration;
+
+        use loomtree::workspace::{Allowed, Environment, Settings, Workspace};
 
         let config = &desk.config.workspace;
         let commands = [config.allow.as_slice(), &self.allow].concat();
         let files = [config.write.as_slice(), &self.allow_write].concat();
         let allowed = Allowed::new(&commands, &files).map_err(CliError::usage)?;
-        Workspace::open(&desk.workspace, allowed, approval)
+        let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
+        let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
+        if let Some(seconds) = config.seconds {
+            settings.time = Duration::from_secs(seconds.into());
+        }
+        Workspace::open(&desk.workspace, settings)
             .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
     }
 

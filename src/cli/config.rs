@@ -77,6 +77,10 @@ pub(crate) struct WorkspaceConfig {
     pub(crate) allow: Vec<String>,
     /// Files that are changed, as globs.
     pub(crate) write: Vec<String>,
+    /// Variables that commands get though their names look like keys'.
+    pub(crate) pass: Vec<String>,
+    /// How long a command may take that asks for no time of its own.
+    pub(crate) seconds: Option<u32>,
 }
 
 /// A `models:` with nothing but comments under it is an empty list.
@@ -129,6 +133,8 @@ pub(crate) const STARTER: &str = "\
 # workspace:
 #   allow: ['cargo test*', 'git status']
 #   write: ['docs/**']
+#   pass: [GITHUB_TOKEN]
+#   seconds: 120
 
 # Who does delegated work: models that plan, verify, and try again where the usual one failed; how much is done at once.
 # delegate:
@@ -156,6 +162,12 @@ impl Config {
             rendering: self.rendering.unwrap_or(usual.rendering),
             ..usual
         }
+    }
+
+    /// The variables that are said to hold keys.
+    #[cfg(feature = "workspace")]
+    pub(crate) fn key_variables(&self) -> Vec<String> {
+        self.models.values().filter_map(|model| model.key_env.clone()).collect()
     }
 
     /// How long to wait for other writers, in seconds.
