@@ -211,6 +211,7 @@ fn a_programs_tools_need_their_permission() {
         let own = Tool::ALL.iter().filter(|tool| tools::lacking(**tool, held).is_none()).flat_map(|tool| match tool {
             Tool::Todo => vec!["create_todo", "list_todo", "complete_todo"],
             Tool::Delegate => vec!["delegate_task"],
+            Tool::Recall => vec!["conversation_recall", "recall"],
             tool => vec![tool.name()],
         });
         let extras = program.extras.iter().filter(|extra| tools::without(extra.permission, held).is_none());
@@ -228,8 +229,8 @@ fn what_providers_are_told_is_what_is_read() {
     let program = Program::new("");
     let runner = play.at(play.marie);
     let told = tools::native(Permissions::all(), &program.extras);
-    // The plan has three forms for calls.
-    assert_eq!(told.len(), Tool::ALL.len() + 2 + 2);
+    // The plan has three forms for calls, and recall one beside its own.
+    assert_eq!(told.len(), Tool::ALL.len() + 2 + 1 + 2);
     for tool in &told {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         assert!(tool.name.len() <= 64 && tool.name.chars().all(plain) && !tool.description.is_empty());

@@ -383,3 +383,36 @@ async fn commands_are_for_the_one_who_runs_the_plan() {
         assert!(matches!(run(&play, who, plan).await.0, Err(GenerateError::NotItself)));
     }
 }
+
+#[tokio::test]
+async fn a_hint_has_a_model_recall_an_early_turn() {
+    let play = Play::new();
+    let actor = play.owner.clone();
+    let append = |at: NodeId, words: &str| actor.append(Parent::Node(at), Draft::text(words)).unwrap().nodes[0].id;
+    let early = append(play.nine, "The gasket of the second pump is 42 mm wide, and made of cork.");
+    let mut at = early;
+    for number in 0..300 {
+        at = append(at, &format!("{number}: we talk of the weather in the north, and of nothing else, for long."));
+    }
+    let (actor, said) = say(&play, at, "How wide was that gasket again?", "collaborator");
+    let model = script(&["Let me look.\n\n→ recall search \"gasket\"\n".to_owned(), "It is 42 mm wide.".to_owned()]);
+    let mut plan = plan(&play, said, "collaborator", &model, Cast(Vec::new()));
+    plan.context.window = 6_000;
+    let (done, lines) = run(&play, &actor, plan).await;
+    done.unwrap();
+    let first = asked(&model, 0);
+    assert!(first.iter().all(|(_, text)| !text.contains("42 mm")), "it is out of the window");
+    let hint = &first.last().unwrap().1;
+    let meant = format!("probably [{}]. Look before you answer: → recall search", play.id(early));
+    assert!(hint.contains("Hint: \"") && hint.contains(&meant), "{hint}");
+    assert!(
+        lines.iter().any(|line| line.starts_with("→ recall search \"gasket\"") && line.contains("42 mm wide")),
+        "{lines:?}"
+    );
+    let second = asked(&model, 1);
+    assert!(second.last().unwrap().1.contains("42 mm wide"));
+    assert!(second.iter().all(|(_, text)| !text.contains("Hint:")), "it is done");
+    // The line was part of that prompt alone.
+    let snapshot = play.loom.snapshot().unwrap();
+    assert!(snapshot.nodes_after(play.tree, 0, 0).unwrap().iter().all(|node| !node.content.contains("Hint:")));
+}

@@ -10,8 +10,9 @@ use loomtree::{
     id::AgentId,
     model::Agent,
     ops::Actor,
-    provider::{Model, Sampling, discover, resolve},
-    session::{Background, Commands, Hosting, Models, Promise, of_provider},
+    provider::{Embeddings, Model, Sampling, Target, discover, resolve},
+    recall::{self, Meaning},
+    session::{Background, Commands, Embedding, Hosting, Models, Promise, of_provider},
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -47,6 +48,11 @@ impl Models for Configured {
         Box::pin(async move { open(own, &self.0).await.map_err(|error| failure(&error)) })
     }
 
+    fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
+        let found = embeddings(&self.0).inspect_err(|error| tracing::warn!(error = error.message(), "no embeddings"));
+        Box::pin(async { found.ok().flatten() })
+    }
+
     fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {
         Box::pin(async {
             let reference = self.0.summaries.as_deref()?;
@@ -56,6 +62,25 @@ impl Models for Configured {
                 .ok()
         })
     }
+}
+
+/// The model whose vectors recall goes by too, if one is set up.
+pub(crate) fn embeddings(config: &Config) -> Result<Option<Embeddings>> {
+    let Some(reference) = config.embeddings.as_deref() else { return Ok(None) };
+    match resolve(reference, &config.models, &host::env)? {
+        Target::Endpoint(endpoint) => Ok(Some(Embeddings::new(endpoint)?)),
+        _ => Err(CliError::usage(format!("embeddings: {reference} is no server's model"))),
+    }
+}
+
+/// What a question means, after the vectors were made that are missing; `None` where no model is set up for that.
+pub(crate) fn meaning(desk: &Desk<'_>, question: &str) -> Result<Option<Meaning>> {
+    let Some(client) = embeddings(&desk.config)? else { return Ok(None) };
+    let runtime = host::runtime()?;
+    let embedder = Embedding { runtime: runtime.handle().clone(), client };
+    let actor = desk.loom.actor(&desk.agent);
+    let made = recall::embed(&actor, &embedder, usize::MAX).and_then(|_| Meaning::of(&embedder, question));
+    Ok(Some(made.map_err(|error| CliError::failed(error.to_string()))?))
 }
 
 pub(crate) fn failure(error: &CliError) -> Failure {

@@ -24,6 +24,8 @@ pub(crate) struct Config {
     pub(crate) model: Option<String>,
     /// The small model that sums up what is long.
     pub(crate) summaries: Option<String>,
+    /// The model whose vectors recall goes by too.
+    pub(crate) embeddings: Option<String>,
     /// Models by name.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) models: Names,
@@ -100,6 +102,9 @@ pub(crate) const STARTER: &str = "\
 
 # A small model that sums up what is long when somebody looks at it; without it, first sentences serve.
 # summaries: ollama:llama3.2:1b
+
+# A model of embeddings, so that recall goes by meaning too and not by words alone.
+# embeddings: ollama:nomic-embed-text
 
 # Models by name. Keys do not stand here: key_env names a variable, key_file a file.
 # models:

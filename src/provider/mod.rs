@@ -11,11 +11,12 @@
 //! (`ollama:llama3.2`, a URL, a name from the configuration) into a [`Target`]; [`discover`](discover::discover) finds
 //! one where nothing was written.
 //!
-//! Left out: reasoning text, the bytes of images, embeddings, token counts ahead of time.
+//! Left out: reasoning text, the bytes of images, token counts ahead of time.
 
 mod client;
 mod config;
 pub mod discover;
+mod embeddings;
 mod error;
 mod generation;
 mod http;
@@ -35,6 +36,7 @@ mod wire;
 pub use client::Client;
 pub use config::{ModelConfig, NoInlineKey};
 pub use discover::{Listed, list_models, open};
+pub use embeddings::Embeddings;
 pub use error::{Class, CutCause, Phase, ProviderError};
 pub use generation::{Event, Finish, FinishReason, Generation, Logprob, Sink};
 pub use http::Timeouts;

@@ -6,14 +6,18 @@
 //! no words is looked for as it stands.
 
 mod hint;
+mod meaning;
 mod question;
 mod rank;
 mod wants;
 
 use std::collections::{HashMap, HashSet};
 
-pub use self::hint::{Hint, References};
 use self::question::{Question, asks, plain};
+pub use self::{
+    hint::{Hint, References},
+    meaning::{EmbedError, Embedder, Meaning, embed},
+};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     model::{AuthorType, EdgeKind, Node, Timestamp},
@@ -149,6 +153,14 @@ pub struct Found {
 /// # Errors
 /// If the store cannot be read, or the scope or a filter names something that is not there.
 pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
+    search_with(snapshot, query, None)
+}
+
+/// Searches by words, and by what the question means if that is given: what shares no word with it can then be found too.
+///
+/// # Errors
+/// The same.
+pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Meaning>) -> Result<Found> {
     let question = Question::read(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.filter(snapshot)?;
     let said = snapshot.words_said(&question.words, &filter, READ)?;
@@ -174,6 +186,9 @@ pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
         let (score, exact) = (score * question.factor(&node), question.is_exact(&node.content));
         hits.push(Hit { node, passage: candidate.part, score, exact, before: None, after: None });
+    }
+    if let Some(meaning) = meaning {
+        hits = nearer(snapshot, hits, &meaning.near(snapshot, &filter)?, &fits)?;
     }
     hits.sort_by(|a, b| b.exact.cmp(&a.exact).then(b.score.total_cmp(&a.score)));
     hits.truncate(query.limit);
@@ -217,6 +232,23 @@ pub fn tool_results(
 /// If the store cannot be read, or the scope names something that is not there.
 pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope) -> Result<Vec<String>> {
     Ok(snapshot.tool_names(&scope.filter(), 50)?)
+}
+
+/// Hits with those that are near in meaning, scored by both.
+fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits: &Fits<'_>) -> Result<Vec<Hit>> {
+    let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
+    let others = near.iter().take(meaning::NEAREST).map(|(node, _)| *node).filter(|node| !found.contains(node));
+    for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
+        if fits.node(&node) {
+            hits.push(Hit { node, passage: 0, score: 0.0, exact: false, before: None, after: None });
+        }
+    }
+    let near: HashMap<u64, f64> = near.iter().copied().collect();
+    let by_words: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
+    let by_meaning: Vec<Option<f64>> = hits.iter().map(|hit| near.get(&hit.node.seq).copied()).collect();
+    let mixed = meaning::mixed(&by_words, &by_meaning);
+    hits.iter_mut().zip(mixed).for_each(|(hit, score)| hit.score = score);
+    Ok(hits)
 }
 
 /// The newest nodes that hold a text as it stands: for marks, and for words that stand everywhere.

@@ -7,6 +7,7 @@ use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    Embedding,
     generate::{Report, generate},
     plan::{Commands, GenerateError, Models, Plan},
     stream::Tell,
@@ -23,6 +24,7 @@ use crate::{
     model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
     ops::{Actor, Draft, Loom, OpsError},
     provider::{Class, Event, Message, Prices, Prompt, ProviderError, Request, Sampling, ToolCall},
+    recall::{self, Meaning},
     store::{Mutation, SessionFilter},
 };
 
@@ -133,6 +135,13 @@ impl Host for Hosting {
         self.cancel.is_cancelled()
     }
 
+    fn meaning(&self, actor: &Actor, question: &str) -> Option<Meaning> {
+        let client = self.runtime.block_on(self.commands.models.embeddings())?;
+        let embedder = Embedding { runtime: self.runtime.clone(), client };
+        let made = recall::embed(actor, &embedder, MISSING).and_then(|_| Meaning::of(&embedder, question));
+        made.inspect_err(|error| tracing::warn!(%error, "recall goes by words alone")).ok()
+    }
+
     fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
         self.runtime.block_on(async {
             tokio::select! {
@@ -144,6 +153,8 @@ impl Host for Hosting {
     }
 }
 
+/// Nodes whose vectors are made at the most before a recall goes on.
+const MISSING: usize = 256;
 /// How long somebody who looks waits for a summary before the first sentence serves.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Tokens of a summary: thirty words, twice over in a language of long words.
@@ -217,6 +228,8 @@ pub(super) struct Batch {
     pub(super) after: NodeId,
     /// Whose plan they work on.
     pub(super) scope: TodoScope,
+    /// What was answered before in this turn.
+    pub(super) before: Vec<Outcome>,
     pub(super) hosting: Hosting,
 }
 
@@ -224,7 +237,10 @@ impl Batch {
     /// Runs what was asked for, keeps the answers, and tells of both.
     pub(super) fn run(self, index: usize, asked: Vec<Asked>, tell: &Tell) {
         let runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
-        let mut runner = runner.in_turn(self.scope).inline(self.hosting.commands.inline);
+        let before = self.before.iter().filter(|outcome| !outcome.failed);
+        let before = before.filter_map(|outcome| Some((outcome.line.strip_prefix("→ ")?, outcome.answer.as_str())));
+        let runner = runner.in_turn(self.scope).answered(before);
+        let mut runner = runner.inline(self.hosting.commands.inline);
         let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
         let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();

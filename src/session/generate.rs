@@ -369,6 +369,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             session,
             after: self.seats[index].meant.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
+            before: self.exchanges.iter().flat_map(|exchange| exchange.outcomes.iter().cloned()).collect(),
             hosting: super::Hosting {
                 runtime: tokio::runtime::Handle::current(),
                 agent: self.plan.author.id(),

@@ -15,7 +15,7 @@ use crate::{
     id::{AgentId, NodeId},
     model::{Agent, Node, Todo},
     ops::OpsError,
-    provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
 };
 
 /// What to generate.
@@ -143,6 +143,11 @@ pub trait Models: Send + Sync {
     /// # Errors
     /// If there is none, or it cannot be used; `NOT_CONFIGURED` then, with a hint.
     fn open<'a>(&'a self, agent: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>>;
+
+    /// The model whose vectors recall goes by too; `None`: there is none, and it goes by words alone.
+    fn embeddings(&self) -> Promise<'_, Option<Embeddings>> {
+        Box::pin(async { None })
+    }
 
     /// The small model that sums up what is long; `None`: there is none, and first sentences serve.
     fn summarizer(&self) -> Promise<'_, Option<Arc<dyn Model>>> {

@@ -119,6 +119,8 @@ pub trait Snapshot {
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
     /// Goes through what fits, the newest first, at most `limit` nodes, as long as `each` wants more.
     fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
+    /// Goes through a model's vectors of what fits.
+    fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()>;
     /// Turns of a session from one to another, in order, at most `limit`.
     fn turns(&self, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>>;
     /// Results of a tool, the newest first, at most `limit`.
@@ -190,17 +192,19 @@ impl Pending {
     ///
     /// # Errors
     /// Whatever kept the change from being made; then nothing was changed.
-    pub fn wait(self) -> Result<Receipt> {
-        let mut pending = std::pin::pin!(self);
-        let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
-        let mut context = task::Context::from_waker(&waker);
+    pub fn wait(mut self) -> Result<Receipt> {
         // On fast storage the receipt is there sooner than a sleeping thread would wake.
         for _ in 0..LOOKS {
-            if let Ok(receipt) = pending.0.try_recv() {
+            if let Ok(receipt) = self.0.try_recv() {
                 return receipt;
             }
             std::hint::spin_loop();
         }
+        let waker = task::Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = task::Context::from_waker(&waker);
+        // Within a task of a runtime a channel seems empty once the task's budget is used up, until the task yields: a
+        // thread that waits here would wait for ever.
+        let mut pending = std::pin::pin!(tokio::task::coop::unconstrained(self));
         loop {
             match pending.as_mut().poll(&mut context) {
                 task::Poll::Ready(receipt) => return receipt,

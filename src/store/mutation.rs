@@ -196,6 +196,13 @@ pub enum Mutation {
         /// What it said.
         content: String,
     },
+    /// Keeps vectors of what nodes say, in the place of older ones.
+    Embed {
+        /// The model that made them.
+        model: String,
+        /// Each with the number of its node.
+        vectors: Vec<(u64, Vec<f32>)>,
+    },
     /// Keeps how many tokens a model counted in a prompt of so many estimated ones.
     Reckon {
         /// The model's reference.
@@ -322,8 +329,10 @@ coded! {
         FinishTodo = "finish_todo", 31;
         /// See [`Mutation::TakeUpTodo`].
         TakeUpTodo = "take_up_todo", 32;
+        /// See [`Mutation::Embed`].
+        Embed = "embed", 33;
         /// See [`Mutation::Delegation`].
-        Delegation = "delegation", 33;
+        Delegation = "delegation", 34;
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Form {
     /// Whose form it is.
     pub tool: Tool,
     help: &'static str,
+    /// Whether it says all that the tool does; else the tool is offered beside it as it stands in the table.
+    whole: bool,
     parameters: fn() -> Value,
     /// The fields of the command's JSON, of arguments that fit the schema's names.
     fields: fn(Map<String, Value>) -> Fields,
@@ -40,6 +42,7 @@ const FORMS: &[Form] = &[
     Form {
         name: "create_todo",
         tool: Tool::Todo,
+        whole: true,
         help: "Plans the items of this turn's work, several at once.",
         parameters: || {
             let text = |meaning: &str| json!({ "type": "string", "description": meaning });
@@ -62,6 +65,7 @@ const FORMS: &[Form] = &[
     Form {
         name: "list_todo",
         tool: Tool::Todo,
+        whole: true,
         help: "Shows this turn's plan: what is open, or the items in a state.",
         parameters: || {
             let states = ["pending", "in_progress", "completed", "cancelled", "all"];
@@ -74,6 +78,7 @@ const FORMS: &[Form] = &[
     Form {
         name: "complete_todo",
         tool: Tool::Todo,
+        whole: true,
         help: "Says what became of an item of this turn's plan.",
         parameters: || {
             let properties = json!({
@@ -94,8 +99,33 @@ const FORMS: &[Form] = &[
         },
     },
     Form {
+        name: "conversation_recall",
+        tool: Tool::Recall,
+        whole: false,
+        help: "Search the conversation archive for past messages. Use 'search' to find messages by keyword, 'range' to \
+               get a specific range of turns, or 'tool_calls' to find past tool executions by name.",
+        parameters: || {
+            let actions = ["search", "range", "tool_calls", "summary"];
+            let meaning = "search: full-text search across all messages. range: get turns by number range. tool_calls: \
+                           find past calls to a specific tool. summary: get a structured summary of the full session.";
+            let text = |meaning: &str| json!({ "type": "string", "description": meaning });
+            let number = |meaning: &str| json!({ "type": "integer", "description": meaning });
+            let properties = json!({
+                "action": { "type": "string", "enum": actions, "description": meaning },
+                "query": text("Search query (for 'search' action)."),
+                "tool_name": text("Tool name to filter by (for 'tool_calls' action)."),
+                "start_turn": number("Start of turn range (for 'range' action)."),
+                "end_turn": number("End of turn range, inclusive (for 'range' action)."),
+                "limit": number("Max results to return. Default 10."),
+            });
+            object(properties, &["action"])
+        },
+        fields: recalled,
+    },
+    Form {
         name: "delegate_task",
         tool: Tool::Delegate,
+        whole: true,
         help: "Hands work of several steps to an orchestrator, which plans it, has its parts done beside each other, and \
                has each verified. What one or two calls do is done directly.",
         parameters: || {
@@ -118,6 +148,39 @@ const FORMS: &[Form] = &[
         },
     },
 ];
+
+/// What a call of `conversation_recall` asks for. Arguments of another action say nothing: many models fill in all.
+fn recalled(mut given: Map<String, Value>) -> Fields {
+    let action = given.remove("action");
+    let known = ["query", "tool_name", "start_turn", "end_turn", "limit"];
+    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+        return Err(format!("there is no argument {name:?}"));
+    }
+    let turn = |name: &str| match given.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        // A turn before the first is the first, and one past the last is looked for like any other.
+        Some(value) => match value.as_i64().or_else(|| value.as_str()?.trim().parse().ok()) {
+            Some(turn) => Ok(Some(turn.clamp(1, i64::from(u32::MAX)))),
+            None => Err(format!("{name} is not as it must be: a number")),
+        },
+    };
+    let (from, to) = (turn("start_turn")?, turn("end_turn")?);
+    let mut needed = |name: &str| given.remove(name).ok_or_else(|| format!("{name} is missing"));
+    let mut fields = Map::new();
+    match action.as_ref().map_or("", |action| action.as_str().unwrap_or("")) {
+        "search" => fields.insert("search".to_owned(), needed("query")?),
+        "range" => {
+            let (from, to) = (from.or(to), to.or(from));
+            let (from, to) = from.zip(to).ok_or("start_turn or end_turn is missing")?;
+            fields.insert("turns".to_owned(), format!("{}-{}", from.min(to), from.max(to)).into())
+        }
+        "tool_calls" => fields.insert("tool".to_owned(), needed("tool_name")?),
+        "summary" => fields.insert("summary".to_owned(), true.into()),
+        _ => return Err("action is search, range, tool_calls or summary".to_owned()),
+    };
+    fields.extend(given.remove("limit").map(|limit| ("limit".to_owned(), limit)));
+    Ok(fields)
+}
 
 impl Form {
     /// The form of this name.
@@ -164,7 +227,7 @@ pub fn native(held: Permissions, extras: &[Extra]) -> Vec<Native> {
             parameters: (form.parameters)(),
         });
         let mut offered: Vec<Native> = forms.collect();
-        if offered.is_empty() {
+        if !FORMS.iter().any(|form| form.tool == spec.tool && form.whole) {
             let (name, description) = (spec.name.to_owned(), spec.help.to_owned());
             offered.push(Native { name, description, parameters: schema(spec.tool) });
         }

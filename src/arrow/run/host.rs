@@ -5,6 +5,7 @@ use crate::{
     id::NodeId,
     model::{Agent, Node},
     ops::Actor,
+    recall::Meaning,
 };
 
 /// What continues a node: which, by whom, how often, how long.
@@ -69,6 +70,12 @@ pub trait Host: Send + Sync {
     /// Whether somebody stopped the work. Lines of a batch that are not run yet are then answered so.
     fn is_cancelled(&self) -> bool {
         false
+    }
+
+    /// What a question means, for a recall that goes by more than words; `None`: there is no model for that, or it failed.
+    fn meaning(&self, actor: &Actor, question: &str) -> Option<Meaning> {
+        let _ = (actor, question);
+        None
     }
 
     /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this

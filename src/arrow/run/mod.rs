@@ -40,7 +40,7 @@ pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
 pub use wanted::Wanted;
 
-use std::cell::Cell;
+use std::{cell::Cell, collections::HashMap};
 
 use super::{Command, NodeRef, understand};
 use crate::{
@@ -63,6 +63,8 @@ pub struct Runner<'h> {
     scope: TodoScope,
     /// What was planned in the batch that is being run.
     planned: Vec<TodoId>,
+    /// In a turn, what was recalled in it, by the lines that asked for it.
+    recalled: Option<HashMap<String, String>>,
     acts: Vec<Action>,
     /// Whether the host had no summary when it was asked for one.
     no_summaries: Cell<bool>,
@@ -110,6 +112,7 @@ impl<'h> Runner<'h> {
             inline: INLINE,
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
+            recalled: None,
             acts: Vec::new(),
             no_summaries: Cell::new(false),
         }
@@ -119,6 +122,16 @@ impl<'h> Runner<'h> {
     #[must_use]
     pub fn in_turn(mut self, scope: TodoScope) -> Self {
         self.scope = scope;
+        self
+    }
+
+    /// The same within a turn, with what was answered before in it, each with its line: a recall is answered once.
+    #[must_use]
+    pub fn answered<'a>(mut self, before: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let recalled = self.recalled.get_or_insert_default();
+        for (line, answer) in before {
+            recalled.entry(line.to_owned()).or_insert_with(|| answer.to_owned());
+        }
         self
     }
 
@@ -190,10 +203,19 @@ impl<'h> Runner<'h> {
     fn checked(&mut self, command: &Command) -> Result<String, Failure> {
         self.look_up_agent()?;
         limits::check(command, self.agent.profile.permissions)?;
+        // What is stashed may have been replaced meanwhile; what was said is as it was.
+        let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
+        if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {
+            return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}"));
+        }
         let here = self.here()?;
         let said = self.dispatch(command, &here)?;
         let tool = command.tool();
-        self.finish(tool.name(), trace::is_kept(tool), &here, said)
+        let answer = self.finish(tool.name(), trace::is_kept(tool), &here, said)?;
+        if let Some((line, all)) = recall.zip(self.recalled.as_mut()) {
+            all.insert(line, answer.clone());
+        }
+        Ok(answer)
     }
 
     fn checked_call(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, Failure> {

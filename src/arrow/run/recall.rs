@@ -1,7 +1,7 @@
 //! Recall from the archive: what was said, in the compact form that a model reads.
 //!
-//! At most [`WHOLE`] tokens: results of tools are shortened first, then what is longest, and every cut names the
-//! command that shows the rest. Nothing is worded anew.
+//! At most [`WHOLE`] tokens: results of tools are shortened first, then what is oldest, and every cut names the command that
+//! shows the rest. A turn that is asked for alone is whole; it is read part by part. Nothing is worded anew.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arrow::Range,
-    model::{AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
+    model::{AgentKind, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
     recall::{self, Found, Query, Scope},
     store::Snapshot,
     tools::Form,
@@ -31,12 +31,23 @@ const LONG: u32 = 200;
 /// Hits where no other number is asked for, and turns or results at the most.
 const HITS: u32 = 10;
 const MOST: u32 = 200;
+/// Tokens kept for an answer's first line, and for the line on what is left out.
+const NOTE: u32 = 160;
+/// Commands that are named for what is left out.
+const NAMED: usize = 5;
 
 impl Runner<'_> {
     pub(super) fn recall_search(&self, here: &Here, text: &str, limit: Option<u32>) -> Outcome {
-        let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
-        let of = |scope| recall::search(&*snapshot, &Query { limit, ..Query::new(text, scope) });
+        let asker = Some(match self.agent.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        });
+        let meaning = self.host.meaning(&self.actor(), text);
+        let snapshot = self.loom.snapshot()?;
+        let of = |scope| {
+            recall::search_with(&*snapshot, &Query { limit, asker, ..Query::new(text, scope) }, meaning.as_ref())
+        };
         let mut found = of(Scope::Session(here.session.id))?;
         let mut place = "this session";
         if found.hits.is_empty() {
@@ -67,7 +78,7 @@ impl Runner<'_> {
         }
         let cut = nodes.len() == MOST as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
-        let mut text = fitted(entries(&*snapshot, &nodes)?);
+        let mut text = fitted(entries(&*snapshot, here, &nodes)?);
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}]", last + 1, turns.last));
         }
@@ -91,7 +102,7 @@ impl Runner<'_> {
                     one_line(tool)
                 );
                 return Ok(Said::about(
-                    format!("{head}\n{}", fitted(entries(&*snapshot, &nodes)?)),
+                    format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?)),
                     format!("tool:{tool}"),
                 ));
             }
@@ -165,7 +176,10 @@ fn nothing(text: &str, found: &Found, place: &str) -> String {
 struct Entry {
     head: String,
     text: String,
-    /// Its turn, for the command that shows all of it; else its id.
+    /// Its place in time.
+    seq: u64,
+    turn: Option<u64>,
+    /// The command that shows all of it.
     rest: String,
     tool: bool,
     tokens: u32,
@@ -180,7 +194,15 @@ impl Entry {
         }
         let tokens = estimated_tokens(&text);
         let tool = node.author_type == AuthorType::Tool || node.kind == EdgeKind::Tool;
-        Self { head: header(node, call), text, rest: format!("→ view {}", frame::mention(node)), tool, tokens }
+        let rest = format!("→ view {} full", frame::mention(node));
+        Self { head: header(node, call), text, seq: node.seq, turn: None, rest, tool, tokens }
+    }
+
+    /// The same as a turn of the session that asks.
+    fn in_session(mut self, node: &Node) -> Self {
+        self.turn = node.turn;
+        self.rest = node.turn.map_or(self.rest, |turn| format!("→ recall turns:{turn}-{turn}"));
+        self
     }
 
     /// Keeps about so many tokens of the words.
@@ -212,8 +234,12 @@ fn header(node: &Node, call: Option<String>) -> String {
 }
 
 /// Nodes as they are shown in a list, results of tools with what they were called with.
-fn entries(snapshot: &dyn Snapshot, nodes: &[Node]) -> Result<Vec<Entry>, Failure> {
-    nodes.iter().map(|node| Ok(Entry::of(node, called_with(snapshot, node)?))).collect()
+fn entries(snapshot: &dyn Snapshot, here: &Here, nodes: &[Node]) -> Result<Vec<Entry>, Failure> {
+    let entry = |node: &Node| {
+        let entry = Entry::of(node, called_with(snapshot, node)?);
+        Ok(if node.session == Some(here.session.id) { entry.in_session(node) } else { entry })
+    };
+    nodes.iter().map(entry).collect()
 }
 
 /// What a tool whose result a node is was called with.
@@ -274,8 +300,8 @@ fn shown(snapshot: &dyn Snapshot, found: &Found) -> Result<String, Failure> {
         let block = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
         used += estimated_tokens(&block);
         if used > WHOLE {
-            let left = count((found.hits.len() - at) as u64, "turn");
-            blocks.push(format!("[{left} that fit less well are left out · ask with more words]"));
+            let left: Vec<Entry> = found.hits[at..].iter().map(|hit| Entry::of(&hit.node, None)).collect();
+            blocks.push(left_out(&left));
             break;
         }
         blocks.push(block);
@@ -321,24 +347,41 @@ fn cut_at(text: &str, most: usize) -> &str {
 /// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is
 /// named.
 fn fitted(mut entries: Vec<Entry>) -> String {
-    let all = |entries: &[Entry]| entries.iter().map(|entry| entry.tokens + 12).fold(0, u32::saturating_add);
+    let cost = |entry: &Entry| estimated_tokens(&entry.shown()) + 1;
+    let mut all = entries.iter().map(cost).fold(NOTE, u32::saturating_add);
+    let alone = entries.len() == 1;
     for tools in [true, false] {
-        for at in 0..entries.len() {
-            if all(&entries) > WHOLE && entries[at].tool == tools {
-                entries[at].shorten(SHORT);
+        for entry in entries.iter_mut().filter(|entry| entry.tool == tools) {
+            if !alone && all > WHOLE {
+                let before = cost(entry);
+                entry.shorten(SHORT);
+                all = all.saturating_sub(before).saturating_add(cost(entry));
             }
         }
     }
-    let mut left = 0_u64;
-    while all(&entries) > WHOLE && entries.len() > 1 {
-        entries.remove(0);
-        left += 1;
+    let mut left: Vec<Entry> = Vec::new();
+    while all > WHOLE && entries.len() > 1 {
+        // Turns stand in their order, and results of a tool the newest first: the oldest is at one of the ends.
+        let last = entries.first().map(|entry| entry.seq) > entries.last().map(|entry| entry.seq);
+        let oldest = entries.remove(if last { entries.len() - 1 } else { 0 });
+        all = all.saturating_sub(cost(&oldest));
+        left.push(oldest);
     }
     let mut lines: Vec<String> = entries.iter().map(Entry::shown).collect();
-    if left > 0 {
-        lines.insert(0, format!("[{} before these left out · ask for fewer at once]", count(left, "turn")));
+    if !left.is_empty() {
+        lines.insert(0, left_out(&left));
     }
     lines.join("\n")
+}
+
+/// The line that says what is not shown, and which commands show it.
+fn left_out(left: &[Entry]) -> String {
+    let turns: Vec<u64> = left.iter().filter_map(|entry| entry.turn).collect();
+    let commands = match (turns.iter().min(), turns.iter().max()) {
+        (Some(first), Some(last)) if turns.len() == left.len() => format!("→ recall turns:{first}-{last}"),
+        _ => left.iter().take(NAMED).map(|entry| entry.rest.as_str()).collect::<Vec<_>>().join(" · "),
+    };
+    format!("[{} left out · {commands}]", count(left.len() as u64, "turn"))
 }
 
 /// Each line two columns further in.

@@ -1,6 +1,6 @@
 //! `loom recall`: what was said, found again by words, by turn or by tool.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 
 use jiff::{civil::Date, tz::TimeZone};
 use loomtree::{
@@ -10,6 +10,7 @@ use loomtree::{
 use serde::Serialize;
 
 use crate::cli::{
+    attach,
     desk::{Desk, Here},
     error::{CliError, Result},
     out::{DIM, ID, MARK, paint},
@@ -125,7 +126,15 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
         limit: args.limit as usize,
         ..Query::new(args.words.join(" "), scope)
     };
-    let found = recall::search(&*desk.loom.snapshot()?, &query)?;
+    let meaning = match attach::meaning(desk, &query.text) {
+        Ok(meaning) => meaning,
+        Err(error) => {
+            let said = format!("recall goes by words alone: {}", one_line(&error.message()));
+            writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
+            None
+        }
+    };
+    let found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
     if found.hits.is_empty() && !desk.out.json {
         let words = found.words.join(", ");
         let looked =

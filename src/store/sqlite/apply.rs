@@ -220,6 +220,7 @@ impl<'a> Apply<'a> {
             Mutation::Lease { .. }
             | Mutation::Release { .. }
             | Mutation::Summarize { .. }
+            | Mutation::Embed { .. }
             | Mutation::Reckon { .. } => self.turn(mutation)?,
             Mutation::Delegation { node, number, event } => {
                 let head = self.node(*node)?;

@@ -7,7 +7,7 @@ use super::{
         leases::{self, Held},
         summaries,
     },
-    visibility,
+    vectors, visibility,
 };
 use crate::{
     id::{AgentId, NodeId},
@@ -32,6 +32,10 @@ impl Apply<'_> {
                 let (content, model) = (content.clone(), model.clone());
                 self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
                 ChangeKind::Summarize
+            }
+            Mutation::Embed { model, vectors } => {
+                vectors::keep(self.conn, model, vectors)?;
+                ChangeKind::Embed
             }
             Mutation::Reckon { model, estimated, reported } => {
                 estimates::add(self.conn, model, *estimated, *reported)?;

@@ -29,6 +29,7 @@ mod recount;
 mod rows;
 mod snapshot;
 mod tables;
+mod vectors;
 mod verify;
 mod visibility;
 mod writer;

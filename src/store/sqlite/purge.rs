@@ -53,6 +53,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
         format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
         format!("DELETE FROM summaries WHERE node IN ({nodes})"),
+        format!("DELETE FROM vectors WHERE node IN ({nodes})"),
         // What was made of words of the tree may be made of these.
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),

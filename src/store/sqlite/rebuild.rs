@@ -22,6 +22,8 @@ pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
     let indexed = index::rebuild(&tx)?;
+    // They cost a model's time, and are made when they are wanted.
+    tx.execute("DELETE FROM vectors", [])?;
     tx.commit()?;
     Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed })
 }

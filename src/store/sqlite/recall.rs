@@ -19,14 +19,14 @@ use crate::{
 const STEP: usize = 256;
 
 /// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`.
-struct Conditions {
-    sql: String,
-    values: Vec<Value>,
+pub(super) struct Conditions {
+    pub(super) sql: String,
+    pub(super) values: Vec<Value>,
 }
 
 impl Conditions {
     /// `node` and `at` name the columns of what is filtered.
-    fn of(conn: &Connection, filter: &WordFilter, table: &str, at: &str) -> Result<Self> {
+    pub(super) fn of(conn: &Connection, filter: &WordFilter, table: &str, at: &str) -> Result<Self> {
         let mut found = Self { sql: String::new(), values: Vec::new() };
         let mut and = |column: &str, test: &str, value: Value| {
             found.sql.push_str(&format!(" AND {table}.{column} {test} ?"));
@@ -149,7 +149,7 @@ pub(super) fn said(conn: &Connection, words: &[String], filter: &WordFilter, mos
 }
 
 /// `?` as numbered parameters from the second on.
-fn numbered(sql: &str) -> String {
+pub(super) fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let mut text = parts.next().unwrap_or("").to_owned();
     for (number, part) in (2..).zip(parts) {

@@ -12,8 +12,8 @@ use rusqlite::{
 
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    model::{AuthorType, ContentHash, EdgeKind, Json, Node, NodeState, Timestamp, ToolFields},
-    store::{Result, StoreError},
+    model::{AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolFields},
+    store::{ChangeKind, Result, StoreError},
 };
 
 macro_rules! node {
@@ -335,4 +335,22 @@ impl<'c> Names<'c> {
             })
             .collect()
     }
+}
+
+/// An entry of the journal.
+pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
+    let local: Option<String> = row.get(9)?;
+    Ok(JournalEntry {
+        seq: row.get(0)?,
+        group: row.get(1)?,
+        at: Timestamp::from_millis(row.get(2)?),
+        agent: AgentId::from_bytes(row.get(3)?),
+        session: row.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
+        tree: row.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
+        op: coded(row, 6, Op::from_code)?,
+        change: coded(row, 7, ChangeKind::from_code)?.as_str().to_owned(),
+        node: row.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
+        local: local.and_then(|l| LocalId::try_from(l).ok()),
+        target: row.get(10)?,
+    })
 }

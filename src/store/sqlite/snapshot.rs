@@ -1,27 +1,28 @@
 //! A snapshot: a reader's connection inside one read transaction.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     continuations, history, path,
     pool::{Pool, Reader},
     recall,
-    rows::{FROM, NODE, Names, NodeRow, coded},
+    rows::{FROM, NODE, Names, NodeRow, entry_of},
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, sessions, sources, summaries, todos, trees,
     },
+    vectors,
     visibility::{self, row_of},
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
-        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op,
-        Session, Stashed, Summary, SummaryOf, Timestamp, Todo, Tree,
+        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
+        Stashed, Summary, SummaryOf, Todo, Tree,
     },
     store::{
-        Beside, Beyond, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
         SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
@@ -234,6 +235,10 @@ impl Snapshot for SqliteSnapshot<'_> {
         recall::newest_first(&self.conn, filter, most, each)
     }
 
+    fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()> {
+        vectors::each(&self.conn, model, filter, each)
+    }
+
     fn turns(&self, session: SessionId, from: u64, to: u64, most: u32) -> Result<Vec<Node>> {
         recall::turns(&self.conn, session, from, to, most)
     }
@@ -393,21 +398,4 @@ fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntr
     ))?;
     let entries = statement.query_map(params![head, most], entry_of)?;
     Ok(entries.collect::<rusqlite::Result<_>>()?)
-}
-
-fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
-    let local: Option<String> = row.get(9)?;
-    Ok(JournalEntry {
-        seq: row.get(0)?,
-        group: row.get(1)?,
-        at: Timestamp::from_millis(row.get(2)?),
-        agent: AgentId::from_bytes(row.get(3)?),
-        session: row.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
-        tree: row.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
-        op: coded(row, 6, Op::from_code)?,
-        change: coded(row, 7, ChangeKind::from_code)?.as_str().to_owned(),
-        node: row.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
-        local: local.and_then(|l| LocalId::try_from(l).ok()),
-        target: row.get(10)?,
-    })
 }
