@@ -6,9 +6,10 @@
 mod common;
 
 use std::{
+    io::{Read as _, Write as _},
     path::Path,
     process::Command,
-    sync::Arc,
+    sync::{Arc, mpsc},
     time::{Duration, Instant},
 };
 
@@ -18,8 +19,9 @@ use loomtree::{
     id::{NodeId, TreeId},
     provider::{Model, Prices, Scripted},
     session::Commands,
-    tui::{App, KeyMap, Message, Palette, Setup},
+    tui::{App, Consent, KeyMap, Message, Palette, Setup},
 };
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::{Terminal, backend::TestBackend};
 use tokio::runtime::Runtime;
 
@@ -58,6 +60,73 @@ fn table(nodes: usize) {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     print!("{said}");
+    in_a_terminal(&path, tree, tip);
+}
+
+/// The built program in a pseudo-terminal: from the start to the first screen, from a key to what it draws, and at rest.
+fn in_a_terminal(path: &Path, tree: TreeId, at: NodeId) {
+    // The session that the program goes on with.
+    let owner = common::owner(path, 3);
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = folder.path().canonicalize().unwrap();
+    owner.start_session(&workspace.to_string_lossy(), tree, Some(at)).unwrap();
+    drop(owner);
+    let pair = native_pty_system().openpty(PtySize { rows: SIZE.1, cols: SIZE.0, ..PtySize::default() }).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_loom"));
+    command.args(["--db", &path.to_string_lossy()]);
+    command.env("TERM", "xterm-256color");
+    command.env("HOME", &workspace);
+    command.cwd(&workspace);
+    let mut output = pair.master.try_clone_reader().unwrap();
+    let (sender, bytes) = mpsc::channel();
+    let began = Instant::now();
+    let mut child = pair.slave.spawn_command(command).unwrap();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 1 << 16];
+        while let Ok(read @ 1..) = output.read(&mut buffer) {
+            if sender.send(buffer[..read].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    // Until the terminal is quiet; when the first words came is what counts.
+    let first = |began: Instant| -> Duration {
+        let mut at = None;
+        while let Ok(bytes) = bytes.recv_timeout(Duration::from_millis(if at.is_none() { 5_000 } else { 150 })) {
+            if bytes.len() > 30 {
+                at.get_or_insert(began.elapsed());
+            }
+        }
+        at.unwrap_or(Duration::from_secs(5))
+    };
+    let shown = first(began);
+    row("program to first screen, in a terminal", &millis(&[shown]), "50 ms", shown.as_millis() < 50);
+    let mut input = pair.master.take_writer().unwrap();
+    let keys: Vec<Duration> = (0..40)
+        .map(|_| {
+            let began = Instant::now();
+            input.write_all(b"h").unwrap();
+            input.flush().unwrap();
+            first(began)
+        })
+        .collect();
+    row("key to screen, in a terminal", &millis(&keys), "16 ms", worst(&keys).as_millis() < 16);
+    if let Some(before) = worked(child.process_id()) {
+        std::thread::sleep(Duration::from_secs(5));
+        let after = worked(child.process_id()).unwrap_or(before);
+        let share = (after - before) / 5.0 * 100.0;
+        row("at rest, of one core", &format!("{share:.2} %"), "none", share < 0.5);
+    }
+    child.kill().unwrap();
+    let _ = child.wait();
+}
+
+/// Seconds that a process has computed, where the system says.
+fn worked(process: Option<u32>) -> Option<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process?)).ok()?;
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let ticks: f64 = fields.get(11)?.parse::<f64>().ok()? + fields.get(12)?.parse::<f64>().ok()?;
+    Some(ticks / 100.0)
 }
 
 fn setup(path: &Path, tree: TreeId, at: NodeId) -> Setup {
@@ -76,6 +145,8 @@ fn setup(path: &Path, tree: TreeId, at: NodeId) -> Setup {
         model: None,
         models: Vec::new(),
         context: context::Options::default(),
+        tools: None,
+        consent: Consent::default(),
         drafts: None,
         prices: Prices::default(),
         count: 3,

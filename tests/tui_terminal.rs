@@ -288,6 +288,45 @@ fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
     assert!(!bytes.windows(5).any(|bytes| bytes == b"\x1b]0;o"), "a title was set");
 }
 
+/// Bytes in any order, drawn from a seed: whatever a cat on the keyboard or a broken line sends.
+#[test]
+fn no_bytes_break_it_and_the_terminal_is_given_back() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..3 {
+        let mut window = Window::open(&home, 80, 24, &[("EDITOR", "true"), ("LOOM_MODEL", "scripted:words")]);
+        window.shows("Marrow");
+        let mut bytes = Vec::new();
+        while bytes.len() < 600 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            let byte = seed.to_be_bytes()[3];
+            // Ctrl-c would end it, and what follows would be typed to nobody.
+            if byte != 3 {
+                bytes.push(byte);
+            }
+        }
+        for part in bytes.chunks(40) {
+            if window.child.try_wait().unwrap().is_none() {
+                // It may have left by a `q` meanwhile.
+                let _ = window.input.write_all(part);
+                let _ = window.input.flush();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        if window.child.try_wait().unwrap().is_none() {
+            window.signal("-TERM");
+        }
+        let code = window.ends();
+        assert_ne!(code, 101, "it panicked:\n{}", window.screen());
+        window.is_restored();
+        assert!(window.is_cooked());
+    }
+    home.ok(&["verify"]);
+}
+
 #[test]
 fn without_a_terminal_it_says_what_to_use() {
     let home = Home::new();

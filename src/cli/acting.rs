@@ -102,7 +102,7 @@ impl TurnArgs {
 
     #[cfg(feature = "workspace")]
     fn kit(&self, desk: &Desk<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn Kit>> {
-        Ok(Arc::new(self.workspace(desk, approval)?))
+        Ok(Arc::new(workspace(desk, approval, &self.allow, &self.allow_write)?))
     }
 
     #[cfg(not(feature = "workspace"))]
@@ -121,26 +121,7 @@ impl TurnArgs {
             Whom::Person => crew::asked(desk.out.json),
             Whom::Nobody => Arc::new(loomtree::session::Verdict::Yes),
         };
-        Ok(Arc::new(self.workspace(desk, approval)?.toolbox(who).map_err(CliError::failed)?))
-    }
-
-    #[cfg(feature = "workspace")]
-    fn workspace(&self, desk: &Desk<'_>, approval: Arc<dyn Approval>) -> Result<loomtree::workspace::Workspace> {
-        use std::time::Duration;
-
-        use loomtree::workspace::{Allowed, Environment, Settings, Workspace};
-
-        let config = &desk.config.workspace;
-        let commands = [config.allow.as_slice(), &self.allow].concat();
-        let files = [config.write.as_slice(), &self.allow_write].concat();
-        let allowed = Allowed::new(&commands, &files).map_err(CliError::usage)?;
-        let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
-        let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
-        if let Some(seconds) = config.seconds {
-            settings.time = Duration::from_secs(seconds.into());
-        }
-        Workspace::open(&desk.workspace, settings)
-            .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
+        toolbox(desk, who, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
@@ -161,4 +142,41 @@ const ANSWER: u32 = 4_000;
 enum Whom {
     Person,
     Nobody,
+}
+
+/// The tools for the folder, by which an agent of this name works in it.
+#[cfg(feature = "workspace")]
+pub(crate) fn toolbox(
+    desk: &Desk<'_>,
+    who: &str,
+    approval: Arc<dyn Approval>,
+    allow: &[String],
+    allow_write: &[String],
+) -> Result<Arc<Toolbox>> {
+    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.toolbox(who).map_err(CliError::failed)?))
+}
+
+/// The folder, with what is done there unasked.
+#[cfg(feature = "workspace")]
+fn workspace(
+    desk: &Desk<'_>,
+    approval: Arc<dyn Approval>,
+    allow: &[String],
+    allow_write: &[String],
+) -> Result<loomtree::workspace::Workspace> {
+    use std::time::Duration;
+
+    use loomtree::workspace::{Allowed, Environment, Settings, Workspace};
+
+    let config = &desk.config.workspace;
+    let commands = [config.allow.as_slice(), allow].concat();
+    let files = [config.write.as_slice(), allow_write].concat();
+    let allowed = Allowed::new(&commands, &files).map_err(CliError::usage)?;
+    let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
+    let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
+    if let Some(seconds) = config.seconds {
+        settings.time = Duration::from_secs(seconds.into());
+    }
+    Workspace::open(&desk.workspace, settings)
+        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
 }

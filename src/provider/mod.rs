@@ -35,7 +35,7 @@ mod wire;
 
 pub use client::Client;
 pub use config::{ModelConfig, NoInlineKey};
-pub use discover::{Listed, list_models, open};
+pub use discover::{Listed, MODEL_VARIABLE, list_models, open};
 pub use embeddings::Embeddings;
 pub use error::{Class, CutCause, Phase, ProviderError};
 pub use generation::{Event, Finish, FinishReason, Generation, Logprob, Sink};

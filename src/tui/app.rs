@@ -18,10 +18,11 @@ use super::{
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
     model::{Beginning, Mode, Model},
-    reader::{self, Request},
+    reader::{Readers, Request},
     update::update,
     view, writer,
 };
+use crate::session::Verdict;
 
 /// What only the one who holds the terminal can do.
 #[derive(Debug, Clone)]
@@ -38,7 +39,7 @@ pub(crate) enum Wish {
 pub struct App {
     model: Model,
     inbox: UnboundedReceiver<Report>,
-    reader: mpsc::Sender<Request>,
+    readers: Readers,
     deeds: Option<mpsc::Sender<Deed>>,
     writing: Option<JoinHandle<()>>,
     jobs: Jobs,
@@ -67,13 +68,14 @@ impl App {
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
+        setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
-        let reader = reader::start(setup.loom.clone(), tell.clone()).map_err(failed)?;
+        let readers = Readers::start(&setup.loom, &tell).map_err(failed)?;
         let (deeds, writing) = writer::start(setup.clone(), runtime.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
             model: Model::new(begin, width, height),
             inbox,
-            reader,
+            readers,
             deeds: Some(deeds),
             writing: Some(writing),
             jobs: Jobs::new(setup.clone(), runtime, tell),
@@ -145,6 +147,10 @@ impl App {
             }
             Effect::Generate(job) => self.jobs.start(job, self.model.session),
             Effect::Cancel(number, column) => self.jobs.cancel(number, column),
+            Effect::Consent(number, yes, always) => {
+                let verdict = if yes { Verdict::Yes } else { Verdict::No(None) };
+                self.setup.consent.answer(number, verdict, always);
+            }
             Effect::Editor(text, purpose) => self.wishes.push(Wish::Editor(text, purpose)),
             Effect::Redraw => self.wishes.push(Wish::Redraw),
             Effect::Suspend => self.wishes.push(Wish::Suspend),
@@ -154,7 +160,7 @@ impl App {
 
     fn ask(&mut self, request: Request) {
         self.waiting += 1;
-        let _ = self.reader.send(request);
+        self.readers.ask(request);
     }
 
     /// Draws the screen.

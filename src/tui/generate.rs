@@ -1,6 +1,6 @@
 //! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
@@ -14,12 +14,16 @@ use crate::{
     id::{NodeId, SessionId},
     model::{Agent, Permission},
     ops::{Actor, OpsError},
-    session::{GenerateError, Plan, Progress, seat, start},
+    session::{Commands, GenerateError, Plan, Progress, seat, start},
 };
 
-/// The agent that continues, and the one that answers.
+/// The agent that continues.
 pub(crate) const SUBJECT: &str = "subject";
-pub(crate) const COLLABORATOR: &str = "collaborator";
+/// The name of the agent that answers, and acts by commands.
+pub const COLLABORATOR: &str = "collaborator";
+
+/// Tokens of an answer that are shown at once where files are read: what these tools give at most.
+const ANSWER: u32 = 4_000;
 
 /// What ends a job early, and what each of its continuations.
 #[derive(Clone)]
@@ -125,7 +129,7 @@ async fn carry_out(
         drafts: setup.drafts.clone(),
         prices: setup.prices.clone(),
         stay: !acts,
-        commands: acts.then(|| setup.commands.clone()),
+        commands: acts.then(|| commands(setup, job)),
         models,
         sampling: crate::provider::Sampling::default(),
     };
@@ -139,6 +143,14 @@ async fn carry_out(
         Ok(_) if acts => Ok(actor.session().and_then(|session| setup.loom.session(session).ok()?.position)),
         Ok(_) => Ok(None),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What the agent may do: with the tools for the folder, if it has them.
+fn commands(setup: &Setup, job: &Job) -> Commands {
+    match setup.tools.as_ref().filter(|_| job.tools) {
+        Some(tools) => Commands { tools: Arc::clone(tools), inline: ANSWER, ..setup.commands.clone() },
+        None => setup.commands.clone(),
     }
 }
 

@@ -10,7 +10,8 @@ use ratatui::text::Line;
 
 use super::{
     outline::{PATH, Walker, Window},
-    page::Page,
+    page::{self, Page},
+    prose::Part,
     theme::Palette,
 };
 use crate::{
@@ -104,6 +105,8 @@ pub(crate) struct Sight {
     pub(crate) place: NodeId,
     pub(crate) window: Window,
     pub(crate) blocks: Vec<Block>,
+    /// The end of a buffer tree's text, as it is written in; empty in other trees.
+    pub(crate) parts: Vec<Part>,
     /// The ends of the path, the oldest first, as it is read.
     pub(crate) path: Vec<Node>,
     /// Which of how many branches this one is.
@@ -152,7 +155,8 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
     let others = others(snapshot, &look, &tree, &agents, now)?;
     let shown = path.len().saturating_sub(look.rows / 2 + 2);
     let prose = look.reading == Reading::Prose || tree.mode == Mode::Buffer;
-    let mut page = Page { snapshot, look: &look, agents: &agents, now, here: at.id };
+    let parts = if tree.mode == Mode::Buffer { page::parts(snapshot, &path)? } else { Vec::new() };
+    let mut page = Page { parts: &parts, snapshot, look: &look, agents: &agents, now, here: at.id };
     let blocks = if prose { page.prose(&path[shown..])? } else { page.talk(&path[shown..])? };
     let pins = snapshot.memory(look.agent, tree.id)?.pins.into_iter();
     let pins = pins.filter_map(|pin| match pin.target {
@@ -163,6 +167,7 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
         branch: branch(snapshot, &at, place)?,
         place,
         blocks,
+        parts,
         window,
         path,
         others,

@@ -279,17 +279,7 @@ impl Asked<'_> {
         let text =
             |path: &[Node]| path[common..].iter().map(|node| node.content.trim_end()).collect::<Vec<_>>().join("\n\n");
         let palette = self.about.palette;
-        let mut pieces: Vec<Piece> = Vec::new();
-        let (before, after) = (text(&left), text(&right));
-        let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_words(&before, &after);
-        for change in diff.iter_all_changes() {
-            let role = match change.tag() {
-                ChangeTag::Equal => Role::Words,
-                ChangeTag::Delete => Role::Gone,
-                ChangeTag::Insert => Role::Added,
-            };
-            pieces.push((change.value().to_owned(), palette.style(role)));
-        }
+        let pieces = compared(&text(&left), &text(&right), palette);
         let name = |path: &[Node]| path.last().map(|node| node.local.to_string()).unwrap_or_default();
         let parted = match left.get(common.saturating_sub(1)) {
             Some(node) if common > 0 => format!("they part after {}", node.local),
@@ -346,6 +336,54 @@ impl Asked<'_> {
         });
         Ok(Answer::Items(items.collect()))
     }
+}
+
+/// Two texts in one: what went, what came, and what is in both. Changes with nothing but spaces between them are one change.
+fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
+    let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
+        let plain = palette == Palette::Plain;
+        // A space that both end with is in both.
+        let shared = gone.ends_with(' ') && added.ends_with(' ');
+        if shared {
+            gone.pop();
+            added.pop();
+        }
+        for (text, role, open, close) in [(gone, Role::Gone, "[-", "-]"), (added, Role::Added, "{+", "+}")] {
+            let text = std::mem::take(text);
+            if !text.is_empty() {
+                // Without colours, signs say which is which.
+                let text = if plain { format!("{open}{text}{close}") } else { text };
+                pieces.push((text, palette.style(role)));
+            }
+        }
+        if shared {
+            pieces.push((" ".to_owned(), palette.style(Role::Words)));
+        }
+    };
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_words(before, after);
+    for change in diff.iter_all_changes() {
+        let open = !gone.is_empty() || !added.is_empty();
+        match change.tag() {
+            ChangeTag::Equal if open && change.value().trim().is_empty() => space.push_str(change.value()),
+            ChangeTag::Equal => {
+                flush(&mut gone, &mut added, &mut pieces);
+                let kept = std::mem::take(&mut space) + change.value();
+                pieces.push((kept, palette.style(Role::Words)));
+            }
+            tag => {
+                let between = std::mem::take(&mut space);
+                if !between.is_empty() {
+                    gone.push_str(&between);
+                    added.push_str(&between);
+                }
+                if tag == ChangeTag::Delete { gone.push_str(change.value()) } else { added.push_str(change.value()) }
+            }
+        }
+    }
+    flush(&mut gone, &mut added, &mut pieces);
+    pieces
 }
 
 /// Where words stand in a text, whatever their case.

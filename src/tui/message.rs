@@ -6,8 +6,14 @@ use std::sync::Arc;
 use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::text::Line;
 
-use super::look::{Look, Sight};
-use crate::id::{DocumentId, NodeId, SessionId, TreeId};
+use super::{
+    look::{Look, Sight},
+    prose::Written,
+};
+use crate::{
+    id::{DocumentId, NodeId, SessionId, TreeId},
+    session::Asking,
+};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -41,6 +47,8 @@ pub(crate) enum Heard {
     Grew(u64, Growing),
     /// A question was passed over for a newer one.
     Passed,
+    /// An agent asks whether it may do something.
+    Asking(u64, Asking),
     /// The journal has grown, by whomever.
     Changed(u64),
     /// What came back from the editor; `None`: nothing was changed.
@@ -190,6 +198,10 @@ pub(crate) enum Deed {
     Title(String),
     NewTree(String, bool),
     Version(NodeId),
+    /// What was written in the text of a path that ends at a node.
+    Write(NodeId, Written),
+    /// From where one stands, has another wording of a node read: the next or the previous one.
+    Turn(NodeId, NodeId, bool),
     /// Where the person stands, so that other programs and the next time find it.
     Stand(NodeId),
     /// Another tree is worked on, at this node or where one was last.
@@ -239,6 +251,8 @@ pub(crate) struct Job {
     pub(crate) n: usize,
     /// The agent that answers with commands; else the subject continues.
     pub(crate) turn: bool,
+    /// Whether it has the tools for the folder.
+    pub(crate) tools: bool,
 }
 
 /// Something to be done outside of the model.
@@ -250,6 +264,8 @@ pub(crate) enum Effect {
     Generate(Job),
     /// Ends a generation, or one continuation of it.
     Cancel(u64, Option<usize>),
+    /// Answers an agent: whether it may, and whether that goes for all others like it.
+    Consent(u64, bool, bool),
     /// Opens a text in the person's editor.
     Editor(String, Purpose),
     Redraw,

@@ -15,6 +15,7 @@
 
 mod app;
 mod areas;
+mod consent;
 mod editor;
 mod generate;
 mod keys;
@@ -26,6 +27,7 @@ mod model;
 mod outline;
 mod page;
 mod panels;
+mod prose;
 mod reader;
 mod terminal;
 mod text;
@@ -35,9 +37,11 @@ mod update;
 mod view;
 mod writer;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 pub use app::App;
+pub use consent::Consent;
+pub use generate::COLLABORATOR;
 pub use keys::{Action, Binding, Group, KEYS, KeyMap};
 pub use message::{Message, Report};
 pub use terminal::{TerminalError, run};
@@ -49,7 +53,7 @@ use crate::{
     model::Agent,
     ops::Loom,
     provider::Prices,
-    session::Commands,
+    session::{Commands, Toolbox},
 };
 
 /// What the screen is opened on, and what a host brings along.
@@ -73,6 +77,10 @@ pub struct Setup {
     pub commands: Commands,
     /// The model that continues where nobody picked one, as it is written.
     pub model: Option<String>,
+    /// Tools for the folder that the collaborator gets where the person turns them on; they ask [`Setup::consent`].
+    pub tools: Option<Arc<Toolbox>>,
+    /// What asks the person on this screen.
+    pub consent: Consent,
     /// Names of models to pick from.
     pub models: Vec<String>,
     /// How much models are shown.

@@ -11,11 +11,13 @@ use super::{
     keys::KeyMap,
     look::{Look, Reading, Sight, Step},
     message::{Effect, Question},
+    prose::Prose,
     theme::{Palette, Role},
 };
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     model::Node,
+    session::Asking,
 };
 
 /// How long a notice is shown, in milliseconds, and an error.
@@ -41,9 +43,11 @@ pub(crate) enum Mode {
     /// Reading a page.
     Read(Page),
     /// Answering a question.
-    Ask(Ask),
+    Ask(Box<Ask>),
     /// Watching continuations grow.
     Grow,
+    /// Writing in the text of a buffer tree.
+    Write(Prose),
 }
 
 /// The whole.
@@ -87,6 +91,10 @@ pub(crate) struct Model {
 
     pub(crate) count: usize,
     pub(crate) models: Vec<String>,
+    /// Whether the collaborator has the tools for the folder.
+    pub(crate) tools: bool,
+    /// What agents ask that was not put yet.
+    pub(crate) asked: VecDeque<(u64, Asking)>,
     pub(crate) growth: Option<Growth>,
     pub(crate) jobs: u64,
     /// Whether the collaborator is to answer what is being said.
@@ -146,6 +154,8 @@ impl Model {
             marked: Vec::new(),
             count: begin.count.clamp(1, MOST),
             models: Vec::new(),
+            tools: false,
+            asked: VecDeque::new(),
             growth: None,
             jobs: 0,
             answer_after_say: false,

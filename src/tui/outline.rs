@@ -102,7 +102,11 @@ impl Walker<'_> {
         let Some(mut spot) = self.spot(path)? else { return Ok(Window::default()) };
         let top = match self.hoist {
             Some(hoist) => Some(hoist),
-            None => path.first().filter(|first| first.parent.is_some()).map(place_of),
+            // Where the path begins below the root, nobody looked further up.
+            None => match path.first() {
+                Some(first) => Some(self.original(first)?).filter(|first| first.parent.is_some()).map(|first| first.id),
+                None => None,
+            },
         };
         let mut before = Vec::new();
         let mut up = spot.clone();
@@ -278,7 +282,3 @@ impl Walker<'_> {
 
 /// A branch is too deep to look for its end.
 struct Deep;
-
-fn place_of(node: &Node) -> NodeId {
-    node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id)
-}

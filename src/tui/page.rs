@@ -9,6 +9,7 @@ use ratatui::{
 use super::{
     look::{Block, Look},
     markdown,
+    prose::{self, Part},
     text::{self, Piece},
     theme::Role,
 };
@@ -24,6 +25,7 @@ const NOTES: u32 = 8;
 
 /// Lays out the path.
 pub(super) struct Page<'a> {
+    pub(super) parts: &'a [Part],
     pub(super) snapshot: &'a dyn Snapshot,
     pub(super) look: &'a Look,
     pub(super) agents: &'a [Agent],
@@ -101,7 +103,15 @@ impl Page<'_> {
         let pieces: Vec<Piece> = path
             .iter()
             .filter(|node| node.purged_at.is_none())
-            .map(|node| (node.content.clone(), palette.words(node.author_type)))
+            .flat_map(|node| match self.parts.iter().find(|part| part.id == node.id) {
+                Some(part) => prose::coloured(
+                    &part.content,
+                    &part.authorship,
+                    palette.style(Role::ModelWords),
+                    palette.style(Role::Words),
+                ),
+                None => vec![(node.content.clone(), palette.words(node.author_type))],
+            })
             .collect();
         let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len() * 2);
         for (words, style) in pieces {
@@ -164,4 +174,45 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
         AuthorType::Tool => "◇",
         AuthorType::System => "·",
     }
+}
+
+/// Wordings that are looked at to find out who wrote what.
+const WORDINGS: usize = 12;
+
+/// The end of a path as it is written in: each node's words, and whose they are.
+pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Node]) -> Result<Vec<Part>> {
+    let mut room = prose::MOST;
+    let mut parts = Vec::new();
+    for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {
+        if node.content.len() > room {
+            break;
+        }
+        room -= node.content.len();
+        let authorship = authorship(snapshot, node)?;
+        let (id, content, author) = (node.id, node.content.clone(), node.author_type);
+        parts.push(Part { id, content, author, authorship });
+    }
+    parts.reverse();
+    Ok(parts)
+}
+
+/// Whose the characters of a wording are: what stayed of the wording before it is whose it was there.
+fn authorship(snapshot: &dyn Snapshot, node: &Node) -> Result<prose::Authorship> {
+    let mut wordings = vec![node.clone()];
+    while wordings.len() < WORDINGS
+        && let Some(last) = wordings.last().filter(|last| last.kind == EdgeKind::Version)
+        && let Some(before) = last.edited_from.map(|id| snapshot.node(id)).transpose()?.flatten()
+    {
+        wordings.push(before);
+    }
+    let mut before: Option<(String, prose::Authorship)> = None;
+    for node in wordings.into_iter().rev() {
+        let by_model = node.author_type == AuthorType::Model;
+        let whose = match &before {
+            None => vec![(node.content.len(), by_model)],
+            Some((words, whose)) => prose::inherited(words, whose, &node.content, by_model),
+        };
+        before = Some((node.content, whose));
+    }
+    Ok(before.map(|(_, whose)| whose).unwrap_or_default())
 }

@@ -5,6 +5,7 @@ use ratatui::text::Line;
 use super::{
     editor::Editor,
     message::{Effect, Item, Job, Purpose, Scope, Then},
+    model::Mode,
     theme::Role,
 };
 use crate::id::NodeId;
@@ -85,7 +86,23 @@ pub(crate) struct Page {
 #[derive(Debug)]
 pub(crate) struct Ask {
     pub(crate) text: String,
+    /// More to read before one answers.
+    pub(crate) detail: Vec<Line<'static>>,
+    pub(crate) scroll: usize,
     pub(crate) yes: Effect,
+    /// What no comes to, and yes for all others like it; a plain question has neither.
+    pub(crate) no: Option<Effect>,
+    pub(crate) always: Option<Effect>,
+    /// Where one was before.
+    pub(crate) then: Box<Mode>,
+}
+
+impl Ask {
+    /// A question with yes and no, asked over the tree.
+    pub(crate) fn plain(text: impl Into<String>, yes: Effect) -> Self {
+        let (detail, then) = (Vec::new(), Box::default());
+        Self { text: text.into(), detail, scroll: 0, yes, no: None, always: None, then }
+    }
 }
 
 /// Continuations while they come.

@@ -1,5 +1,6 @@
-//! The thread that reads. Of looks and of questions of one kind only the newest is answered: what came before it nobody
-//! waits for any more. Between requests it looks whether the journal has grown.
+//! The threads that read: one looks for the screen, one looks up what was asked, so that no question makes a key wait. Of
+//! looks and of questions of one kind only the newest is answered: what came before it nobody waits for any more.
+//! Between looks, the first sees whether the journal has grown.
 
 use std::{
     mem::discriminant,
@@ -26,17 +27,40 @@ pub(crate) enum Request {
     Ask(Question, Box<About>),
 }
 
-/// Starts the thread; it ends when nobody can ask it any more.
-pub(crate) fn start(loom: Loom, tell: UnboundedSender<Report>) -> std::io::Result<mpsc::Sender<Request>> {
-    let (sender, requests) = mpsc::channel();
-    thread::Builder::new().name("loomtree-reader".to_owned()).spawn(move || read(&loom, &requests, &tell))?;
-    Ok(sender)
+/// Who reads.
+pub(crate) struct Readers {
+    looks: mpsc::Sender<Request>,
+    questions: mpsc::Sender<Request>,
 }
 
-fn read(loom: &Loom, requests: &mpsc::Receiver<Request>, tell: &UnboundedSender<Report>) {
+impl Readers {
+    /// Starts the threads; they end when nobody can ask them any more.
+    pub(crate) fn start(loom: &Loom, tell: &UnboundedSender<Report>) -> std::io::Result<Self> {
+        let start = |name: &str, poll: Option<Duration>| {
+            let (loom, tell) = (loom.clone(), tell.clone());
+            let (sender, requests) = mpsc::channel();
+            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, poll))?;
+            std::io::Result::Ok(sender)
+        };
+        Ok(Self { looks: start("loomtree-looks", Some(POLL))?, questions: start("loomtree-questions", None)? })
+    }
+
+    /// Has something read.
+    pub(crate) fn ask(&self, request: Request) {
+        let reader = if matches!(request, Request::Look(_)) { &self.looks } else { &self.questions };
+        // The threads are there as long as this is.
+        let _ = reader.send(request);
+    }
+}
+
+fn read(loom: &Loom, requests: &mpsc::Receiver<Request>, tell: &UnboundedSender<Report>, poll: Option<Duration>) {
     let mut known = last(loom);
     loop {
-        let first = match requests.recv_timeout(POLL) {
+        let next = match poll {
+            Some(poll) => requests.recv_timeout(poll),
+            None => requests.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        };
+        let first = match next {
             Ok(request) => request,
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
             Err(mpsc::RecvTimeoutError::Timeout) => {

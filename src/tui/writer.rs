@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Setup, lookup,
     message::{Deed, Heard, Outcome, Report},
+    prose::Written,
 };
 use crate::{
     arrow::{self, Event, run::Runner},
@@ -191,6 +192,8 @@ impl Writer {
                 }
                 Ok(Outcome { versions: self.versions()?, ..Outcome::default() })
             }
+            Deed::Write(at, written) => self.write(*at, written),
+            Deed::Turn(at, node, forward) => self.turn(*at, *node, *forward),
             Deed::Stand(node) => {
                 if self.session.is_some() {
                     self.at(*node)?;
@@ -199,6 +202,37 @@ impl Writer {
             }
             Deed::Enter(tree, at) => self.enter(*tree, *at),
         }
+    }
+
+    /// Saves what was written in a path: each changed node as a version, and what follows the last as a new node.
+    fn write(&mut self, at: NodeId, written: &Written) -> Result<Outcome> {
+        let actor = self.at(at)?;
+        for (node, words) in &written.edits {
+            actor.edit(*node, words)?;
+        }
+        if let Some((_, words)) = &written.more {
+            actor.append(Parent::Node(at), Draft::text(words))?;
+        }
+        let go = self.session.map(|session| self.setup.loom.session(session)).transpose()?.and_then(|s| s.position);
+        let count = written.edits.len() + usize::from(written.more.is_some());
+        let what = if count == 1 { "saved".to_owned() } else { format!("saved, {count} nodes") };
+        Ok(Outcome { go, versions: self.versions()?, ..said(&what) })
+    }
+
+    fn turn(&mut self, at: NodeId, node: NodeId, forward: bool) -> Result<Outcome> {
+        let wordings = self.setup.loom.snapshot()?.versions(node)?;
+        let here = wordings.iter().position(|wording| wording.id == node).unwrap_or(0);
+        let next = if forward { wordings.get(here + 1) } else { here.checked_sub(1).and_then(|at| wordings.get(at)) };
+        let Some(next) = next else {
+            return Ok(Outcome { said: "no other wording this way".to_owned(), ..Outcome::default() });
+        };
+        let actor = self.at(at)?;
+        if let Some(session) = actor.session() {
+            actor.choose_version(session, next.id)?;
+        }
+        let go = if at == node { next.id } else { at };
+        let said = format!("wording {} of {}", if forward { here + 2 } else { here }, wordings.len());
+        Ok(Outcome { said, go: Some(go), versions: self.versions()?, ..Outcome::default() })
     }
 
     fn prune(&mut self, node: NodeId) -> Result<Outcome> {

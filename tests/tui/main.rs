@@ -9,8 +9,11 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod growing;
 mod keys;
+mod lists;
 mod live;
 mod random;
 mod stage;
 mod walks;
+mod writing;

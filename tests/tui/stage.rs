@@ -9,7 +9,7 @@ use loomtree::{
     model::Mode,
     provider::{Model, Prices, Reply, Scripted},
     session::Commands,
-    tui::{App, KeyMap, Message, Palette, Setup},
+    tui::{App, Consent, KeyMap, Message, Palette, Setup},
 };
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
 use tokio::runtime::Runtime;
@@ -66,6 +66,8 @@ impl Stage {
             model: Some("test:scripted".to_owned()),
             models: vec!["fast".to_owned(), "slow".to_owned()],
             context: context::Options::default(),
+            tools: None,
+            consent: Consent::default(),
             drafts: None,
             prices: serde_json::from_str::<Prices>(r#"{"test:*": {"input": 1000, "output": 1}}"#).unwrap(),
             count: 3,

@@ -1,11 +1,14 @@
 //! `loom` alone in a terminal: opens the screen on the newest tree of this folder. The only place where one face starts
 //! another. A person who has no tree yet gets the sample tree, and a tour.
 
+use std::sync::Arc;
+
 use loomtree::{
     model::Tree,
-    session::Commands,
+    provider::MODEL_VARIABLE,
+    session::{Commands, Toolbox},
     store::TreeFilter,
-    tui::{self, KeyMap, Palette, Setup, TerminalError},
+    tui::{self, Consent, KeyMap, Palette, Setup, TerminalError},
 };
 
 use super::demo;
@@ -28,6 +31,8 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
     let mut desk = Desk::open(globals, out, true)?;
     let (here, tour) = begin(&mut desk)?;
     let commands: Commands = attach::commands(&desk.config);
+    let consent = Consent::default();
+    let tools = tools(&desk, &consent)?;
     let setup = Setup {
         loom: desk.loom.clone(),
         agent: desk.agent.clone(),
@@ -37,7 +42,9 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
         session: here.session.as_ref().map(|session| session.id),
         versions: here.versions().to_vec(),
         commands,
-        model: desk.config.model.clone(),
+        model: desk.config.model.clone().or_else(|| host::env(MODEL_VARIABLE)),
+        tools,
+        consent,
         models: desk.config.models.keys().cloned().collect(),
         context: desk.config.context(None),
         drafts: Some(desk.drafts.clone()),
@@ -53,6 +60,18 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
         TerminalError::Io(source) => CliError::io("the terminal", source),
         error => CliError::failed(error.to_string()),
     })
+}
+
+/// The tools for the folder, which ask on the screen; none where it was not given to agents by a build without them.
+#[cfg(feature = "workspace")]
+fn tools(desk: &Desk<'_>, consent: &Consent) -> Result<Option<Arc<Toolbox>>> {
+    crate::cli::acting::toolbox(desk, tui::COLLABORATOR, Arc::new(consent.clone()), &[], &[]).map(Some)
+}
+
+/// A build without them has none.
+#[cfg(not(feature = "workspace"))]
+fn tools(_: &Desk<'_>, _: &Consent) -> Result<Option<Arc<Toolbox>>> {
+    Ok(None)
 }
 
 /// The tree to begin with, and whether it is somebody's first.

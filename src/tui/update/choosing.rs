@@ -5,7 +5,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{typing, walking};
 use crate::tui::{
     message::{Deed, Effect, Question, Then},
-    model::{Kind, Mode, Model},
+    model::{Ask, Kind, Mode, Model},
 };
 
 pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
@@ -119,21 +119,53 @@ pub(super) fn read(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
-    match key.code {
-        KeyCode::Char('y' | 'Y') | KeyCode::Enter => {
-            let Mode::Ask(ask) = std::mem::take(&mut model.mode) else { return Vec::new() };
-            let mut effects = model.look();
-            match ask.yes {
-                Effect::Do(deed) => effects.extend(walking::does(model, deed)),
-                other => effects.push(other),
-            }
-            effects
-        }
-        KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => {
-            model.mode = Mode::Walk;
-            model.look()
-        }
-        _ => Vec::new(),
+/// Puts what an agent asks, as soon as nobody writes or chooses.
+pub(super) fn put(model: &mut Model) -> Vec<Effect> {
+    if !matches!(model.mode, Mode::Walk | Mode::Grow) {
+        return Vec::new();
     }
+    let Some((number, asking)) = model.asked.pop_front() else { return Vec::new() };
+    let width = usize::from(model.width).saturating_sub(10).clamp(20, 90);
+    let detail = crate::tui::markdown::plain(&asking.detail, width, ratatui::style::Style::new());
+    model.mode = Mode::Ask(Box::new(Ask {
+        text: format!("{}: {}", asking.tool, asking.what),
+        detail: if asking.detail.is_empty() { Vec::new() } else { detail },
+        scroll: 0,
+        yes: Effect::Consent(number, true, false),
+        no: Some(Effect::Consent(number, false, false)),
+        always: Some(Effect::Consent(number, true, true)),
+        then: Box::new(std::mem::take(&mut model.mode)),
+    }));
+    Vec::new()
+}
+
+pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
+    let Mode::Ask(ask) = &mut model.mode else { return Vec::new() };
+    let agents = ask.no.is_some();
+    let most = ask.detail.len().saturating_sub(1);
+    let answer = match key.code {
+        KeyCode::Char('y' | 'Y') => Some(ask.yes.clone()),
+        // What an agent asks is not agreed to by a key that is pressed all the time.
+        KeyCode::Enter if !agents => Some(ask.yes.clone()),
+        KeyCode::Char('a' | 'A') if ask.always.is_some() => ask.always.clone(),
+        KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => ask.no.clone(),
+        KeyCode::Up | KeyCode::Char('k') | KeyCode::PageUp => {
+            ask.scroll = ask.scroll.saturating_sub(if key.code == KeyCode::PageUp { 10 } else { 1 });
+            return Vec::new();
+        }
+        KeyCode::Down | KeyCode::Char('j') | KeyCode::PageDown => {
+            ask.scroll = (ask.scroll + if key.code == KeyCode::PageDown { 10 } else { 1 }).min(most);
+            return Vec::new();
+        }
+        _ => return Vec::new(),
+    };
+    let Mode::Ask(ask) = std::mem::take(&mut model.mode) else { return Vec::new() };
+    model.mode = *ask.then;
+    let mut effects = model.look();
+    match answer {
+        Some(Effect::Do(deed)) => effects.extend(walking::does(model, deed)),
+        Some(other) => effects.push(other),
+        None => {}
+    }
+    effects
 }

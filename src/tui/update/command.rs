@@ -15,6 +15,7 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("title TEXT", "call this tree so"),
     ("model NAME", "take a model, or leave it out"),
     ("go ID", "to a node, by its id"),
+    ("tools", "let the collaborator work in this folder, or not; changes are asked about"),
     ("bookmark LABEL", "bookmark with a label"),
     ("theme dark|light|none", "other colours"),
 ];
@@ -50,6 +51,15 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
             }
             None => needs(model),
         },
+        "tools" => {
+            model.tools = !model.tools;
+            model.say(if model.tools {
+                "the collaborator may work in this folder; it asks before it changes something"
+            } else {
+                "no tools for the folder"
+            });
+            Vec::new()
+        }
         "q" | "wq" | "x" => walking::quit(model),
         "h" => walking::act(model, crate::tui::keys::Action::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {

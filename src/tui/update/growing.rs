@@ -32,9 +32,11 @@ pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> 
         models: model.models.clone(),
         n: if turn { 1 } else { model.count },
         turn,
+        tools: model.tools,
     };
     model.growth = Some(Growth { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
     model.mode = Mode::Grow;
+    model.notice = None;
     vec![Effect::Generate(job)]
 }
 

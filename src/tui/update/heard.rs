@@ -1,6 +1,6 @@
 //! What the background reports.
 
-use super::{growing, typing};
+use super::{choosing, growing, typing, writing};
 use crate::tui::{
     look::Step,
     message::{Answer, Deed, Effect, Heard, Outcome, Question},
@@ -14,6 +14,10 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
         Heard::Done(done) => did(model, done),
         Heard::Grew(number, growing) => growing::grew(model, number, growing),
         Heard::Passed => Vec::new(),
+        Heard::Asking(number, asking) => {
+            model.asked.push_back((number, asking));
+            choosing::put(model)
+        }
         Heard::Changed(seq) => {
             // One's own changes were looked at already.
             if model.sight.as_ref().is_some_and(|sight| sight.seq >= seq) {
@@ -51,6 +55,7 @@ fn saw(model: &mut Model, number: u64, seen: Result<Box<crate::tui::look::Sight>
                 }
                 let chosen = (sight.versions != model.versions).then_some(sight.at.id);
                 model.saw(sight);
+                writing::seen(model);
                 if let Some(version) = chosen {
                     model.unsaved += 1;
                     before.push(Effect::Do(Deed::Version(version)));
@@ -123,7 +128,7 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
             }
             let many = if more { format!("more than {count}") } else { count.to_string() };
             let text = format!("Prune this node and {many} below it? u takes it back.");
-            model.mode = Mode::Ask(Ask { text, yes: Effect::Do(deed) });
+            model.mode = Mode::Ask(Box::new(Ask::plain(text, Effect::Do(deed))));
         }
         (_, Answer::Node(node)) => return model.go(node),
         (Question::Text(_, purpose), Answer::Text(text)) => {

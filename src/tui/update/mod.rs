@@ -10,6 +10,7 @@ mod heard;
 mod mouse;
 mod typing;
 mod walking;
+mod writing;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -22,7 +23,11 @@ use super::{
 pub(crate) fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-        Message::Key(key) => pressed(model, &key),
+        Message::Key(key) => {
+            let mut effects = pressed(model, &key);
+            effects.extend(choosing::put(model));
+            effects
+        }
         Message::Paste(text) => pasted(model, &text),
         Message::Mouse(event) => mouse::happened(model, event),
         Message::Resize(width, height) => {
@@ -49,6 +54,7 @@ fn pressed(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
         Mode::Read(_) => choosing::read(model, key),
         Mode::Ask(_) => choosing::answer(model, key),
         Mode::Grow => growing::key(model, key),
+        Mode::Write(_) => writing::key(model, key),
     }
 }
 
@@ -58,8 +64,12 @@ fn interrupted(model: &mut Model) -> Vec<Effect> {
     if let Some(job) = running {
         return vec![Effect::Cancel(job, None)];
     }
-    if matches!(model.mode, Mode::Walk) {
-        return walking::quit(model);
+    match model.mode {
+        Mode::Walk => return walking::quit(model),
+        Mode::Write(_) => return writing::leave(model),
+        // An agent waits for an answer.
+        Mode::Ask(_) => return choosing::answer(model, &KeyCode::Esc.into()),
+        _ => {}
     }
     model.mode = Mode::Walk;
     model.look()
@@ -83,6 +93,10 @@ fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
                 typing.editor.insert(text);
             }
             effects
+        }
+        Mode::Write(prose) => {
+            prose.edit(|editor| editor.insert(text));
+            Vec::new()
         }
         _ => Vec::new(),
     }

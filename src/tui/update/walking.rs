@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{choosing, growing, typing};
+use super::{choosing, growing, typing, writing};
 use crate::{
     model::Mode as TreeMode,
     tui::{
@@ -54,6 +54,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::PageDown | Action::PageUp => read_on(model, action == Action::PageUp),
         Action::Fold => fold(model),
         Action::Hoist => hoist(model),
+        // In a buffer tree one writes where the text is.
+        Action::Say | Action::Edit if is_buffer(model) => writing::begin(model),
         Action::Say => typing::begin(model, Purpose::Say, ""),
         Action::Generate => growing::begin(model, false),
         Action::Answer => growing::begin(model, true),
@@ -119,6 +121,10 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Suspend => vec![Effect::Suspend],
         Action::Quit => quit(model),
     }
+}
+
+fn is_buffer(model: &Model) -> bool {
+    model.sight.as_ref().is_some_and(|sight| sight.tree.mode == TreeMode::Buffer)
 }
 
 /// Asks for a deed, which is on its way until it is heard of.
@@ -288,8 +294,8 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     let stand = model.session.map(|_| Effect::Do(Deed::Stand(model.at)));
     let leave: Vec<Effect> = stand.into_iter().chain([Effect::Quit]).collect();
     if model.growth.as_ref().is_some_and(|growth| growth.running) {
-        let text = "A model is writing. Leave? What it has written is kept.".to_owned();
-        model.mode = Mode::Ask(Ask { text, yes: Effect::Quit });
+        model.mode =
+            Mode::Ask(Box::new(Ask::plain("A model is writing. Leave? What it has written is kept.", Effect::Quit)));
         return Vec::new();
     }
     leave

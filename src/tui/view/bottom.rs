@@ -28,13 +28,20 @@ pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Po
             format!(" {}", text::cut(&notice.text, usize::from(area.width).saturating_sub(2))),
             palette.style(notice.role),
         )
-    } else if let Some(said) = tour::line(model) {
+    } else if let Some(said) = tour::line(model).filter(|_| !matches!(model.mode, Mode::Grow)) {
         Line::from(vec![
             Span::styled(" tour ", palette.style(Role::Accent)),
             Span::raw(text::cut(&said, usize::from(area.width).saturating_sub(8))),
         ])
     } else {
         hints(model, usize::from(area.width))
+    };
+    let line = match &model.mode {
+        Mode::Write(_) if model.notice.is_none() => {
+            let keys = " ctrl-s saves · esc saves and leaves · alt-, alt-. other wordings";
+            Line::styled(text::cut(keys, usize::from(area.width)), palette.style(Role::Dim))
+        }
+        _ => line,
     };
     put(&line, area, buffer);
     None
@@ -139,7 +146,9 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mut right: Vec<Span<'static>> = Vec::new();
     let mode = match &model.mode {
         Mode::Type(typing) => Some(doing(&typing.purpose)),
-        Mode::Grow => Some("generating"),
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => Some("generating"),
+        Mode::Grow => Some("choose one"),
+        Mode::Write(_) => Some("writing"),
         _ => None,
     };
     right.extend(mode.map(|mode| Span::styled(mode, palette.style(Role::Accent))));
@@ -154,7 +163,11 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         let style = palette.style(if over { Role::Error } else { Role::Dim });
         right.push(Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style));
     }
-    let saved = if model.unsaved > 0 { ("saving…", Role::Mark) } else { ("saved", Role::Good) };
+    let saved = match &model.mode {
+        _ if model.unsaved > 0 => ("saving…", Role::Mark),
+        Mode::Write(prose) if prose.is_changed() => ("not saved", Role::Mark),
+        _ => ("saved", Role::Good),
+    };
     right.push(Span::styled(saved.0, palette.style(saved.1)));
     let mut room = width.saturating_sub(text::line_width(&left) + 2);
     let mut shown = Vec::new();

@@ -36,9 +36,14 @@ pub(crate) fn draw(model: &Model, frame: &mut Frame<'_>) {
     } else {
         tree::draw(model, areas.tree, buffer);
         rule(model, areas.rule, buffer);
-        reading::draw(model, areas.text, buffer);
+        if !matches!(model.mode, Mode::Write(_)) {
+            reading::draw(model, areas.text, buffer);
+        }
     }
     let mut cursor = bottom::input(model, areas.input, buffer);
+    if let Mode::Write(prose) = &model.mode {
+        cursor = Some(reading::written(model, prose, areas.text, buffer));
+    }
     bottom::status(model, areas.status, buffer);
     let screen = *buffer.area();
     match &model.mode {

@@ -9,7 +9,6 @@ use ratatui::{
 
 use super::{put, row};
 use crate::tui::{
-    keys::Action,
     model::{Ask, Kind, List, Model, Page},
     text,
     theme::Role,
@@ -100,7 +99,10 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
 
 /// A page, and how far one has read.
 pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer) {
-    let inner = frame(model, area(screen), &page.title, buffer);
+    let whole = area(screen);
+    // What is short does not cover more than it needs.
+    let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
+    let inner = frame(model, Rect { height: needed, ..whole }, &page.title, buffer);
     let rows = usize::from(inner.height);
     let first = page.scroll.min(page.lines.len().saturating_sub(rows));
     for (at, line) in page.lines.iter().skip(first).take(rows).enumerate() {
@@ -114,24 +116,31 @@ pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer
     }
 }
 
-/// A question, small and in the middle.
+/// A question, small and in the middle, with what there is to read before one answers.
 pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
-    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), 64);
+    let most = if ask.detail.is_empty() { 64 } else { WIDEST };
+    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);
     let lines = text::wrap(&[(ask.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
-    let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX).min(screen.height);
+    let gap = usize::from(!ask.detail.is_empty());
+    let height = u16::try_from(lines.len() + gap + ask.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let inner = frame(model, area, "?", buffer);
-    for (at, line) in lines.iter().take(usize::from(inner.height)).enumerate() {
+    let title = if ask.no.is_some() { "may it?" } else { "?" };
+    let inner = frame(model, area, title, buffer);
+    let rows = usize::from(inner.height).saturating_sub(2);
+    let shown = ask.detail.iter().skip(ask.scroll);
+    let blank = Line::default();
+    let all = lines.iter().chain(std::iter::repeat_n(&blank, gap)).chain(shown);
+    for (at, line) in all.take(rows).enumerate() {
         put(line, row(inner, at), buffer);
     }
-    let key = |text| Span::styled(text, model.palette.style(Role::Id));
-    let dim = |text| Span::styled(text, model.palette.style(Role::Dim));
-    let esc = crate::tui::keys::shown(model.keys.hint(Action::Cancel)).to_owned();
-    let keys = Line::from(vec![
-        key("y".to_owned()),
-        dim(" yes   ".to_owned()),
-        key(format!("n {esc}")),
-        dim(" no".to_owned()),
-    ]);
-    put(&keys, row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
+    let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Id));
+    let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Dim));
+    let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
+    if ask.always.is_some() {
+        keys.extend([key("a"), dim(" always   ")]);
+    }
+    if lines.len() + gap + ask.detail.len() > rows {
+        keys.extend([key("↓ ↑"), dim(" all of it")]);
+    }
+    put(&Line::from(keys), row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
 }

@@ -1,9 +1,13 @@
 //! The text pane: the path to the cursor, its node at the end.
 
-use ratatui::{buffer::Buffer, layout::Rect};
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+};
 
 use super::{put, row};
-use crate::tui::model::Model;
+use crate::tui::{model::Model, prose::Prose, text};
 
 /// Lines above the first that is shown and below the last, when nothing is scrolled.
 fn extent(model: &Model) -> (usize, usize, usize) {
@@ -33,4 +37,20 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     for (at, line) in lines.enumerate() {
         put(line, row(inner, at), buffer);
     }
+}
+
+/// The text that is written in; returns the caret.
+pub(super) fn written(model: &Model, prose: &Prose, area: Rect, buffer: &mut Buffer) -> Position {
+    let inner = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(2), ..area };
+    let width = usize::from(inner.width).max(2);
+    let (_, (line, column)) = prose.editor.lines(width, Style::new());
+    let lines = text::wrap(&prose.pieces(model.palette), width, &[], &[]);
+    let rows = usize::from(inner.height).max(1);
+    // The caret stands in the lower half, so that what comes before it is seen.
+    let first = (line + 1).saturating_sub(rows * 3 / 4).min(lines.len().max(line + 1).saturating_sub(rows));
+    for (at, line) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
+        put(line, row(inner, at), buffer);
+    }
+    let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
+    Position::new(inner.x.saturating_add(column), inner.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
 }

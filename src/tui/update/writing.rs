@@ -1,0 +1,80 @@
+//! Keys of the prose of a buffer tree: the caret is in the text, and what is changed becomes versions when it is left or
+//! saved.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::walking;
+use crate::tui::{
+    message::{Deed, Effect},
+    model::{Mode, Model},
+    prose::Prose,
+};
+
+/// Opens the text of the path for writing.
+pub(super) fn begin(model: &mut Model) -> Vec<Effect> {
+    let Some(sight) = &model.sight else { return Vec::new() };
+    model.mode = Mode::Write(Prose::open(&sight.parts));
+    model.scroll = 0;
+    Vec::new()
+}
+
+pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
+    let Mode::Write(prose) = &mut model.mode else { return Vec::new() };
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Esc => leave(model),
+        KeyCode::Char('s') if control => save(model),
+        // The caret's place in its next or its previous wording.
+        KeyCode::Char(c @ ('.' | ',' | '>' | '<')) if alt => {
+            if prose.is_changed() {
+                model.say("ctrl-s saves first; then alt-. and alt-, go through the versions");
+                return Vec::new();
+            }
+            let Some(node) = prose.here() else { return Vec::new() };
+            let at = model.at;
+            walking::does(model, Deed::Turn(at, node, matches!(c, '.' | '>')))
+        }
+        KeyCode::Enter => {
+            prose.edit(|editor| editor.insert("\n"));
+            Vec::new()
+        }
+        _ => {
+            prose.edit(|editor| editor.key(key));
+            Vec::new()
+        }
+    }
+}
+
+/// Leaves the text, with what was changed saved.
+pub(super) fn leave(model: &mut Model) -> Vec<Effect> {
+    let mut effects = save(model);
+    model.mode = Mode::Walk;
+    effects.extend(model.look());
+    effects
+}
+
+/// Saves what was changed; the caret stays.
+fn save(model: &mut Model) -> Vec<Effect> {
+    let at = model.at;
+    let Mode::Write(prose) = &mut model.mode else { return Vec::new() };
+    let written = prose.written();
+    if written.edits.is_empty() && written.more.is_none() {
+        return Vec::new();
+    }
+    prose.saving = Some(prose.editor.text().to_owned());
+    walking::does(model, Deed::Write(at, written))
+}
+
+/// The text was read anew: it is shown if nothing is lost by that.
+pub(super) fn seen(model: &mut Model) {
+    let Some(sight) = &model.sight else { return };
+    if let Mode::Write(prose) = &mut model.mode
+        && model.unsaved == 0
+        && (!prose.is_changed() || prose.saving.as_deref() == Some(prose.editor.text()))
+    {
+        let at = prose.editor.at();
+        *prose = Prose::open(&sight.parts);
+        prose.editor.place(at);
+    }
+}

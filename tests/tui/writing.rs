@@ -1,0 +1,39 @@
+//! A buffer tree: one text, a caret in it, edits that become versions.
+
+use crate::stage::Stage;
+
+#[test]
+fn what_is_written_in_the_text_becomes_versions() {
+    let mut stage = Stage::buffer();
+    stage.press("e");
+    stage.shows("ctrl-s saves");
+    stage.press("ctrl-home").types("So: ").shows("not saved").press("ctrl-s");
+    stage.shows("So: Who is Marie?").lacks("not saved");
+    stage.press("esc");
+    let root = stage.play.loom.node(stage.play.root).unwrap();
+    assert_eq!((root.content.as_str(), root.state.versions), ("Who is Marie?", 1));
+    stage.lacks("⋮").shows("≡2");
+    // What followed the original follows the version.
+    stage.shows("Marie's reluctance");
+    stage.press("u");
+    stage.lacks("So: Who");
+}
+
+#[test]
+fn what_follows_a_models_words_is_ones_own() {
+    let mut stage = Stage::buffer();
+    stage.press("i").types(" And so she stayed.").press("esc");
+    stage.shows("And so she stayed.").shows("· depth 2");
+    let marie = stage.play.loom.node(stage.play.marie).unwrap();
+    assert_eq!(marie.state.versions, 0, "the model's words are as they were");
+}
+
+#[test]
+fn other_wordings_are_read_at_the_caret() {
+    let mut stage = Stage::buffer();
+    stage.press("e").press("ctrl-home").types("So: ").press("ctrl-s");
+    stage.press("ctrl-home").press("right").press("alt-,");
+    stage.shows("wording 1 of 2").lacks("So: Who");
+    stage.press("alt-.");
+    stage.shows("So: Who");
+}
