@@ -125,6 +125,7 @@ fn pair(owner: &Actor, agent: &str, options: Options, first: NodeId, second: Nod
             agent: &agent,
             to,
             versions: &[],
+            since: None,
             session: None,
             exchanges: &[],
             scope: None,

@@ -59,6 +59,7 @@ pub mod agent;
 pub mod archive;
 pub mod arrow;
 pub mod context;
+pub mod delegate;
 pub mod id;
 pub mod model;
 pub mod ops;

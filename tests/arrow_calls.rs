@@ -210,6 +210,7 @@ fn a_programs_tools_need_their_permission() {
         let names: Vec<String> = tools::native(held, &program.extras).into_iter().map(|tool| tool.name).collect();
         let own = Tool::ALL.iter().filter(|tool| tools::lacking(**tool, held).is_none()).flat_map(|tool| match tool {
             Tool::Todo => vec!["create_todo", "list_todo", "complete_todo"],
+            Tool::Delegate => vec!["delegate_task"],
             Tool::Recall => vec!["conversation_recall", "recall"],
             tool => vec![tool.name()],
         });

@@ -257,6 +257,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         agent: &agent,
         to: at,
         versions: &[],
+        since: None,
         session: None,
         exchanges: &[],
         scope: None,

@@ -32,6 +32,7 @@ fn ask<'a>(agent: &'a Agent, to: NodeId, options: Options, loom: &Loom) -> Ask<'
         agent,
         to,
         versions: &[],
+        since: None,
         session: None,
         exchanges: &[],
         scope: None,

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use loomtree::{
+    delegate::Kit,
+    model::{Agent, Permission},
     provider::Sampling,
-    session::{Commands, Toolbox},
+    session::{Approval, Commands, Toolbox},
 };
 
 use super::{
     attach,
     config::Config,
+    crew::{self, Hiring},
     desk::Desk,
     error::{CliError, Result},
 };
@@ -60,13 +63,51 @@ impl TurnArgs {
     }
 
     /// What an agent may do by commands in its turn.
-    pub(crate) fn commands(&self, desk: &Desk<'_>, who: &str) -> Result<Commands> {
+    pub(crate) fn commands(&self, desk: &Desk<'_>, agent: &Agent, model: Option<&str>) -> Result<Commands> {
         let usual = attach::commands(&desk.config);
-        let commands = Commands { rounds: self.rounds, native: self.native, ..usual };
+        let mut commands = Commands { rounds: self.rounds, native: self.native, ..usual };
+        if agent.profile.permissions.has(Permission::Delegate) {
+            let (agents, approval) = (crew::agents(&desk.loom, agent)?, crew::asked(desk.out.json));
+            let hiring = self.hiring(desk, desk.config.clone(), agents, model.map(str::to_owned), approval)?;
+            commands.orchestrator = Some(crew::lazy(hiring));
+        }
         if !self.tools {
             return Ok(commands);
         }
-        Ok(Commands { tools: self.toolbox(desk, who, Whom::Person)?, inline: ANSWER, ..commands })
+        Ok(Commands { tools: self.toolbox(desk, agent.name(), Whom::Person)?, inline: ANSWER, ..commands })
+    }
+
+    /// Who does delegated work, and with what.
+    pub(crate) fn hiring(
+        &self,
+        desk: &Desk<'_>,
+        config: Config,
+        (worker, judge): (Agent, Agent),
+        model: Option<String>,
+        approval: Arc<dyn Approval>,
+    ) -> Result<Hiring> {
+        Ok(Hiring {
+            config,
+            worker,
+            judge,
+            model,
+            kit: if self.tools { Some(self.kit(desk, Arc::clone(&approval))?) } else { None },
+            approval,
+            rounds: self.rounds,
+            native: self.native,
+            context: self.context(&desk.config),
+            drafts: desk.drafts.clone(),
+        })
+    }
+
+    #[cfg(feature = "workspace")]
+    fn kit(&self, desk: &Desk<'_>, approval: Arc<dyn Approval>) -> Result<Arc<dyn Kit>> {
+        Ok(Arc::new(workspace(desk, approval, &self.allow, &self.allow_write)?))
+    }
+
+    #[cfg(not(feature = "workspace"))]
+    fn kit(&self, _: &Desk<'_>, _: Arc<dyn Approval>) -> Result<Arc<dyn Kit>> {
+        Err(CliError::usage(WITHOUT))
     }
 
     /// The tools for the person's own lines, which need nobody's consent; none if they are not wanted.
@@ -76,20 +117,21 @@ impl TurnArgs {
 
     #[cfg(feature = "workspace")]
     fn toolbox(&self, desk: &Desk<'_>, who: &str, asked: Whom) -> Result<Arc<Toolbox>> {
-        use loomtree::session::{Approval, Verdict};
-
         let approval: Arc<dyn Approval> = match asked {
-            Whom::Person => Arc::new(super::consent::Terminal::new(desk.out.json)),
-            Whom::Nobody => Arc::new(Verdict::Yes),
+            Whom::Person => crew::asked(desk.out.json),
+            Whom::Nobody => Arc::new(loomtree::session::Verdict::Yes),
         };
         toolbox(desk, who, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
     fn toolbox(&self, _: &Desk<'_>, _: &str, _: Whom) -> Result<Arc<Toolbox>> {
-        Err(CliError::usage("--tools: this program was built without them; the cargo feature workspace has them"))
+        Err(CliError::usage(WITHOUT))
     }
 }
+
+#[cfg(not(feature = "workspace"))]
+const WITHOUT: &str = "--tools: this program was built without them; the cargo feature workspace has them";
 
 /// Tokens of an answer that are shown at once where files are read: what these tools give at most.
 const ANSWER: u32 = 4_000;
@@ -107,10 +149,21 @@ enum Whom {
 pub(crate) fn toolbox(
     desk: &Desk<'_>,
     who: &str,
-    approval: Arc<dyn loomtree::session::Approval>,
+    approval: Arc<dyn Approval>,
     allow: &[String],
     allow_write: &[String],
 ) -> Result<Arc<Toolbox>> {
+    Ok(Arc::new(workspace(desk, approval, allow, allow_write)?.toolbox(who).map_err(CliError::failed)?))
+}
+
+/// The folder, with what is done there unasked.
+#[cfg(feature = "workspace")]
+fn workspace(
+    desk: &Desk<'_>,
+    approval: Arc<dyn Approval>,
+    allow: &[String],
+    allow_write: &[String],
+) -> Result<loomtree::workspace::Workspace> {
     use std::time::Duration;
 
     use loomtree::workspace::{Allowed, Environment, Settings, Workspace};
@@ -124,7 +177,6 @@ pub(crate) fn toolbox(
     if let Some(seconds) = config.seconds {
         settings.time = Duration::from_secs(seconds.into());
     }
-    let workspace = Workspace::open(&desk.workspace, settings)
-        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))?;
-    Ok(Arc::new(workspace.toolbox(who).map_err(CliError::failed)?))
+    Workspace::open(&desk.workspace, settings)
+        .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))
 }

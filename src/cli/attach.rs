@@ -1,6 +1,9 @@
 //! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    io::{self, Write as _},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use loomtree::{
     arrow::run::{Code, Failure},
@@ -9,13 +12,14 @@ use loomtree::{
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, Meaning},
-    session::{Commands, Embedding, Hosting, Models, Promise, of_provider},
+    session::{Background, Commands, Embedding, Hosting, Models, Promise, of_provider},
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     config::Config,
+    crew::{self, Hiring},
     desk::Desk,
     error::{CliError, Result},
     host,
@@ -79,7 +83,7 @@ pub(crate) fn meaning(desk: &Desk<'_>, question: &str) -> Result<Option<Meaning>
     Ok(Some(made.map_err(|error| CliError::failed(error.to_string()))?))
 }
 
-fn failure(error: &CliError) -> Failure {
+pub(crate) fn failure(error: &CliError) -> Failure {
     match error {
         CliError::NoModel => Failure::new(Code::NotConfigured, "no model is attached")
             .hint("a key in the environment, a server on this machine, or a model in the configuration attaches one"),
@@ -95,14 +99,32 @@ pub(crate) fn commands(config: &Config) -> Commands {
 
 /// What is done for arrow lines of an agent here.
 pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel: CancellationToken) -> Hosting {
+    let mut commands = commands(&desk.config);
+    // Where nobody could do it, who delegates is told that no orchestrator is set up.
+    if let Ok((worker, judge)) = crew::agents(&desk.loom, &desk.agent) {
+        let hiring = Hiring {
+            config: desk.config.clone(),
+            worker,
+            judge,
+            model: None,
+            approval: crew::asked(desk.out.json),
+            kit: None,
+            rounds: commands.rounds,
+            native: false,
+            context: desk.config.context(None),
+            drafts: desk.drafts.clone(),
+        };
+        commands.orchestrator = Some(crew::lazy(hiring));
+    }
     Hosting {
         runtime: runtime.handle().clone(),
         agent,
-        commands: commands(&desk.config),
+        commands,
         context: desk.config.context(None),
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         cancel,
+        tell: Arc::new(|_| {}),
     }
 }
 
@@ -116,6 +138,28 @@ pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
     {
         one.stand(&session, &one.loom().node(position)?)?;
     }
+    Ok(())
+}
+
+/// Waits for delegated work that nobody waited for so far. Ctrl-C stops it; it can be carried on later.
+pub(crate) fn wait(background: &Background, runtime: &Runtime, stop: &Stop) -> Result<()> {
+    let running = background.running();
+    if running == 0 {
+        return Ok(());
+    }
+    let said = format!("waiting for what was delegated ({running}); Ctrl-C stops it, loom delegate --resume goes on");
+    writeln!(io::stderr(), "{said}").map_err(|e| CliError::io("writing", e))?;
+    let cancel = stop.begin();
+    runtime.block_on(async {
+        tokio::select! {
+            () = background.idle() => {}
+            () = cancel.cancelled() => {
+                background.stop();
+                background.idle().await;
+            }
+        }
+    });
+    stop.end();
     Ok(())
 }
 

@@ -49,8 +49,27 @@ pub(crate) struct Config {
     /// What agents may do unasked in the workspace, where they have tools for it.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
+    /// Who does delegated work.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) delegate: DelegateConfig,
     /// How long to wait for other processes that write to the database.
     pub(crate) wait_seconds: Option<u32>,
+}
+
+/// Who does delegated work.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct DelegateConfig {
+    /// The model that plans; that of those who work if there is none.
+    pub(crate) planner: Option<String>,
+    /// The model that verifies; that of those who work, which then is not told what it did.
+    pub(crate) judge: Option<String>,
+    /// The model that tries where the usual one failed.
+    pub(crate) stronger: Option<String>,
+    /// Subtasks at once.
+    pub(crate) parallel: Option<usize>,
+    /// How often the usual model tries a subtask.
+    pub(crate) attempts: Option<u32>,
 }
 
 /// What agents may do unasked in the workspace.
@@ -126,6 +145,13 @@ pub(crate) const STARTER: &str = "\
 #   write: ['docs/**']
 #   pass: [GITHUB_TOKEN]
 #   seconds: 120
+
+# Who does delegated work: models that plan, verify, and try again where the usual one failed; how much is done at once.
+# delegate:
+#   judge: anthropic:claude-sonnet-4-5
+#   stronger: anthropic:claude-opus-4-1
+#   parallel: 4
+#   attempts: 2
 
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10

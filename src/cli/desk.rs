@@ -139,6 +139,7 @@ impl<'a> Desk<'a> {
             agent: Some(self.agent.id()),
             tree,
             active: true,
+            delegated: false,
             limit: 1,
         };
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())

@@ -12,6 +12,7 @@ mod command;
 mod config;
 #[cfg(feature = "workspace")]
 mod consent;
+mod crew;
 mod desk;
 mod error;
 mod host;

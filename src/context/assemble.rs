@@ -36,6 +36,9 @@ pub struct Ask<'a> {
     pub to: NodeId,
     /// The versions to read on the way to it.
     pub versions: &'a [NodeId],
+    /// The node with which what is shown of the path begins: work that was delegated sees nothing of what was said before.
+    /// `None`: its root.
+    pub since: Option<NodeId>,
     /// The session that the agent works in, if it works in one: its state is shown.
     pub session: Option<&'a Session>,
     /// What this turn's commands were answered, the oldest first.
@@ -81,7 +84,8 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
     let document = tree.mode == Mode::Buffer && !view.aware;
     let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, (&tree, &to))? };
     let tokens = around.room(&view, ask.options.room())?;
-    let room = Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, tokens };
+    let room =
+        Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, since: ask.since, tokens };
     let window = room.choose(snapshot, ask.to)?;
     let shown = Shown::of(&view, &window, std::mem::take(&mut around.exchanges));
     if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {

@@ -50,13 +50,15 @@ pub(super) struct Window {
     pub(super) start: usize,
     /// Whether nodes before that one are left out for want of room.
     pub(super) full: bool,
+    /// The depth of the first node that may be shown.
+    pub(super) base: u32,
 }
 
 impl Window {
     /// Nodes further up than what was looked at.
     pub(super) fn earlier(&self) -> u32 {
         let above = self.seen.first().map_or(0, |seen| seen.node.depth);
-        above.saturating_sub(u32::try_from(self.head.len()).unwrap_or(u32::MAX))
+        above.saturating_sub(self.base + u32::try_from(self.head.len()).unwrap_or(u32::MAX))
     }
 }
 
@@ -66,6 +68,8 @@ pub(super) struct Room<'a> {
     pub(super) options: &'a Options,
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
+    /// The node with which it begins, if not the root.
+    pub(super) since: Option<NodeId>,
     /// Tokens for the conversation.
     pub(super) tokens: u32,
 }
@@ -73,22 +77,26 @@ pub(super) struct Room<'a> {
 impl Room<'_> {
     /// Reads a path backwards until the room is full, and chooses what is shown.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
+        let since = self.since.map(|since| snapshot.node(since)).transpose()?.flatten();
+        let base = since.as_ref().map_or(0, |since| since.depth);
         let mut path = Path::new(snapshot, to, self.versions);
         let (mut seen, mut used, mut passed) = (Vec::<Seen>::new(), 0u32, 0u32);
         // What is left out has no tokens, but looking at it has its price.
         while used <= self.tokens && passed <= self.tokens {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
-            let Some(node) = path.next(want)? else { break };
+            // A way that leads past it, after a move to another branch, is shown whole.
+            let begins = seen.last().is_some_and(|last: &Seen| Some(last.node.id) == self.since);
+            let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let next = self.look(node);
             used = used.saturating_add(next.tokens);
             passed += if next.out.is_some() { MESSAGE } else { 0 };
             seen.push(next);
         }
         if used <= self.tokens {
-            let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > 0);
+            let full = passed > self.tokens && seen.last().is_some_and(|last| last.node.depth > base);
             seen.reverse();
-            return Ok(Window { head: Vec::new(), seen, start: 0, full });
+            return Ok(Window { head: Vec::new(), seen, start: 0, full, base });
         }
         let above = seen.last().map_or(0, |last| last.node.depth);
         if self.options.strategy == Strategy::Stop {
@@ -96,7 +104,8 @@ impl Room<'_> {
             let over = (used - self.tokens).saturating_add(mean.saturating_mul(above));
             return Err(ContextError::TooLong { over, exact: above == 0, budget: self.options.room() });
         }
-        let head = if self.options.strategy == Strategy::Middle { self.head(snapshot, above)? } else { Vec::new() };
+        let middle = self.options.strategy == Strategy::Middle;
+        let head = if middle { self.head(snapshot, since, above)? } else { Vec::new() };
         let taken: u32 = head.iter().map(|first| first.tokens).sum();
         let note = if self.view.aware { NOTE } else { 0 };
         let room = self.tokens.saturating_sub(taken + note);
@@ -106,7 +115,7 @@ impl Room<'_> {
         }
         seen.reverse();
         let start = seen.len() - 1 - start;
-        Ok(Window { head, full: seen[start].node.depth > 0, seen, start })
+        Ok(Window { head, full: seen[start].node.depth > base, seen, start, base })
     }
 
     fn look(&self, node: Node) -> Seen {
@@ -150,9 +159,12 @@ impl Room<'_> {
     ///
     /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
     /// shown: reading all of a path for its first nodes would cost as much as the path is long.
-    fn head(&self, snapshot: &dyn Snapshot, above: u32) -> StoreResult<Vec<Seen>> {
+    fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<Seen>> {
         let most = self.options.room() / 10;
-        let root = self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten();
+        let root = match since {
+            Some(since) => Some(since),
+            None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
+        };
         let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
         let (mut head, mut used) = (Vec::<Seen>::new(), 0u32);
         while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {

@@ -64,6 +64,8 @@ coded! {
         Turn = "turn", 26;
         /// Planned, or said what became of an item of its plan.
         Plan = "plan", 27;
+        /// Delegated work, or did some that was delegated.
+        Delegate = "delegate", 28;
     }
 }
 
@@ -83,6 +85,7 @@ impl Op {
                 | Self::Memory
                 | Self::Turn
                 | Self::Plan
+                | Self::Delegate
         )
     }
 }

@@ -45,6 +45,9 @@ pub struct Session {
     /// Whatever the host application keeps here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// The session that delegated what is done in this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delegated_by: Option<SessionId>,
 }
 
 /// A session to be started.
@@ -66,6 +69,9 @@ pub struct NewSession {
     pub expires_at: Option<Timestamp>,
     /// Whatever the host application keeps here.
     pub metadata: BTreeMap<String, String>,
+    /// The session that delegates what is to be done in this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegated_by: Option<SessionId>,
 }
 
 /// Changes to a session; a field that is `None` stays as it is.

@@ -74,6 +74,7 @@ impl Actor {
             started_at: self.loom.now(),
             expires_at: None,
             metadata: std::collections::BTreeMap::new(),
+            delegated_by: None,
         };
         let id = session.id;
         self.commit(Op::Session, vec![Mutation::CreateSession(session)])?;

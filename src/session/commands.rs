@@ -1,9 +1,9 @@
 //! An agent's commands, run in its turn: the engine's door for them, with the models and tools that the program has.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use serde_json::Value;
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,9 +16,10 @@ use crate::{
     agent::Asked,
     arrow::{
         Command,
-        run::{Code, Extra, Failure, Generation, Host, Reply, Runner, Summarized, Summary, Wanted},
+        run::{Code, Delegated, Extra, Failure, Generation, Host, Reply, Runner, Summarized, Summary, Wanted},
     },
     context::{self, Call, Exchange, Outcome},
+    delegate::{self, Work},
     id::{AgentId, NodeId, SessionId},
     model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
     ops::{Actor, Draft, Loom, OpsError},
@@ -46,6 +47,8 @@ pub struct Hosting {
     pub prices: Prices,
     /// Stops what runs, and lets nothing more be begun.
     pub cancel: CancellationToken,
+    /// Hears of what happens in delegated work.
+    pub tell: delegate::Tell,
 }
 
 impl Host for Hosting {
@@ -80,6 +83,33 @@ impl Host for Hosting {
             let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
             Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
         })
+    }
+
+    fn delegate(&self, actor: &Actor, asked: &Delegated<'_>) -> Result<String, Failure> {
+        let Some(orchestrator) = self.commands.orchestrator.clone() else {
+            return Err(Failure::new(Code::NotConfigured, "no orchestrator is set up"));
+        };
+        let delegation = delegate::begin(actor, asked.at, asked.goal, asked.context)?;
+        let local = actor.loom().node(delegation)?.local;
+        if !asked.wait {
+            let cancel = self.commands.background.cancel();
+            let work = Work { actor: actor.clone(), delegation, cancel, tell: Arc::new(|_| {}) };
+            self.commands.background.run(&self.runtime, orchestrator, work);
+            let hint = "its report comes later: → recall tool:delegate";
+            return Ok(format!("✓ delegated [{local}] · {hint}"));
+        }
+        // Whoever hears of it may wait for a slow reader, and a task of the runtime may not.
+        let (sender, mut heard) = mpsc::unbounded_channel();
+        let tell: delegate::Tell = Arc::new(move |told| _ = sender.send(told));
+        let work = Work { actor: actor.clone(), delegation, cancel: self.cancel.child_token(), tell };
+        let done = self.runtime.spawn(async move { orchestrator.carry_on(work).await });
+        while let Some(told) = heard.blocking_recv() {
+            (self.tell)(told);
+        }
+        let broken =
+            |error: tokio::task::JoinError| Err(Failure::new(Code::Conflict, format!("it broke off: {error}")));
+        let report = self.runtime.block_on(done).unwrap_or_else(broken)?;
+        Ok(report.to_string())
     }
 
     fn tools(&self) -> &[Extra] {
@@ -173,6 +203,7 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
         agent: Some(agent.id()),
         tree: Some(node.tree),
         active: true,
+        delegated: false,
         limit: 1,
     };
     let known = loom.snapshot()?.sessions(&filter)?.pop();

@@ -21,6 +21,7 @@ use crate::{
     agent::{Asked, Cause, Effect, Ending, Input, Turn},
     arrow::run::Reply,
     context::Exchange,
+    delegate::Told,
     id::{NodeId, SessionId},
     model::{Agent, Node, Todo, TodoScope},
     ops::{Actor, OpsError},
@@ -39,6 +40,8 @@ pub(super) enum Report {
     Input(Input),
     /// A command was run.
     Ran { line: String, reply: Reply },
+    /// Something happened in work that a command delegated.
+    Told(Told),
     /// A batch was, in this session at its end; its answers are kept.
     Answered { exchange: Exchange, session: SessionId },
     /// It could not be.
@@ -206,6 +209,7 @@ impl<F: FnMut(Progress)> Driver<F> {
                 }
                 self.happened(index, input).await;
             }
+            Report::Told(told) => (self.on)(Progress::Delegated { index, told }),
             Report::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
             Report::Answered { exchange, session } => {
                 self.exchanges.push(exchange);
@@ -358,6 +362,7 @@ impl<F: FnMut(Progress)> Driver<F> {
     fn run(&mut self, index: usize, asked: Vec<Asked>) {
         // Only a turn asks for anything, and it was checked that it has both.
         let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else { return };
+        let heard = self.tell.clone();
         let batch = Batch {
             loom: self.actor.loom().clone(),
             agent: self.plan.author.clone(),
@@ -373,6 +378,8 @@ impl<F: FnMut(Progress)> Driver<F> {
                 drafts: self.plan.drafts.clone(),
                 prices: self.plan.prices.clone(),
                 cancel: self.plan.cancel.clone(),
+                // If nobody listens any more, the work goes on all the same.
+                tell: Arc::new(move |told| _ = heard.blocking_send((index, Report::Told(told)))),
             },
         };
         let tell = self.tell.clone();

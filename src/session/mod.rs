@@ -1,6 +1,8 @@
 //! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
 mod approval;
+mod ask;
+mod background;
 mod commands;
 mod drafts;
 mod embedding;
@@ -15,6 +17,8 @@ mod stats;
 mod stream;
 
 pub use approval::{Approval, Asking, Verdict};
+pub(crate) use ask::Interview;
+pub use background::Background;
 pub use commands::{Hosting, of_provider, seat};
 pub use drafts::recover;
 pub use embedding::Embedding;

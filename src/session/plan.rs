@@ -6,10 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::Background;
 use crate::{
     agent::Rules,
     arrow::run::{Extra, Failure, INLINE, Reply},
     context::{self, ContextError},
+    delegate::{Orchestrator, Told},
     id::{AgentId, NodeId},
     model::{Agent, Node, Todo},
     ops::OpsError,
@@ -24,6 +26,8 @@ pub struct Plan {
     pub versions: Vec<NodeId>,
     /// Who writes: its system prompt, settings and name are used.
     pub author: Agent,
+    /// The node with which what is shown of the path begins; `None`: its root.
+    pub since: Option<NodeId>,
     /// The models; each makes `n` continuations.
     pub models: Vec<Arc<dyn Model>>,
     /// Continuations a model.
@@ -53,6 +57,7 @@ impl Plan {
         Self {
             from,
             versions: Vec::new(),
+            since: None,
             author,
             models: vec![model],
             n,
@@ -105,14 +110,26 @@ pub struct Commands {
     pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
+    /// What carries delegated work on; `None`: nothing can be delegated.
+    pub orchestrator: Option<Arc<dyn Orchestrator>>,
+    /// Delegated work that nobody waits for.
+    pub background: Arc<Background>,
 }
 
 impl Commands {
     /// The usual: ten rounds, arrow lines only, no tools but the engine's.
     #[must_use]
     pub fn new(models: Arc<dyn Models>) -> Self {
-        let (rounds, callers) = (Rules::ROUNDS, Vec::new());
-        Self { rounds, native: false, models, tools: Arc::default(), inline: INLINE, callers }
+        Self {
+            rounds: Rules::ROUNDS,
+            native: false,
+            models,
+            tools: Arc::default(),
+            inline: INLINE,
+            callers: Vec::new(),
+            orchestrator: None,
+            background: Arc::default(),
+        }
     }
 }
 
@@ -207,6 +224,13 @@ pub enum Progress {
         line: String,
         /// What it was answered.
         reply: Reply,
+    },
+    /// Something happened in work that was delegated by a command.
+    Delegated {
+        /// Which continuation.
+        index: usize,
+        /// What.
+        told: Told,
     },
     /// The answers of a round are on disk, and the model is asked again.
     Round {

@@ -31,6 +31,7 @@ pub(super) fn prompt(
         from,
         versions,
         so_far,
+        since: plan.since,
         input: plan.commands.as_ref().map(|_| plan.from),
         extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
@@ -83,6 +84,7 @@ struct Place<'a> {
     from: NodeId,
     versions: &'a [NodeId],
     so_far: &'a SoFar<'a>,
+    since: Option<NodeId>,
     input: Option<NodeId>,
     extras: &'a [crate::arrow::run::Extra],
 }
@@ -99,7 +101,7 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::Options,
 ) -> Result<context::Assembled, GenerateError> {
-    let place = Place { from, versions, so_far: &SoFar::default(), input: None, extras: &[] };
+    let place = Place { from, versions, so_far: &SoFar::default(), since: None, input: None, extras: &[] };
     assembled(actor, author, &place, options)
 }
 
@@ -122,6 +124,7 @@ fn assembled(
         agent: author,
         to: place.from,
         versions: place.versions,
+        since: place.since,
         session: session.as_ref(),
         exchanges: place.so_far.exchanges,
         scope: place.so_far.scope,

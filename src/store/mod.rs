@@ -159,6 +159,11 @@ pub trait Snapshot {
     /// The items of plans of a session, plan by plan, each in its order; of one turn, if that is said.
     fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>>;
 
+    /// What happened in a delegation, by its head, in order; nothing if the node is none.
+    fn delegation(&self, head: NodeId) -> Result<Vec<Json>>;
+    /// The heads of delegations, each with what happened last, the newest first.
+    fn delegations(&self) -> Result<Vec<(NodeId, Json)>>;
+
     /// What a model said that something is about; perhaps before it changed.
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>>;
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
     model::{
-        Action, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, SessionPatch,
+        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, SessionPatch,
         Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
@@ -230,6 +230,15 @@ pub enum Mutation {
         /// The turn.
         turn: u64,
     },
+    /// Keeps what happened in a delegation.
+    Delegation {
+        /// Its head.
+        node: NodeId,
+        /// The event's number, from 1; if another one has it already, the change is a conflict.
+        number: u32,
+        /// The event. It names nodes, and holds none of their words.
+        event: Json,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -322,6 +331,8 @@ coded! {
         TakeUpTodo = "take_up_todo", 32;
         /// See [`Mutation::Embed`].
         Embed = "embed", 33;
+        /// See [`Mutation::Delegation`].
+        Delegation = "delegation", 34;
     }
 }
 

@@ -49,6 +49,8 @@ pub struct SessionFilter {
     pub tree: Option<TreeId>,
     /// Only those that can be continued.
     pub active: bool,
+    /// Also those in which delegated work is done.
+    pub delegated: bool,
     /// At most this many; 0: all.
     pub limit: u32,
 }
@@ -69,7 +71,7 @@ pub struct JournalFilter {
 pub struct GenerationFilter {
     /// Only of this tree.
     pub tree: Option<TreeId>,
-    /// Only made in this session.
+    /// Only made in this session, or in one that does what was delegated in it.
     pub session: Option<SessionId>,
     /// Only written by this agent.
     pub agent: Option<AgentId>,

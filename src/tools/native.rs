@@ -122,6 +122,31 @@ const FORMS: &[Form] = &[
         },
         fields: recalled,
     },
+    Form {
+        name: "delegate_task",
+        tool: Tool::Delegate,
+        whole: true,
+        help: "Hands work of several steps to an orchestrator, which plans it, has its parts done beside each other, and \
+               has each verified. What one or two calls do is done directly.",
+        parameters: || {
+            let properties = json!({
+                "goal": { "type": "string", "description": "What is to be accomplished, with paths and criteria." },
+                "context": {
+                    "type": "object",
+                    "description": "What was said in the conversation and matters for it: constraints, decisions, files.",
+                },
+                "wait": { "type": "boolean", "description": "Whether the report is waited for; yes if not said." },
+            });
+            object(properties, &["goal"])
+        },
+        fields: |mut given| {
+            if let Some(context @ (Value::Object(_) | Value::Array(_))) = given.get_mut("context") {
+                let text = serde_yaml::to_string(context).map_err(|error| error.to_string())?;
+                *context = Value::String(text.trim_end().to_owned());
+            }
+            only(given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
+        },
+    },
 ];
 
 /// What a call of `conversation_recall` asks for. Arguments of another action say nothing: many models fill in all.

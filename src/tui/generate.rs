@@ -119,6 +119,7 @@ async fn carry_out(
     ));
     let plan = Plan {
         from: job.from,
+        since: None,
         versions: job.versions.clone(),
         author,
         n: job.n,
@@ -190,6 +191,6 @@ fn heard(progress: Progress) -> Option<Growing> {
         Progress::OutOfRounds { index } => {
             Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
+        Progress::Round { .. } | Progress::Delegated { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

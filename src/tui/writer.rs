@@ -89,6 +89,7 @@ impl Writer {
             agent: Some(self.setup.agent.id()),
             tree: Some(self.tree),
             active: true,
+            delegated: false,
             limit: 1,
         };
         Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
@@ -285,6 +286,7 @@ impl Writer {
             drafts: self.setup.drafts.clone(),
             prices: self.setup.prices.clone(),
             cancel: CancellationToken::new(),
+            tell: std::sync::Arc::new(|_| {}),
         };
         let mut runner = Runner::new(self.setup.loom.clone(), self.setup.agent.clone(), session, &hosting);
         let commands: Vec<_> = arrow::scan(text)

@@ -75,6 +75,11 @@ impl Hand {
             };
             self.ask(&TOOL, &command, what, detail).await?;
         }
+        self.run_agreed(command, time).await
+    }
+
+    /// Runs a command that a person agreed to.
+    pub(super) async fn run_agreed(self: Arc<Self>, command: String, time: Option<Duration>) -> Result<Ran, Failure> {
         let time = time.unwrap_or(self.shared.settings.time).clamp(Duration::from_secs(1), LONGEST);
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);

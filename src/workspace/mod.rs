@@ -18,6 +18,7 @@ mod allowed;
 mod command;
 mod edit;
 mod environment;
+mod kit;
 mod list;
 mod process;
 mod read;

@@ -1,13 +1,13 @@
 //! Writing.
 
-use std::io::Write;
+use std::{collections::HashMap, io::Write};
 
 use serde::Serialize;
 
 use super::{AgentLine, DocumentLine, NodeLine, PositionLine, Record, SessionLine, TreeLine, VERSION};
 use crate::{
     archive::ArchiveError,
-    id::TreeId,
+    id::{SessionId, TreeId},
     model::{AuthorType, Node, SessionPatch},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
@@ -82,8 +82,13 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
         created_at: tree.created_at,
         archived_at: tree.archived_at,
     }))?;
-    let mut sessions = snapshot.sessions(&SessionFilter { tree: Some(id), ..SessionFilter::default() })?;
+    let filter = SessionFilter { tree: Some(id), delegated: true, ..SessionFilter::default() };
+    let mut sessions = snapshot.sessions(&filter)?;
     sessions.sort_unstable_by_key(|s| s.id);
+    // Who delegates comes before those that work for it.
+    let by: HashMap<SessionId, SessionId> = sessions.iter().filter_map(|s| Some((s.id, s.delegated_by?))).collect();
+    let above = |id: &SessionId| std::iter::successors(Some(*id), |id| by.get(id).copied()).count();
+    sessions.sort_by_cached_key(|s| above(&s.id));
     for session in &sessions {
         writer.line(&Record::Session(SessionLine {
             id: session.id,
@@ -92,6 +97,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
             tree_id: id,
             started_at: session.started_at,
             expires_at: session.expires_at,
+            delegated_by: session.delegated_by,
         }))?;
     }
     let mut after = 0;

@@ -191,6 +191,7 @@ impl Import<'_> {
                 started_at: line.started_at,
                 expires_at: line.expires_at,
                 metadata: BTreeMap::new(),
+                delegated_by: line.delegated_by,
             }),
         )
     }

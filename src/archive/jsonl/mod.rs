@@ -80,6 +80,8 @@ struct SessionLine {
     started_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    delegated_by: Option<SessionId>,
 }
 
 /// Where a session stands, after the nodes it may stand on.

@@ -23,6 +23,19 @@ pub struct Generation<'a> {
     pub tokens: Option<u32>,
 }
 
+/// Work that is handed over.
+#[derive(Debug)]
+pub struct Delegated<'a> {
+    /// The node below which it is done.
+    pub at: NodeId,
+    /// What is wanted.
+    pub goal: &'a str,
+    /// What is to be known for that.
+    pub context: &'a str,
+    /// Whether the report is waited for.
+    pub wait: bool,
+}
+
 /// What the program around the engine does for it. A [`Runner`] blocks while it waits, so an asynchronous program runs
 /// it where that does no harm.
 pub trait Host: Send + Sync {
@@ -31,6 +44,15 @@ pub trait Host: Send + Sync {
     /// # Errors
     /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
     fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
+
+    /// Hands work over to an orchestrator; returns its report, or, where nobody waits, what it is to be asked for by.
+    ///
+    /// # Errors
+    /// If there is no orchestrator, the person does not agree, or it failed.
+    fn delegate(&self, actor: &Actor, asked: &Delegated<'_>) -> Result<String, Failure> {
+        let _ = (actor, asked);
+        Err(Failure::new(Code::NotConfigured, "no orchestrator is set up"))
+    }
 
     /// The program's own tools. [`Extra::check`] has to hold for them.
     fn tools(&self) -> &[Extra] {

@@ -32,7 +32,7 @@ mod view;
 mod wanted;
 
 pub use digest::{Summarized, Summary};
-pub use host::{Alone, Generation, Host};
+pub use host::{Alone, Delegated, Generation, Host};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
@@ -292,7 +292,11 @@ impl<'h> Runner<'h> {
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
             Command::Todo { .. } => self.todo(command),
-            Command::Delegate { .. } => Err(not_there("an orchestrator")),
+            Command::Delegate { goal, context, wait } => {
+                let context = context.as_deref().unwrap_or("");
+                let asked = Delegated { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
+                Ok(self.host.delegate(&self.actor(), &asked)?.into())
+            }
             Command::Search { .. } => Err(not_there("a search service")),
         }
     }

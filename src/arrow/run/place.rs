@@ -55,6 +55,7 @@ impl Runner<'_> {
             agent: Some(self.agent.id()),
             tree: Some(tree.id),
             active: true,
+            delegated: false,
             limit: 1,
         };
         let found = self.loom.snapshot()?.sessions(&filter)?.pop();

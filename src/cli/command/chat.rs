@@ -16,7 +16,7 @@ use loomtree::{
     model::{Agent, Node, Parent, Permission},
     ops::{Actor, Draft},
     provider::Model,
-    session::{Commands, Plan, Progress, Toolbox, generate, seat},
+    session::{Background, Commands, Plan, Progress, Toolbox, generate, seat},
 };
 use rustyline::{DefaultEditor, error::ReadlineError};
 use serde::Serialize;
@@ -64,14 +64,15 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     if args.turn.wants_tools() && !aware {
         return Err(CliError::usage(format!("--tools: {} does not act by commands", args.with)));
     }
-    let commands = if aware { Some(args.turn.commands(desk, with.name())?) } else { None };
+    let commands = if aware { Some(args.turn.commands(desk, &with, args.model.as_deref())?) } else { None };
     let own_tools = args.turn.own_tools(desk)?;
     let mut lines: Box<dyn Lines> = match args.message.clone() {
         Some(message) => Box::new(Once(Some(message))),
         None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
         None => Box::new(Piped),
     };
-    let mut chat = Chat { with, model, commands, own_tools, session, actor, runtime, stop, args };
+    let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
+    let mut chat = Chat { with, model, commands, background, own_tools, session, actor, runtime, stop, args };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
@@ -83,7 +84,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             done => done?,
         }
     }
-    Ok(())
+    attach::wait(&chat.background, &chat.runtime, &chat.stop)
 }
 
 /// Whether a text is an arrow line, and so a command.
@@ -213,6 +214,8 @@ struct Chat {
     commands: Option<Commands>,
     /// What the person's own lines may use beside the engine's tools.
     own_tools: Arc<Toolbox>,
+    /// Delegated work that nobody waits for.
+    background: Arc<Background>,
     session: SessionId,
     actor: Actor,
     runtime: Runtime,
@@ -233,6 +236,7 @@ impl Chat {
     fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
         let mut hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
         hosting.commands.tools = Arc::clone(&self.own_tools);
+        hosting.commands.background = Arc::clone(&self.background);
         let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
         let lines = super::do_::batches(text, &|line| runner.read(line));
         for line in lines.into_iter().flatten() {

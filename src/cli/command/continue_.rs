@@ -67,11 +67,13 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             "--tools is for one continuation of an agent that acts by commands: {hint}"
         )));
     }
-    let commands = if acts { Some(args.turn.commands(desk, author.name())?) } else { None };
+    let commands =
+        if acts { Some(args.turn.commands(desk, &author, args.model.first().map(String::as_str))?) } else { None };
     let own = actor.clone();
     let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
     let plan = Plan {
         from: from.id,
+        since: None,
         versions: here.versions().to_vec(),
         author,
         n,

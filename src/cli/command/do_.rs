@@ -76,6 +76,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             }
         }
     }
+    attach::wait(&hosting.commands.background, &runtime, &stop)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),

@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod context;
 mod continue_;
+mod delegate;
 mod demo;
 mod do_;
 mod docs;
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     Continue(continue_::Args),
     /// Talk with an agent that acts by commands
     Chat(chat::Args),
+    /// Hand a goal to agents that plan, work beside each other, and verify
+    Delegate(delegate::Args),
     /// Show what a model would be sent from here
     Context(context::Args),
     /// Run arrow lines as a model would, and print the answers
@@ -211,6 +214,7 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
         Command::Chat(args) => chat::run(args, desk),
+        Command::Delegate(args) => delegate::run(args, desk),
         Command::Context(args) => context::run(&args, desk),
         Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),

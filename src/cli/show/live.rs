@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use loomtree::session::Progress;
 
 use crate::cli::{
+    crew,
     out::{DIM, MARK, Out, count, paint},
     sanitize::{cut, sanitize},
 };
@@ -50,6 +51,12 @@ impl Live {
             Progress::OutOfRounds { .. } => {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ends here: it had all of its rounds"))?;
+            }
+            Progress::Delegated { told, .. } => {
+                self.end_line(out)?;
+                if let Some(line) = crew::line(told, out.width.saturating_sub(4)) {
+                    writeln!(out, "    {}", line.trim_end())?;
+                }
             }
             Progress::LeftOpen { todos, .. } => {
                 self.end_line(out)?;

@@ -9,7 +9,7 @@ use super::{
     index::{Entry, Words},
     purge,
     tables::{
-        agents, bookmarks, journal, links,
+        agents, bookmarks, delegations, journal, links,
         nodes::{self, Anchor},
         provenance, sessions, sources, trees,
     },
@@ -200,7 +200,8 @@ impl<'a> Apply<'a> {
             Mutation::CreateSession(session) => {
                 let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
                 let position = session.position.map(|n| self.node_of(n, tree)).transpose()?;
-                sessions::insert(self.conn, session, agent, tree, position.map(|p| p.row))?;
+                let by = session.delegated_by.map(|by| self.session_row(by)).transpose()?;
+                sessions::insert(self.conn, session, (agent, tree), position.map(|p| p.row), by)?;
                 (ChangeKind::CreateSession, Some(Trace::new(Some(tree), position.map(|p| p.row), None)))
             }
             Mutation::UpdateSession { session, patch } => {
@@ -224,6 +225,11 @@ impl<'a> Apply<'a> {
             | Mutation::Summarize { .. }
             | Mutation::Embed { .. }
             | Mutation::Reckon { .. } => self.turn(mutation)?,
+            Mutation::Delegation { node, number, event } => {
+                let head = self.node(*node)?;
+                delegations::insert(self.conn, (head.row, *number), event, at)?;
+                (ChangeKind::Delegation, Some(Trace::new(Some(head.tree), Some(head.row), None)))
+            }
             Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::TakeUpTodo { .. } => self.plan(mutation)?,
             Mutation::CreateDocument { .. }
             | Mutation::WriteDocument { .. }

@@ -30,10 +30,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0006_recall", sql: include_str!("../../../migrations/0006_recall.sql") },
     Migration { name: "0007_todos", sql: include_str!("../../../migrations/0007_todos.sql") },
     Migration { name: "0008_vectors", sql: include_str!("../../../migrations/0008_vectors.sql") },
+    Migration { name: "0009_delegations", sql: include_str!("../../../migrations/0009_delegations.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// The first version that keeps words to search by: an older file is filled with them.
 const INDEXED: usize = 6;

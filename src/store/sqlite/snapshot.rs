@@ -8,8 +8,8 @@ use super::{
     recall,
     rows::{FROM, NODE, Names, NodeRow, entry_of},
     tables::{
-        agents, documents, estimates, journal, leases, links, memory,
-        nodes::{Anchor, anchor, hidden_by},
+        agents, delegations, documents, estimates, journal, leases, links, memory,
+        nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, sessions, sources, summaries, todos, trees,
     },
     vectors,
@@ -29,10 +29,6 @@ use crate::{
 
 /// Candidates named for an ambiguous id.
 const CANDIDATES: i64 = 10;
-/// Hints given for an id that names nothing.
-const HINTS: usize = 3;
-/// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
-const COMPARED: u32 = 200_000;
 
 pub(super) struct SqliteSnapshot<'p> {
     conn: Reader<'p>,
@@ -65,27 +61,6 @@ impl<'p> SqliteSnapshot<'p> {
             None => None,
         };
         Ok(session)
-    }
-
-    fn nearest(&self, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
-        let mut statement =
-            self.conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
-        let mut rows = statement.query(params![tree, COMPARED])?;
-        let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
-        while let Some(row) = rows.next()? {
-            let local: String = row.get(0)?;
-            let distance = strsim::osa_distance(&local, wanted);
-            // More than half of the characters wrong is no typo.
-            if distance > wanted.len().div_ceil(2) || best.len() == HINTS && distance >= best[HINTS - 1].0 {
-                continue;
-            }
-            if let Ok(local) = LocalId::try_from(local) {
-                let at = best.partition_point(|(d, _)| *d <= distance);
-                best.insert(at, (distance, local));
-                best.truncate(HINTS);
-            }
-        }
-        Ok(best.into_iter().map(|(_, local)| local).collect())
     }
 }
 
@@ -124,7 +99,7 @@ impl Snapshot for SqliteSnapshot<'_> {
                 return Ok(self.node(id)?.map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
             }
             Some(Pattern::Local(pattern)) => pattern.as_str().to_owned(),
-            None => return Ok(Lookup::None(self.nearest(row, &text.to_lowercase())?)),
+            None => return Ok(Lookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
         };
         // Whoever writes more than the local id writes more of the random part it was cut from.
         for length in (6..=pattern.len()).rev() {
@@ -146,7 +121,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             params![row, pattern, CANDIDATES],
         )?;
         Ok(match found.len() {
-            0 => Lookup::None(self.nearest(row, &pattern)?),
+            0 => Lookup::None(nearest(&self.conn, row, &pattern)?),
             1 => found.pop().map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
             _ => Lookup::Many(found),
         })
@@ -338,6 +313,14 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
         todos::list(&self.conn, session, turn)
+    }
+
+    fn delegation(&self, head: NodeId) -> Result<Vec<Json>> {
+        row_of(&self.conn, head)?.map_or(Ok(Vec::new()), |row| delegations::events(&self.conn, row))
+    }
+
+    fn delegations(&self) -> Result<Vec<(NodeId, Json)>> {
+        delegations::all(&self.conn)
     }
 
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>> {

@@ -9,7 +9,7 @@ pub(in crate::tools) const DELEGATE: Usage = Usage {
         may("context", Kind::Text, "What it needs to know."),
         may("wait", Kind::Choice, "Whether the turn waits for the outcome."),
     ],
-    reply: "✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet",
+    reply: "✓ task completed: \"collect what was said about the father\" [m4k2aa]\nSubtasks:\n  [x] Find the passages [p3d9hh]\n  [x] Put them in order [c7t5ww] (2 attempts)\nVerification: 2 of 2 subtasks passed (2 by a model that did not do the work)\nIt took 8 replies, 9120 tokens in and 1410 out",
     example: "→ delegate \"collect what was said about the father\" wait:no",
 };
 

@@ -2,6 +2,7 @@
 
 pub(super) mod agents;
 pub(super) mod bookmarks;
+pub(super) mod delegations;
 pub(super) mod documents;
 pub(super) mod estimates;
 pub(super) mod journal;

@@ -79,7 +79,13 @@ pub(in crate::store::sqlite) fn each(
 ) -> Result<()> {
     let names = Names::new(conn);
     let within = match session {
-        Some(_) => "n.session = ?2 AND (?1 IS NULL OR +n.tree = ?1)",
+        Some(_) => {
+            "n.session IN (
+                 WITH RECURSIVE own (id) AS (
+                     SELECT ?2 UNION ALL SELECT sessions.id FROM sessions JOIN own ON sessions.delegated_by = own.id
+                 ) SELECT id FROM own
+             ) AND (?1 IS NULL OR +n.tree = ?1)"
+        }
         None if small => "n.tree = ?1 AND ?2 IS NULL",
         None => "(?1 IS NULL OR +n.tree = ?1) AND ?2 IS NULL",
     };

@@ -11,13 +11,14 @@ use crate::{
 pub(in crate::store::sqlite) fn insert(
     conn: &Connection,
     session: &NewSession,
-    agent: i64,
-    tree: i64,
+    (agent, tree): (i64, i64),
     position: Option<i64>,
+    delegated_by: Option<i64>,
 ) -> Result<()> {
     conn.execute(
-        "INSERT INTO sessions (ulid, workspace, agent, tree, position, started_at, last_active_at, expires_at, metadata)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)",
+        "INSERT INTO sessions (ulid, workspace, agent, tree, position, started_at, last_active_at, expires_at, metadata,
+                               delegated_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)",
         params![
             session.id.to_bytes(),
             session.workspace,
@@ -26,7 +27,8 @@ pub(in crate::store::sqlite) fn insert(
             position,
             session.started_at.as_millis(),
             session.expires_at.map(Timestamp::as_millis),
-            json(&session.metadata)?
+            json(&session.metadata)?,
+            delegated_by
         ],
     )?;
     Ok(())
@@ -114,7 +116,8 @@ pub(in crate::store::sqlite) fn update(
 pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, Option<i64>);
 
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
-    turn_count, total_tokens, state, active, metadata FROM sessions";
+    turn_count, total_tokens, state, active, metadata,
+    (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by) FROM sessions";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     let session = Session {
@@ -132,6 +135,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         state: row.get(11)?,
         active: row.get(12)?,
         metadata: rows::from_json(row, 13)?,
+        delegated_by: row.get::<_, Option<[u8; 16]>>(14)?.map(SessionId::from_bytes),
     };
     Ok((session, row.get(2)?, row.get(3)?, row.get(4)?))
 }
@@ -150,12 +154,12 @@ pub(in crate::store::sqlite) fn list(
     let of_tree = if tree.is_some() { "tree = ?3" } else { "?3 IS NULL" };
     let mut statement = conn.prepare_cached(&format!(
         "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND {of_tree}
-             AND (?4 = 0 OR active = 1)
+             AND (?4 = 0 OR active = 1) AND (?6 OR delegated_by IS NULL)
          ORDER BY last_active_at DESC, id DESC LIMIT ?5"
     ))?;
     let limit = if filter.limit == 0 { -1 } else { i64::from(filter.limit) };
     let found = statement
-        .query_map(params![filter.workspace, agent, tree, filter.active, limit], read)?
+        .query_map(params![filter.workspace, agent, tree, filter.active, limit, filter.delegated], read)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }

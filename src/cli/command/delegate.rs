@@ -1,0 +1,200 @@
+//! `loom delegate`: hands a goal to an orchestrator, which plans, asks, has the work done beside each other and verified,
+//! and reports. Ctrl-C stops it; what was done stays, and `--resume` goes on with the rest.
+
+use std::{
+    io::Write as _,
+    sync::{Arc, mpsc},
+};
+
+use loomtree::{
+    delegate::{self, Report, State, Told, Work},
+    id::NodeId,
+    model::Node,
+    session::{Approval, Verdict},
+    tools::Tool,
+};
+use serde::Serialize;
+
+use crate::cli::{
+    acting::TurnArgs,
+    attach::Stop,
+    crew::{self, Hiring},
+    desk::Desk,
+    error::{CliError, Result},
+    host,
+    out::{DIM, ID, paint},
+    sanitize::{cut, sanitize},
+};
+
+/// What `delegate` reads.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What is to be done
+    #[arg(required_unless_present_any = ["resume", "list"], conflicts_with_all = ["resume", "list"])]
+    goal: Option<String>,
+    /// What has to be known for it
+    #[arg(long, value_name = "TEXT", requires = "goal")]
+    context: Option<String>,
+    /// Goes on with a delegation; what was verified is not done again
+    #[arg(long, value_name = "ID", conflicts_with = "list")]
+    resume: Option<String>,
+    /// Lists what was delegated, and how it stands
+    #[arg(long)]
+    list: bool,
+    /// Agrees to whatever plan is made
+    #[arg(long, short)]
+    yes: bool,
+    /// Subtasks at once [default: 4, or what the configuration says]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..=64))]
+    parallel: Option<u8>,
+    /// The model of those who work: provider:model, a URL, or a name of the configuration
+    #[arg(long, short, value_name = "REF")]
+    model: Option<String>,
+    /// The model that plans [default: that of those who work]
+    #[arg(long, value_name = "REF")]
+    planner: Option<String>,
+    /// The model that verifies [default: that of those who work, without their conversation]
+    #[arg(long, value_name = "REF")]
+    judge: Option<String>,
+    /// The model that tries where the usual one failed
+    #[arg(long, value_name = "REF")]
+    stronger: Option<String>,
+    #[command(flatten)]
+    turn: TurnArgs,
+}
+
+/// Delegates.
+pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    desk.allow(Tool::Delegate)?;
+    if args.list {
+        return list(desk);
+    }
+    let (here, _, actor) = desk.work()?;
+    let hiring = hiring(&args, desk)?;
+    let delegation = match (&args.goal, &args.resume) {
+        (Some(goal), _) => {
+            let context = args.context.as_deref().unwrap_or("");
+            delegate::begin(&actor, here.position.id, goal, context).map_err(failed)?
+        }
+        (None, Some(id)) => desk.node(&here, id)?.id,
+        (None, None) => return Err(CliError::usage("there is no goal")),
+    };
+    let report = carry_on(desk, hiring, (actor, delegation))?;
+    if desk.out.json {
+        desk.out.json(&Ended { event: "ended", report: &report })?;
+    } else {
+        writeln!(desk.out, "{}", sanitize(&report.to_string()))?;
+    }
+    match report.state {
+        State::Completed => Ok(()),
+        state => Err(CliError::Failed {
+            message: match state {
+                State::Stopped => "stopped; what was done stays".to_owned(),
+                _ => "not everything could be done".to_owned(),
+            },
+            hint: Some(format!("loom delegate --resume {} goes on with what is not verified", report.local)),
+        }),
+    }
+}
+
+#[derive(Serialize)]
+struct Ended<'a> {
+    event: &'static str,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
+    let (worker, judge) = crew::agents(&desk.loom, &desk.agent)?;
+    let mut config = desk.config.clone();
+    let roles = &mut config.delegate;
+    for (role, said) in
+        [(&mut roles.planner, &args.planner), (&mut roles.judge, &args.judge), (&mut roles.stronger, &args.stronger)]
+    {
+        if said.is_some() {
+            role.clone_from(said);
+        }
+    }
+    roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { crew::asked(desk.out.json) };
+    args.turn.hiring(desk, config, (worker, judge), args.model.clone(), approval)
+}
+
+/// Carries a delegation on while this thread prints what is heard of it.
+fn carry_on(
+    desk: &mut Desk<'_>,
+    hiring: Hiring,
+    (actor, delegation): (loomtree::ops::Actor, NodeId),
+) -> Result<Report> {
+    let runtime = host::runtime()?;
+    let stop = Stop::listen(&runtime);
+    let cancel = stop.begin();
+    let (sender, heard) = mpsc::channel();
+    let tell: delegate::Tell = Arc::new(move |told| _ = sender.send(told));
+    let work = Work { actor, delegation, cancel: cancel.clone(), tell };
+    let orchestrator = crew::lazy(hiring);
+    let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
+    // The channel closes when the work is done, for nobody else tells.
+    let mut lost = None;
+    for told in heard {
+        if let Err(error) = show(desk, &told) {
+            // Nobody reads any more, so nobody needs the rest now.
+            cancel.cancel();
+            lost.get_or_insert(error);
+        }
+    }
+    let done = runtime.block_on(done).map_err(|error| CliError::failed(format!("it broke off: {error}")))?;
+    stop.end();
+    if let Some(lost) = lost {
+        return Err(lost);
+    }
+    done.map_err(failed)
+}
+
+fn show(desk: &mut Desk<'_>, told: &Told) -> Result<()> {
+    if desk.out.json {
+        desk.out.json(told)?;
+    } else if let Some(line) = crew::line(told, desk.out.width) {
+        writeln!(desk.out, "{}", line.trim_end())?;
+    }
+    desk.out.flush()?;
+    Ok(())
+}
+
+fn failed(failure: loomtree::arrow::run::Failure) -> CliError {
+    CliError::Failed { message: failure.to_string(), hint: failure.hint }
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    #[serde(flatten)]
+    head: &'a Node,
+    goal: &'a str,
+    last: &'a delegate::Event,
+    open: bool,
+}
+
+/// Lists the delegations of the file.
+fn list(desk: &mut Desk<'_>) -> Result<()> {
+    let all = delegate::all(&desk.loom).map_err(failed)?;
+    let now = desk.now();
+    for one in &all {
+        if desk.out.json {
+            desk.out.json(&Listed { head: &one.head, goal: &one.goal, last: &one.last, open: one.is_open() })?;
+            continue;
+        }
+        let state = match one.last {
+            delegate::Event::Ended => "ended",
+            delegate::Event::Stopped => "stopped",
+            delegate::Event::Refused => "refused",
+            _ => "open",
+        };
+        let age = one.head.created_at.age(now).to_string();
+        let goal = cut(&crate::cli::sanitize::one_line(&one.goal), desk.out.width.saturating_sub(32));
+        writeln!(desk.out, "{}  {state:<8} {}  {goal}", paint(ID, &one.head.local), paint(DIM, format!("{age:<10}")))?;
+    }
+    if all.is_empty() && !desk.out.json {
+        writeln!(desk.out, "nothing was delegated here")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! Who does delegated work here: agents and models as the configuration and the command line have them.
+
+use std::{path::PathBuf, sync::Arc};
+
+use loomtree::{
+    arrow::run::Failure,
+    context::Options,
+    delegate::{Builtin, Crew, Kit, Lazy, Member, Orchestrator, Told},
+    model::{Agent, AgentKind, Permission},
+    ops::Loom,
+    provider::Model,
+    session::Approval,
+};
+
+use super::{
+    attach::{self, Configured},
+    config::Config,
+    error::{CliError, Result},
+    out::{DIM, ID, MARK, count, paint},
+    sanitize::{cut, one_line},
+};
+
+/// Everything that a crew is made of, before it is needed.
+#[derive(Clone)]
+pub(crate) struct Hiring {
+    pub(crate) config: Config,
+    pub(crate) worker: Agent,
+    pub(crate) judge: Agent,
+    /// The model of those who work, if the command line names one.
+    pub(crate) model: Option<String>,
+    pub(crate) approval: Arc<dyn Approval>,
+    pub(crate) kit: Option<Arc<dyn Kit>>,
+    pub(crate) rounds: u32,
+    pub(crate) native: bool,
+    pub(crate) context: Options,
+    pub(crate) drafts: PathBuf,
+}
+
+/// Who works: this agent if it acts by commands, else the collaborator; and who judges: somebody else, if there is one.
+pub(crate) fn agents(loom: &Loom, agent: &Agent) -> Result<(Agent, Agent)> {
+    let acts =
+        |agent: &Agent| agent.profile.kind == AgentKind::Model && agent.profile.permissions.has(Permission::LoomAware);
+    let worker = if acts(agent) { agent.clone() } else { loom.agent("collaborator")? };
+    if !acts(&worker) {
+        return Err(CliError::failed(format!("{} does not act by commands, so it cannot work", worker.name())));
+    }
+    let judge = loom.agent("subject").unwrap_or_else(|_| worker.clone());
+    Ok((worker, judge))
+}
+
+/// Who is asked before something is done: the person at the terminal.
+#[cfg(feature = "workspace")]
+pub(crate) fn asked(json: bool) -> Arc<dyn Approval> {
+    Arc::new(super::consent::Terminal::new(json))
+}
+
+/// Nobody: this program was built without what asks.
+#[cfg(not(feature = "workspace"))]
+pub(crate) fn asked(_: bool) -> Arc<dyn Approval> {
+    let why = "this program was built without the cargo feature workspace, which asks; --yes agrees beforehand";
+    Arc::new(loomtree::session::Verdict::No(Some(why.to_owned())))
+}
+
+/// An orchestrator that is made when something is delegated.
+pub(crate) fn lazy(hiring: Hiring) -> Arc<dyn Orchestrator> {
+    Arc::new(Lazy::new(Box::new(move || {
+        let hiring = hiring.clone();
+        Box::pin(async move { Ok(Arc::new(Builtin::new(hire(hiring).await?)) as Arc<dyn Orchestrator>) })
+    })))
+}
+
+async fn hire(hiring: Hiring) -> std::result::Result<Crew, Failure> {
+    let Hiring { config, worker, judge, model, approval, kit, rounds, native, context, drafts } = hiring;
+    let roles = &config.delegate;
+    let usual = model.or_else(|| worker.profile.model.clone()).or_else(|| config.model.clone());
+    let open = async |reference: Option<&str>| -> std::result::Result<Arc<dyn Model>, Failure> {
+        attach::open(reference, &config).await.map_err(|error| attach::failure(&error))
+    };
+    let works = open(usual.as_deref()).await?;
+    let role = async |reference: Option<&str>| match reference {
+        Some(reference) => open(Some(reference)).await,
+        None => Ok(Arc::clone(&works)),
+    };
+    let planner = Member { agent: worker.clone(), model: role(roles.planner.as_deref()).await? };
+    let judge = Member { agent: judge, model: role(roles.judge.as_deref()).await? };
+    let stronger = match &roles.stronger {
+        Some(reference) => Some(open(Some(reference)).await?),
+        None => None,
+    };
+    let worker = Member { agent: worker, model: Arc::clone(&works) };
+    let models = Arc::new(Configured(config.clone()));
+    let usual = Crew::new(planner, worker, judge, models, approval);
+    Ok(Crew {
+        stronger,
+        kit: kit.unwrap_or_else(|| Arc::clone(&usual.kit)),
+        parallel: roles.parallel.unwrap_or(Crew::PARALLEL),
+        attempts: roles.attempts.unwrap_or(Crew::ATTEMPTS),
+        rounds,
+        native,
+        context,
+        drafts: Some(drafts),
+        prices: config.prices.clone(),
+        ..usual
+    })
+}
+
+/// What happens in delegated work, as a line of that width; nothing for what is too small.
+pub(crate) fn line(told: &Told, width: usize) -> Option<String> {
+    let named = |task: &usize, title: &str| format!("{} {}", task + 1, one_line(title));
+    // Beside a title there is room for half of the line.
+    let (title_width, rest) = (width / 2, (width / 2).saturating_sub(14));
+    let note = |text: &str| paint(DIM, cut(&one_line(text), rest));
+    Some(match told {
+        Told::Planned { delegation, subtasks } => {
+            format!("{}  planned: {}", paint(ID, delegation), count(subtasks.len() as u64, "subtask"))
+        }
+        Told::Started { task, title, attempt, branch, model } => {
+            let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+            let title = cut(&named(task, title), title_width);
+            format!("{}  [>] {title}  {}", paint(ID, branch), note(&format!("{model}{again}")))
+        }
+        Told::Verdict { task, title, passed, why } => {
+            let (mark, why) = if *passed { ("[x]".to_owned(), "") } else { (paint(MARK, "[!]"), why.as_str()) };
+            format!("        {mark} {}  {}", cut(&named(task, title), title_width), note(why))
+        }
+        Told::Skipped { task, title, needs } => {
+            format!("        [-] {}  {}", cut(&named(task, title), title_width), note(&format!("it needs {needs}")))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,375 @@
+//! The orchestrator there is: carries out what the machine says, and keeps each event before the next thing is begun.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Crew, Delegation, Effect, Event, Limits, Orchestrator, Plan, Report, Standing, Told, Work,
+    judge::{self, Looking, Seen},
+    record, words,
+};
+use crate::{
+    arrow::run::{Code, Extra, Failure},
+    id::{NodeId, SessionId},
+    model::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
+    ops::{Actor, Draft, Loom, OpsError},
+    provider::Model,
+    session::{Commands, Plan as Turn, Progress, Promise, Toolbox, generate},
+    store::{Mutation, StoreError},
+};
+
+mod propose;
+mod report;
+
+/// Plans, has worked, verifies, in this process.
+pub struct Builtin(Arc<Crew>);
+
+impl Builtin {
+    /// An orchestrator with this crew.
+    #[must_use]
+    pub fn new(crew: Crew) -> Self {
+        Self(Arc::new(crew))
+    }
+}
+
+impl Orchestrator for Builtin {
+    fn carry_on(&self, work: Work) -> Promise<'_, Result<Report, Failure>> {
+        let crew = Arc::clone(&self.0);
+        Box::pin(async move {
+            let mut driver = Driver::open(crew, work)?;
+            driver.carry_on().await
+        })
+    }
+}
+
+/// What a task of the runtime reports; `None` if it was stopped.
+type Done = Option<Seen>;
+
+struct Driver {
+    crew: Arc<Crew>,
+    loom: Loom,
+    work: Work,
+    head: Node,
+    task: words::Errand,
+    /// Who delegated, in the session that plans and verifies.
+    actor: Actor,
+    session: SessionId,
+    /// Events that are kept.
+    events: Vec<Event>,
+    machine: Option<Delegation>,
+    running: JoinSet<Done>,
+    /// The program's tools, as the planner is told of them.
+    tools: Vec<Extra>,
+    /// What others do to the files of a subtask.
+    shared: HashMap<usize, Vec<String>>,
+}
+
+impl Driver {
+    fn open(crew: Arc<Crew>, work: Work) -> Result<Self, Failure> {
+        let loom = work.actor.loom().clone();
+        let head = loom.node(work.delegation)?;
+        let events = record::events(&loom, &head)?;
+        let Some(&Event::Begun { session }) = events.first() else {
+            return Err(Failure::new(Code::Conflict, "the delegation has no beginning"));
+        };
+        let gone = || Failure::new(Code::NotFound, format!("what was delegated at [{}] was purged", head.local));
+        let task = record::task_of(&head).ok_or_else(gone)?;
+        let tools = crew.kit.tools("planner").into_iter().map(|(tool, _)| tool).collect();
+        Ok(Self {
+            actor: work.actor.clone().in_session(session),
+            crew,
+            loom,
+            work,
+            head,
+            task,
+            session,
+            events,
+            machine: None,
+            running: JoinSet::new(),
+            tools,
+            shared: HashMap::new(),
+        })
+    }
+
+    async fn carry_on(&mut self) -> Result<Report, Failure> {
+        let taken_up = self.events.len() > 1;
+        let plan = match self.planned() {
+            Some(plan) => plan,
+            None => match self.plan().await {
+                Err(_) if self.work.cancel.is_cancelled() => return self.report(),
+                planned => planned?,
+            },
+        };
+        let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
+        (self.work.tell)(Told::Planned { delegation: self.head.local.clone(), subtasks: titles });
+        self.shared = self.shared_files(&plan)?;
+        let limits = Limits {
+            parallel: self.crew.parallel,
+            attempts: self.crew.attempts.max(1),
+            stronger: self.crew.stronger.is_some(),
+        };
+        let mut machine = Delegation::new(plan, limits);
+        for event in &self.events {
+            machine.step(event);
+        }
+        let (approved, complete) = (machine.is_approved(), machine.is_complete());
+        self.machine = Some(machine);
+        if complete {
+            return self.report();
+        }
+        let effects = if approved {
+            self.happened(Event::Resumed).await?
+        } else {
+            if taken_up {
+                self.happened(Event::Resumed).await?;
+            }
+            self.approve().await?
+        };
+        self.run(effects).await?;
+        self.report()
+    }
+
+    /// Carries effects out until nothing is left, or somebody stops it.
+    async fn run(&mut self, effects: Vec<Effect>) -> Result<(), Failure> {
+        let cancel = self.work.cancel.clone();
+        let mut next = effects;
+        loop {
+            for effect in next {
+                if self.perform(effect).await? {
+                    self.happened(Event::Ended).await?;
+                    return Ok(());
+                }
+            }
+            let done = tokio::select! {
+                done = self.running.join_next() => done,
+                () = cancel.cancelled() => return self.stopped().await,
+            };
+            next = match done {
+                Some(Ok(Some(seen))) => self.seen(seen).await?,
+                // A task that broke off has said so by its panic; what it was at is tried anew when this is carried on.
+                Some(Ok(None) | Err(_)) | None => return self.stopped().await,
+            };
+        }
+    }
+
+    /// Lets what runs come to its end, which it does soon, and keeps what came.
+    async fn stopped(&mut self) -> Result<(), Failure> {
+        self.work.cancel.cancel();
+        while let Some(done) = self.running.join_next().await {
+            if let Ok(Some(seen)) = done {
+                self.seen(seen).await?;
+            }
+        }
+        self.happened(Event::Stopped).await?;
+        Ok(())
+    }
+
+    /// Keeps what came of a task of the runtime, and tells of it.
+    async fn seen(&mut self, seen: Seen) -> Result<Vec<Effect>, Failure> {
+        let effects = self.happened(seen.event.clone()).await?;
+        let (task, passed) = match seen.event {
+            Event::Verified { task, passed, .. } => (task, passed),
+            Event::Broke { task, .. } | Event::Unverified { task, .. } => (task, false),
+            _ => return Ok(effects),
+        };
+        (self.work.tell)(Told::Verdict { task, title: self.title(task), passed, why: seen.why });
+        Ok(effects)
+    }
+
+    /// Keeps an event, and tells the machine of it.
+    async fn happened(&mut self, event: Event) -> Result<Vec<Effect>, Failure> {
+        self.keep(event, Vec::new()).await
+    }
+
+    /// The same, together with what else is kept.
+    async fn keep(&mut self, event: Event, mut with: Vec<Mutation>) -> Result<Vec<Effect>, Failure> {
+        let number = u32::try_from(self.events.len() + 1).unwrap_or(u32::MAX);
+        with.push(record::kept(self.head.id, number, &event)?);
+        self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
+            StoreError::Conflict(message) => {
+                let hint = format!("loom delegate --resume {} shows how it stands", self.head.local);
+                Failure::new(Code::Conflict, message).hint(hint)
+            }
+            error => OpsError::from(error).into(),
+        })?;
+        let effects = self.machine.as_mut().map(|machine| machine.step(&event)).unwrap_or_default();
+        self.events.push(event);
+        Ok(effects)
+    }
+
+    /// Does what the machine says; `true` if nothing is left to be done.
+    async fn perform(&mut self, effect: Effect) -> Result<bool, Failure> {
+        match effect {
+            Effect::Work { task, stronger } => self.start(task, stronger).await?,
+            Effect::Verify { task, node } => self.verify(task, node),
+            Effect::Skip { task, because } => {
+                let (title, needs) = (self.title(task), self.title(because));
+                (self.work.tell)(Told::Skipped { task, title, needs });
+            }
+            Effect::End => return Ok(true),
+        }
+        Ok(false)
+    }
+
+    fn title(&self, task: usize) -> String {
+        let subtasks = self.machine.as_ref().map_or(&[][..], |machine| machine.plan().subtasks());
+        subtasks.get(task).map(|subtask| subtask.title.clone()).unwrap_or_default()
+    }
+
+    fn model(&self, stronger: bool) -> Arc<dyn Model> {
+        let model = self.crew.stronger.as_ref().filter(|_| stronger).unwrap_or(&self.crew.worker.model);
+        Arc::clone(model)
+    }
+
+    /// Briefs somebody, and has them work.
+    async fn start(&mut self, task: usize, stronger: bool) -> Result<(), Failure> {
+        let Some(machine) = &self.machine else { return Ok(()) };
+        let (state, plan) = (machine.tasks()[task].clone(), machine.plan());
+        let subtask = plan.subtasks()[task].clone();
+        let mut mutations = Vec::new();
+        let (session, parent, asked) = match state.session {
+            Some(session) => {
+                let at = self.loom.session(session)?.position.or(state.brief).unwrap_or(self.head.id);
+                // A process that was killed while somebody worked there has not let go of the place.
+                let worker = &self.crew.worker.agent;
+                let held = self.loom.actor(worker).in_session(session);
+                held.release(at, worker.id()).await.map_err(OpsError::from)?;
+                (session, at, self.again(&state, stronger)?)
+            }
+            None => {
+                let session = self.loom.session_id();
+                mutations.push(Mutation::CreateSession(self.working(session)?));
+                let mut results = Vec::new();
+                for need in plan.needs(task) {
+                    if let Standing::Verified(node) = machine.tasks()[*need].standing {
+                        results.push((&plan.subtasks()[*need], self.loom.node(node)?));
+                    }
+                }
+                let others = self.shared.get(&task).map_or(&[][..], Vec::as_slice);
+                (session, self.head.id, words::brief(&self.task, plan, task, &results, others))
+            }
+        };
+        let draft = Draft { author_type: Some(AuthorType::Tool), stay: true, ..Draft::text(asked) };
+        let node = self.actor.draft(Parent::Node(parent), draft);
+        let brief = node.id;
+        let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };
+        mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
+        let started = Event::Started { task, session, brief, stronger };
+        // Nothing follows from a beginning.
+        self.keep(started, mutations).await?;
+        let model = self.model(stronger);
+        (self.work.tell)(Told::Started {
+            task,
+            title: subtask.title.clone(),
+            attempt: state.begun + 1,
+            branch: self.loom.node(brief)?.local,
+            model: model.reference().to_owned(),
+        });
+        let turn = self.turn((task, &subtask), (brief, state.brief.unwrap_or(brief)), model)?;
+        let actor = self.loom.actor(&self.crew.worker.agent).in_session(session);
+        self.running.spawn(work(actor, turn, task, Arc::clone(&self.work.tell)));
+        Ok(())
+    }
+
+    /// A session for somebody to work in.
+    fn working(&self, id: SessionId) -> Result<NewSession, Failure> {
+        let own = self.loom.session(self.session)?;
+        Ok(NewSession {
+            id,
+            workspace: own.workspace,
+            agent: self.crew.worker.agent.id(),
+            tree: own.tree,
+            position: None,
+            started_at: self.loom.now(),
+            expires_at: None,
+            metadata: std::collections::BTreeMap::new(),
+            delegated_by: Some(self.session),
+        })
+    }
+
+    /// What somebody is told who is to try again.
+    fn again(&self, state: &super::Task, stronger: bool) -> Result<String, Failure> {
+        let why = match (state.verdict, &state.trouble) {
+            (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
+            (None, Some(trouble)) => trouble.clone(),
+            (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
+        };
+        Ok(words::again(&why, stronger && !state.stronger))
+    }
+
+    /// The turn in which somebody works, from what it is asked on. `from`: that, and what its branch begins with.
+    fn turn(
+        &self,
+        (task, subtask): (usize, &super::Subtask),
+        (from, since): (NodeId, NodeId),
+        model: Arc<dyn Model>,
+    ) -> Result<Turn, Failure> {
+        let crew = &self.crew;
+        let who = self.who(task);
+        let wanted = crew.kit.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
+        let tools = wanted.into_iter().try_fold(Toolbox::default(), |all, (tool, handler)| all.with(tool, handler));
+        let commands = Commands {
+            rounds: crew.rounds,
+            native: crew.native,
+            tools: Arc::new(tools.map_err(|error| Failure::new(Code::NotConfigured, error))?),
+            ..Commands::new(Arc::clone(&crew.models))
+        };
+        Ok(Turn {
+            since: Some(since),
+            context: crew.context,
+            cancel: self.work.cancel.child_token(),
+            drafts: crew.drafts.clone(),
+            prices: crew.prices.clone(),
+            ..Turn::turn(from, crew.worker.agent.clone(), model, commands)
+        })
+    }
+
+    /// How somebody who works is named to the others.
+    fn who(&self, task: usize) -> String {
+        format!("{}, subtask {} of [{}]", self.crew.worker.agent.name(), task + 1, self.head.local)
+    }
+
+    /// Has somebody look at a result.
+    fn verify(&mut self, task: usize, node: NodeId) {
+        let Some(machine) = &self.machine else { return };
+        let state = &machine.tasks()[task];
+        let looking = Looking {
+            crew: Arc::clone(&self.crew),
+            actor: self.actor.clone(),
+            task: self.task.clone(),
+            at: task,
+            subtask: machine.plan().subtasks()[task].clone(),
+            node,
+            session: state.session.unwrap_or(self.session),
+            worker: self.model(state.stronger),
+            cancel: self.work.cancel.child_token(),
+        };
+        self.running.spawn(looking.look());
+    }
+}
+
+/// One try: a whole turn. `None` if somebody stopped it.
+async fn work(actor: Actor, turn: Turn, task: usize, tell: super::Tell) -> Done {
+    let cancel: CancellationToken = turn.cancel.clone();
+    let mut failed = None;
+    let done = generate(&actor, turn, |progress| match progress {
+        Progress::Failed { error, .. } => failed = Some(error.to_string()),
+        Progress::Ran { line, reply, .. } => tell(Told::Ran { task, line, ok: reply.is_ok() }),
+        _ => {}
+    })
+    .await;
+    if cancel.is_cancelled() {
+        return None;
+    }
+    let broke = |why: String| Some(Seen { event: Event::Broke { task, why: why.clone() }, why });
+    match (done, failed) {
+        (Err(error), _) => broke(error.to_string()),
+        (Ok(_), Some(why)) => broke(why),
+        (Ok(nodes), None) => match nodes.iter().rev().find(|node| !node.content.trim().is_empty()) {
+            Some(result) => Some(Seen { event: Event::Finished { task, node: result.id }, why: String::new() }),
+            None => broke("it ended without a word about what was done".to_owned()),
+        },
+    }
+}

@@ -1,0 +1,128 @@
+//! How a delegation stands, gathered from its machine and the nodes that its events name; and who else works on the same
+//! files.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    super::{Delegation, Line, Mark, Standing, State, Task},
+    Driver, Event, Failure, Plan, Report, judge, record,
+};
+use crate::{
+    id::NodeId,
+    model::{AuthorType, one_line},
+    session::stats,
+    store::GenerationFilter,
+};
+
+impl Driver {
+    pub(super) fn report(&self) -> Result<Report, Failure> {
+        let snapshot = self.loom.snapshot()?;
+        let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
+        let took = stats(&*snapshot, &filter)?.all;
+        let subtasks = match &self.machine {
+            Some(machine) => {
+                let line = |(at, task)| self.line(machine, at, task);
+                machine.tasks().iter().enumerate().map(line).collect::<Result<_, _>>()?
+            }
+            None => Vec::new(),
+        };
+        let state = match (&self.machine, self.events.last()) {
+            (Some(machine), _) if machine.is_complete() => State::Completed,
+            (_, Some(Event::Ended)) => State::Incomplete,
+            (_, Some(Event::Stopped)) => State::Stopped,
+            _ if self.work.cancel.is_cancelled() => State::Stopped,
+            _ => State::Open,
+        };
+        let who: Vec<String> = (0..subtasks.len()).map(|task| self.who(task)).collect();
+        let mut shared: Vec<String> = self.shared.values().flatten().cloned().collect();
+        shared.sort_unstable();
+        shared.dedup();
+        Ok(Report {
+            delegation: self.head.id,
+            local: self.head.local.clone(),
+            goal: self.task.goal.clone(),
+            state,
+            subtasks,
+            files: self.crew.kit.changed(&who),
+            shared,
+            generations: took.generations,
+            prompt: took.prompt,
+            output: took.output,
+            cost: took.cost(),
+        })
+    }
+
+    fn line(&self, machine: &Delegation, at: usize, task: &Task) -> Result<Line, Failure> {
+        let subtask = &machine.plan().subtasks()[at];
+        let mark = match &task.standing {
+            Standing::Verified(_) => Mark::Verified,
+            Standing::Failed(why) => Mark::Failed { why: self.why(task, why.as_deref())? },
+            Standing::Skipped(needs) => Mark::Skipped { needs: machine.plan().subtasks()[*needs].title.clone() },
+            Standing::Waiting | Standing::Working | Standing::Verifying(_) => Mark::Open,
+        };
+        let verdict = task.verdict.map(|verdict| self.loom.node(verdict)).transpose()?;
+        Ok(Line {
+            id: subtask.id.clone(),
+            title: subtask.title.clone(),
+            mark,
+            attempts: task.begun,
+            branch: task.brief.map(|brief| self.loom.node(brief)).transpose()?.map(|node| node.local),
+            checked: verdict.is_some_and(|verdict| verdict.author_type == AuthorType::Tool),
+        })
+    }
+
+    fn why(&self, task: &Task, said: Option<&str>) -> Result<String, Failure> {
+        Ok(match (said.or(task.trouble.as_deref()), task.verdict) {
+            (Some(said), _) => said.to_owned(),
+            (None, Some(verdict)) => judge::reason(&self.loom.node(verdict)?),
+            (None, None) => String::new(),
+        })
+    }
+
+    /// What others who are at work in the same folder mean to do to the files of the plan's subtasks.
+    pub(super) fn shared_files(&self, plan: &Plan) -> Result<HashMap<usize, Vec<String>>, Failure> {
+        let mut shared: HashMap<usize, Vec<String>> = HashMap::new();
+        let own: Vec<(usize, String)> = plan.files().collect();
+        if own.is_empty() {
+            return Ok(shared);
+        }
+        let folder = self.loom.session(self.session)?.workspace;
+        for other in record::all(&self.loom)?.into_iter().filter(|other| other.is_open()) {
+            // Who came first is not told; who comes second is.
+            if other.head.id == self.head.id || other.head.seq > self.head.seq {
+                continue;
+            }
+            let theirs = self.files_of(other.head.id, &folder)?;
+            for (task, file) in &own {
+                if theirs.contains_key(file) {
+                    let who = format!("[{}] \"{}\"", other.head.local, one_line(&other.goal));
+                    shared
+                        .entry(*task)
+                        .or_default()
+                        .push(format!("{file} is also being changed by the delegation {who}"));
+                }
+            }
+        }
+        Ok(shared)
+    }
+
+    /// The files that a delegation in this folder means to change.
+    fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, Failure> {
+        let head = self.loom.node(head)?;
+        let events = record::events(&self.loom, &head)?;
+        let (mut here, mut files) = (false, BTreeMap::new());
+        for event in &events {
+            match event {
+                Event::Begun { session } => here = self.loom.session(*session)?.workspace == folder,
+                Event::Planned { node } if here => {
+                    let node = self.loom.node(*node)?;
+                    // Its rules are its own business: what it names counts.
+                    let subtasks = Plan::loosely(&node.content);
+                    files = subtasks.iter().flat_map(Plan::files).map(|(task, file)| (file, task)).collect();
+                }
+                _ => {}
+            }
+        }
+        Ok(files)
+    }
+}

@@ -1,0 +1,119 @@
+//! Looking at a result: a command's exit status, or somebody who did not do the work. Either way what was said is a node.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Crew, Event, Subtask, verdict, words};
+use crate::{
+    id::{NodeId, SessionId},
+    model::{AuthorType, EdgeKind, Node, Op, Parent, ToolFields},
+    ops::{Actor, Draft, Loom, OpsError},
+    provider::Model,
+    session::Interview,
+    store::Mutation,
+};
+
+/// Nodes of a session that are looked through for what was done.
+const NODES: u32 = 400;
+/// Characters of what a check printed that are kept with its node.
+const OUTPUT: usize = 20_000;
+
+/// A result that is to be looked at.
+pub(super) struct Looking {
+    pub(super) crew: Arc<Crew>,
+    /// Who delegated, in the session that verifies.
+    pub(super) actor: Actor,
+    pub(super) task: words::Errand,
+    pub(super) at: usize,
+    pub(super) subtask: Subtask,
+    /// The result.
+    pub(super) node: NodeId,
+    /// The session that worked.
+    pub(super) session: SessionId,
+    /// The model that did.
+    pub(super) worker: Arc<dyn Model>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// What came of it, and why.
+pub(super) struct Seen {
+    pub(super) event: Event,
+    pub(super) why: String,
+}
+
+impl Looking {
+    /// Looks; `None` if somebody stopped it.
+    pub(super) async fn look(self) -> Option<Seen> {
+        let looked = match self.subtask.check.clone().filter(|_| self.crew.kit.checks()) {
+            Some(command) => self.check(&command).await,
+            None => self.judge().await,
+        };
+        if looked.is_err() && self.cancel.is_cancelled() {
+            return None;
+        }
+        let task = self.at;
+        Some(looked.unwrap_or_else(|why| Seen { event: Event::Unverified { task, why: why.clone() }, why }))
+    }
+
+    async fn check(&self, command: &str) -> Result<Seen, String> {
+        let ran = self.crew.kit.check(command, self.cancel.clone()).await.map_err(|failure| failure.to_string())?;
+        let output: String = ran.output.chars().take(OUTPUT).collect();
+        let (passed, why) = (ran.passed, format!("{command}\n{output}"));
+        let draft = Draft {
+            kind: Some(EdgeKind::Tool),
+            author_type: Some(AuthorType::Tool),
+            tool: ToolFields { name: Some("check".to_owned()), ..ToolFields::default() },
+            ..Draft::text(why.clone())
+        };
+        let node = self.actor.draft(Parent::Node(self.node), draft);
+        let id = node.id;
+        let kept = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(node))]).await;
+        kept.map_err(|error| error.to_string())?;
+        Ok(Seen { event: Event::Verified { task: self.at, node: id, passed }, why })
+    }
+
+    async fn judge(&self) -> Result<Seen, String> {
+        let loom = self.actor.loom();
+        let result = loom.node(self.node).map_err(|error| error.to_string())?;
+        let done = done(loom, self.session).map_err(|error| error.to_string())?;
+        let asked = words::judging(&self.task, &self.subtask, &done, &result.content);
+        let judge = (self.crew.judge.agent.clone(), self.crew.judge_of(&*self.worker));
+        let prices = self.crew.prices.clone();
+        let mut interview = Interview::new(self.actor.clone(), judge, prices, self.node, words::JUDGE);
+        let mut answer = self.ask(&mut interview, &asked).await?;
+        let verdict = match verdict::read(&answer.content) {
+            Some(verdict) => verdict,
+            None => {
+                answer = self.ask(&mut interview, words::AGAIN).await?;
+                verdict::read(&answer.content).ok_or("what the judge says cannot be read as a verdict")?
+            }
+        };
+        let event = Event::Verified { task: self.at, node: answer.id, passed: verdict.passed };
+        Ok(Seen { event, why: verdict.why })
+    }
+
+    async fn ask(&self, interview: &mut Interview, words: &str) -> Result<Node, String> {
+        interview.ask(words, &self.cancel).await.map_err(|error| error.to_string())
+    }
+}
+
+/// What was done in a session: the commands and their answers.
+fn done(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
+    let nodes = loom.snapshot()?.turns(session, 1, u64::MAX >> 1, NODES)?;
+    let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
+    let told = answers.map(|node| {
+        let metadata = node.metadata.as_ref().map(|kept| serde_json::from_str::<serde_json::Value>(kept.as_str()));
+        let line = metadata.and_then(Result::ok).and_then(|kept| kept["command"].as_str().map(str::to_owned));
+        (line.or(node.tool.name).unwrap_or_default(), node.content)
+    });
+    Ok(told.collect())
+}
+
+/// What a verdict's node says: the reason in it, or all of it.
+pub(super) fn reason(node: &Node) -> String {
+    match verdict::read(&node.content).filter(|_| node.author_type == AuthorType::Model) {
+        Some(verdict) if !verdict.why.is_empty() => verdict.why,
+        _ => node.content.clone(),
+    }
+}

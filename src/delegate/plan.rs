@@ -1,0 +1,332 @@
+//! A plan: subtasks with what each builds on, read from what a planner wrote and checked as a whole.
+//!
+//! Planners are models: the JSON stands in prose or in a fence, or is none. What is wrong is said of all of it at once, in
+//! sentences that the planner can mend it by.
+
+use std::{collections::HashMap, fmt, path::Component, path::Path};
+
+use petgraph::{
+    algo::{kosaraju_scc, toposort},
+    graph::{DiGraph, NodeIndex},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Bytes of a plan's text at most.
+const LONGEST: usize = 1 << 20;
+/// Problems that are named; of more, how many there are.
+const NAMED: usize = 12;
+
+/// A part of the work.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subtask {
+    /// What others name it by.
+    pub id: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// What is to be done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub details: String,
+    /// The subtasks whose results it needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// By what it is seen to be done.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub criteria: String,
+    /// A command whose exit status says whether it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// The program's tools that it may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// The files that it means to change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// What a plan is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Rules<'a> {
+    /// The names of the program's tools.
+    pub tools: &'a [String],
+    /// Whether commands can be run as checks.
+    pub checks: bool,
+    /// Subtasks at most.
+    pub most: usize,
+}
+
+/// A plan that holds: every id is there once, and nothing waits for itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    subtasks: Vec<Subtask>,
+    /// What each waits for.
+    needs: Vec<Vec<usize>>,
+    /// An order in which each comes after what it waits for.
+    order: Vec<usize>,
+}
+
+/// What is wrong with a plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct PlanError(Vec<String>);
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0[..self.0.len().min(NAMED)].join("; "))?;
+        let more = self.0.len().saturating_sub(NAMED);
+        if more > 0 { write!(f, "; and {more} more") } else { Ok(()) }
+    }
+}
+
+impl From<String> for PlanError {
+    fn from(problem: String) -> Self {
+        Self(vec![problem])
+    }
+}
+
+/// What a planner writes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Whole { subtasks: Vec<Subtask> },
+    Bare(Vec<Subtask>),
+}
+
+impl Plan {
+    /// Reads a plan from what a planner wrote.
+    ///
+    /// # Errors
+    /// If it is none, or does not hold: everything that is wrong.
+    pub fn read(text: &str, rules: &Rules<'_>) -> Result<Self, PlanError> {
+        if text.len() > LONGEST {
+            return Err(format!("the plan has {} bytes, and {LONGEST} is the most", text.len()).into());
+        }
+        let value = json_in(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
+        let subtasks = match serde_json::from_value(value.clone()) {
+            Ok(Written::Whole { subtasks } | Written::Bare(subtasks)) => subtasks,
+            Err(_) => return Err(shape(&value).into()),
+        };
+        Self::new(subtasks, rules)
+    }
+
+    /// A plan that somebody else made, for what it says; `None` if it cannot be read.
+    pub(super) fn loosely(text: &str) -> Option<Self> {
+        let written = serde_json::from_value(json_in(text)?).ok()?;
+        let (Written::Whole { subtasks } | Written::Bare(subtasks)) = written;
+        let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
+        Self::new(subtasks, &Rules { tools: &tools, checks: true, most: usize::MAX }).ok()
+    }
+
+    /// A plan of these subtasks.
+    ///
+    /// # Errors
+    /// If it does not hold: everything that is wrong.
+    pub fn new(subtasks: Vec<Subtask>, rules: &Rules<'_>) -> Result<Self, PlanError> {
+        match subtasks.len() {
+            0 => return Err("the plan has no subtask".to_owned().into()),
+            n if n > rules.most => {
+                return Err(format!("the plan has {n} subtasks, and {} is the most", rules.most).into());
+            }
+            _ => {}
+        }
+        let mut problems = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::with_capacity(subtasks.len());
+        for (at, subtask) in subtasks.iter().enumerate() {
+            if known.insert(&subtask.id, at).is_some() {
+                problems.push(format!("the id {:?} is there twice", subtask.id));
+            }
+            problems.extend(lacks(subtask, rules));
+        }
+        let mut graph = DiGraph::<usize, ()>::with_capacity(subtasks.len(), subtasks.len());
+        let nodes: Vec<NodeIndex> = (0..subtasks.len()).map(|at| graph.add_node(at)).collect();
+        let mut needs = vec![Vec::new(); subtasks.len()];
+        for (at, subtask) in subtasks.iter().enumerate() {
+            for id in &subtask.depends_on {
+                match known.get(id.as_str()) {
+                    Some(need) => {
+                        graph.update_edge(nodes[*need], nodes[at], ());
+                        needs[at].push(*need);
+                    }
+                    None => problems.push(format!("{:?} depends on {id:?}, and there is none", subtask.id)),
+                }
+            }
+            needs[at].sort_unstable();
+            needs[at].dedup();
+        }
+        if !problems.is_empty() {
+            return Err(PlanError(problems));
+        }
+        let order = toposort(&graph, None).map_err(|_| PlanError(cycles(&graph, &subtasks)))?;
+        // What can be done at the same time stays in the planner's order.
+        let mut levels = vec![0usize; subtasks.len()];
+        for at in order.into_iter().map(|node| graph[node]) {
+            levels[at] = needs[at].iter().map(|need| levels[*need] + 1).max().unwrap_or(0);
+        }
+        let mut order: Vec<usize> = (0..subtasks.len()).collect();
+        order.sort_by_key(|at| levels[*at]);
+        Ok(Self { subtasks, needs, order })
+    }
+
+    /// The subtasks, as the planner wrote them.
+    #[must_use]
+    pub fn subtasks(&self) -> &[Subtask] {
+        &self.subtasks
+    }
+
+    /// What a subtask waits for.
+    #[must_use]
+    pub fn needs(&self, task: usize) -> &[usize] {
+        &self.needs[task]
+    }
+
+    /// Every subtask, each after what it waits for.
+    #[must_use]
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// The files that it means to change, as paths from the workspace without `.` and `..`.
+    pub fn files(&self) -> impl Iterator<Item = (usize, String)> {
+        let all = self.subtasks.iter().enumerate();
+        all.flat_map(|(at, subtask)| subtask.files.iter().map(move |file| (at, plain(file))))
+    }
+}
+
+impl fmt::Display for Plan {
+    /// The plan for a person: who is asked, or reads what is going on.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, subtask) in self.subtasks.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{}. {}", at + 1, subtask.title)?;
+            if !self.needs[at].is_empty() {
+                let after: Vec<String> = self.needs[at].iter().map(|need| (need + 1).to_string()).collect();
+                write!(f, " (after {})", after.join(", "))?;
+            }
+            let check = subtask.check.as_deref().unwrap_or("");
+            for (what, said) in [
+                ("does", &*subtask.details),
+                ("done when", &subtask.criteria),
+                ("checked by", check),
+                ("tools", &subtask.tools.join(", ")),
+                ("files", &subtask.files.join(", ")),
+            ] {
+                if !said.is_empty() {
+                    write!(f, "\n   {what}: {}", crate::model::one_line(said))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a planner is told that a plan is.
+pub(super) fn schema() -> Value {
+    let text = |meaning: &str| json!({ "type": "string", "description": meaning });
+    let texts = |meaning: &str| json!({ "type": "array", "items": { "type": "string" }, "description": meaning });
+    let subtask = json!({
+        "type": "object",
+        "properties": {
+            "id": text("A short name, unique in the plan."),
+            "title": text("What it is, in a few words."),
+            "details": text("What is to be done, for somebody who sees only this, the goal and the results it depends on."),
+            "depends_on": texts("The ids of the subtasks whose results it needs; none if it can begin at once."),
+            "criteria": text("By what somebody else sees that it is done."),
+            "check": text("A command whose exit status 0 says that it is done, where there is one."),
+            "tools": texts("The tools that it may use, of those that there are."),
+            "files": texts("The files that it changes."),
+        },
+        "required": ["id", "title", "details", "criteria"],
+    });
+    json!({
+        "type": "object",
+        "properties": { "subtasks": { "type": "array", "items": subtask, "minItems": 1 } },
+        "required": ["subtasks"],
+    })
+}
+
+/// What a subtask lacks, or has too much.
+fn lacks(subtask: &Subtask, rules: &Rules<'_>) -> Vec<String> {
+    let id = &subtask.id;
+    let mut problems = Vec::new();
+    if id.trim().is_empty() || id.len() > 64 {
+        problems.push(format!("{id:?} is no id: a short name"));
+    }
+    if subtask.title.trim().is_empty() {
+        problems.push(format!("{id:?} has no title"));
+    }
+    if subtask.criteria.trim().is_empty() && subtask.check.is_none() {
+        problems.push(format!("{id:?} has no criteria: nobody could see that it is done"));
+    }
+    if subtask.check.as_deref().is_some_and(|check| check.trim().is_empty()) {
+        problems.push(format!("the check of {id:?} is empty"));
+    } else if subtask.check.is_some() && !rules.checks {
+        problems.push(format!("{id:?} has a check, and no commands can be run here: give criteria"));
+    }
+    for tool in subtask.tools.iter().filter(|tool| !rules.tools.contains(tool)) {
+        let known = if rules.tools.is_empty() { "there are none".to_owned() } else { rules.tools.join(", ") };
+        problems.push(format!("{id:?} uses the tool {tool:?}, which is not there ({known})"));
+    }
+    problems
+}
+
+/// The cycles of a graph, each as the ids in it.
+fn cycles(graph: &DiGraph<usize, ()>, subtasks: &[Subtask]) -> Vec<String> {
+    let circles =
+        |part: &Vec<NodeIndex>| part.len() > 1 || part.first().is_some_and(|at| graph.contains_edge(*at, *at));
+    let parts = kosaraju_scc(graph);
+    let named = parts.iter().filter(|part| circles(part)).map(|part| {
+        let mut ids: Vec<usize> = part.iter().map(|at| graph[*at]).collect();
+        ids.sort_unstable();
+        let more = ids.len().saturating_sub(NAMED);
+        let ids: Vec<String> = ids.iter().take(NAMED).map(|at| format!("{:?}", subtasks[*at].id)).collect();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        match ids.as_slice() {
+            [one] => format!("{one} depends on itself"),
+            ids => format!("{}{more} depend on each other in a circle", ids.join(", ")),
+        }
+    });
+    named.collect()
+}
+
+/// The JSON in a text: all of it, what a fence holds, or what stands between the outermost braces or brackets.
+pub(super) fn json_in(text: &str) -> Option<Value> {
+    let fenced = text.split("```").skip(1).step_by(2).map(|fence| fence.trim_start_matches("json"));
+    let between = |open: char, close: char| {
+        let (from, to) = (text.find(open)?, text.rfind(close)?);
+        text.get(from..=to)
+    };
+    let whole = std::iter::once(text).chain(fenced).chain(between('{', '}')).chain(between('[', ']'));
+    let mut found = whole.filter_map(|text| serde_json::from_str::<Value>(text.trim()).ok());
+    found.find(|value| value.is_object() || value.is_array())
+}
+
+/// Why JSON is no plan, as well as that can be said.
+fn shape(value: &Value) -> String {
+    let Some(subtasks) = value.get("subtasks").unwrap_or(value).as_array() else {
+        return "the JSON has no list \"subtasks\"".to_owned();
+    };
+    let wrong = subtasks.iter().enumerate().find_map(|(at, subtask)| {
+        serde_json::from_value::<Subtask>(subtask.clone()).err().map(|error| (at + 1, error))
+    });
+    match wrong {
+        Some((at, error)) => format!("subtask {at} is not as it must be: {error}"),
+        None => "the JSON is no plan".to_owned(),
+    }
+}
+
+/// A path from the workspace as others would write it.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for part in Path::new(path.trim()).components() {
+        match part {
+            Component::Normal(part) => parts.push(part.to_string_lossy().into_owned()),
+            Component::ParentDir => _ = parts.pop(),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests;

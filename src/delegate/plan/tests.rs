@@ -1,0 +1,106 @@
+use super::*;
+
+const NONE: Rules<'_> = Rules { tools: &[], checks: true, most: 100 };
+
+fn subtask(id: &str, depends_on: &[&str]) -> Subtask {
+    Subtask {
+        id: id.to_owned(),
+        title: format!("do {id}"),
+        criteria: "it is there".to_owned(),
+        depends_on: depends_on.iter().map(|id| (*id).to_owned()).collect(),
+        ..Subtask::default()
+    }
+}
+
+fn wrong(text: &str) -> String {
+    Plan::read(text, &NONE).expect_err(text).to_string()
+}
+
+#[test]
+fn a_plan_is_read_wherever_its_json_stands() {
+    let json = r#"{"subtasks":[{"id":"a","title":"A","criteria":"c","more":1},{"id":"b","title":"B","details":"d","criteria":"c","depends_on":["a"]}]}"#;
+    let bare = &json[12..json.len() - 1];
+    for text in [
+        json.to_owned(),
+        format!("Here it is:\n```json\n{json}\n```\nFine?"),
+        format!("So: {json} – that is it."),
+        bare.to_owned(),
+    ] {
+        let plan = Plan::read(&text, &NONE).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!((plan.subtasks().len(), plan.order(), plan.needs(1)), (2, &[0, 1][..], &[0][..]));
+    }
+}
+
+#[test]
+fn what_is_no_plan_is_said_so() {
+    assert_eq!(
+        wrong("I would first look at the file, then change it."),
+        "there is no JSON object with \"subtasks\" in it"
+    );
+    assert_eq!(wrong(""), "there is no JSON object with \"subtasks\" in it");
+    assert_eq!(wrong("{\"subtasks\": []}"), "the plan has no subtask");
+    assert_eq!(wrong("{\"steps\": []}"), "the JSON has no list \"subtasks\"");
+    assert_eq!(wrong("{\"subtasks\": [{\"id\": \"a\"}]}"), "subtask 1 is not as it must be: missing field `title`");
+    assert_eq!(wrong("{\"subtasks\": [1]}").split(':').next(), Some("subtask 1 is not as it must be"));
+    let huge = format!("{{\"subtasks\": [\"{}\"]}}", "x".repeat(LONGEST));
+    assert!(wrong(&huge).ends_with("and 1048576 is the most"));
+    let many: Vec<Subtask> = (0..101).map(|n| subtask(&n.to_string(), &[])).collect();
+    assert_eq!(Plan::new(many, &NONE).unwrap_err().to_string(), "the plan has 101 subtasks, and 100 is the most");
+}
+
+#[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let tools = ["read_file".to_owned()];
+    let rules = Rules { tools: &tools, checks: false, most: 100 };
+    let mut twice = subtask("a", &["c"]);
+    twice.tools = vec!["read_file".to_owned(), "fly".to_owned()];
+    let mut empty = Subtask { title: " ".to_owned(), criteria: String::new(), ..subtask("", &[]) };
+    empty.check = Some("true".to_owned());
+    let error =
+        Plan::new(vec![subtask("a", &[]), twice, empty, Subtask { criteria: " ".into(), ..subtask("d", &[]) }], &rules);
+    assert_eq!(
+        error.unwrap_err().to_string().split("; ").collect::<Vec<_>>(),
+        [
+            "the id \"a\" is there twice",
+            "\"a\" uses the tool \"fly\", which is not there (read_file)",
+            "\"\" is no id: a short name",
+            "\"\" has no title",
+            "\"\" has a check, and no commands can be run here: give criteria",
+            "\"d\" has no criteria: nobody could see that it is done",
+            "\"a\" depends on \"c\", and there is none",
+        ]
+    );
+    let unknown: Vec<Subtask> = (0..20).map(|n| subtask(&n.to_string(), &["x"])).collect();
+    assert!(Plan::new(unknown, &NONE).unwrap_err().to_string().ends_with("; and 8 more"));
+}
+
+#[test]
+fn circles_are_named() {
+    let error = |subtasks: Vec<Subtask>| Plan::new(subtasks, &NONE).unwrap_err().to_string();
+    assert_eq!(error(vec![subtask("a", &["a"])]), "\"a\" depends on itself");
+    let circle = vec![subtask("a", &["c"]), subtask("b", &["a"]), subtask("c", &["b"]), subtask("d", &["a"])];
+    assert_eq!(error(circle), "\"a\", \"b\", \"c\" depend on each other in a circle");
+}
+
+#[test]
+fn a_thousand_subtasks_are_held_against_the_rules_in_order() {
+    let ids: Vec<String> = (0..1_000).map(|n| format!("task-{n}")).collect();
+    let subtasks = ids.iter().enumerate().map(|(n, id)| {
+        let needs: Vec<&str> = (1..=4).filter_map(|back| Some(ids[n.checked_sub(back * 7)?].as_str())).collect();
+        subtask(id, &needs)
+    });
+    let plan = Plan::new(subtasks.collect(), &Rules { most: 1_000, ..NONE }).unwrap();
+    let mut done = vec![false; 1_000];
+    for &task in plan.order() {
+        assert!(plan.needs(task).iter().all(|need| done[*need]));
+        done[task] = true;
+    }
+}
+
+#[test]
+fn files_are_compared_as_paths() {
+    let mut one = subtask("a", &[]);
+    one.files = vec!["./src/a.rs".into(), "src/../src/a.rs".into(), "/src//a.rs".into()];
+    let plan = Plan::new(vec![one], &NONE).unwrap();
+    assert!(plan.files().all(|file| file == (0, "src/a.rs".to_owned())));
+}

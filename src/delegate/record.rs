@@ -1,0 +1,129 @@
+//! What is kept of a delegation: its head, and its events in their order.
+
+use super::{Event, words};
+use crate::{
+    arrow::run::{CONTENT, Code, Failure},
+    id::NodeId,
+    model::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch},
+    ops::{Actor, Draft, Loom, OpsError},
+    store::Mutation,
+};
+
+/// A delegation as a list has it.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Its head.
+    pub head: Node,
+    /// What was wanted.
+    pub goal: String,
+    /// What happened last.
+    pub last: Event,
+}
+
+impl Summary {
+    /// Whether somebody may be at it, or take it up: it came to no end.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        !matches!(self.last, Event::Ended | Event::Stopped | Event::Refused)
+    }
+}
+
+/// Makes the head of a delegation below a node; `actor` is who delegates, in a session, whose decisions and constraints
+/// are passed along. Returns the head. Nothing is done yet: see [`super::Orchestrator::carry_on`].
+///
+/// # Errors
+/// If there is no goal or it is too long, the actor has no session, or the store fails.
+pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, Failure> {
+    if goal.trim().is_empty() {
+        return Err(Failure::new(Code::InvalidSyntax, "what is delegated needs a goal"));
+    }
+    if goal.len() + context.len() > CONTENT {
+        return Err(Failure::new(Code::LimitExceeded, format!("goal and context are at most {CONTENT} bytes")));
+    }
+    let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
+    let loom = actor.loom();
+    let mut own = loom.session(session)?;
+    let (decisions, constraints) = decided(own.state.as_deref());
+    let task =
+        words::Errand { goal: goal.trim().to_owned(), context: context.trim().to_owned(), decisions, constraints };
+    let metadata = serde_json::to_string(&task).ok().and_then(|text| Json::parse(text).ok());
+    let draft = Draft { author_type: Some(AuthorType::Tool), metadata, stay: true, ..Draft::text(task.head()) };
+    let head = actor.draft(Parent::Node(below), draft);
+    let (node, plans) = (head.id, loom.session_id());
+    let planning = NewSession {
+        id: plans,
+        workspace: std::mem::take(&mut own.workspace),
+        agent: actor.agent(),
+        tree: own.tree,
+        position: None,
+        started_at: loom.now(),
+        expires_at: None,
+        metadata: std::collections::BTreeMap::new(),
+        delegated_by: Some(session),
+    };
+    let stand = SessionPatch { position: Some(node), ..SessionPatch::default() };
+    let begun = vec![
+        Mutation::CreateSession(planning),
+        Mutation::Append(Box::new(head)),
+        Mutation::UpdateSession { session: plans, patch: stand },
+        kept(node, 1, &Event::Begun { session: plans })?,
+    ];
+    actor.commit(Op::Delegate, begun)?;
+    Ok(node)
+}
+
+/// Decisions and constraints of a session's state.
+fn decided(state: Option<&str>) -> (Vec<String>, Vec<String>) {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Known {
+        key_decisions: Vec<String>,
+        constraints: Vec<String>,
+    }
+    let known: Known = state.and_then(|state| serde_yaml::from_str(state).ok()).unwrap_or_default();
+    (known.key_decisions, known.constraints)
+}
+
+/// The mutation that keeps an event.
+pub(super) fn kept(delegation: NodeId, number: u32, event: &Event) -> Result<Mutation, Failure> {
+    let text = serde_json::to_string(event).map_err(|error| Failure::new(Code::Conflict, error.to_string()))?;
+    let event = Json::parse(text).map_err(|error| Failure::new(Code::Conflict, error.to_string()))?;
+    Ok(Mutation::Delegation { node: delegation, number, event })
+}
+
+/// Every delegation of a file, the newest first.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn all(loom: &Loom) -> Result<Vec<Summary>, Failure> {
+    let snapshot = loom.snapshot()?;
+    let mut found = Vec::new();
+    for (head, last) in snapshot.delegations()? {
+        let Some(head) = snapshot.node(head)? else { continue };
+        let goal = task_of(&head).map(|task| task.goal).unwrap_or_default();
+        found.push(Summary { head, goal, last: event(&last)? });
+    }
+    Ok(found)
+}
+
+/// What happened in a delegation so far.
+///
+/// # Errors
+/// If the node is no delegation's head, or the store cannot be read.
+pub(super) fn events(loom: &Loom, head: &Node) -> Result<Vec<Event>, Failure> {
+    let kept = loom.snapshot()?.delegation(head.id)?;
+    if kept.is_empty() {
+        return Err(Failure::new(Code::NotFound, format!("[{}] is no delegation", head.local)));
+    }
+    kept.iter().map(event).collect()
+}
+
+fn event(kept: &Json) -> Result<Event, Failure> {
+    let broken = |error| Failure::new(Code::Conflict, format!("an event of the delegation cannot be read: {error}"));
+    serde_json::from_str(kept.as_str()).map_err(broken)
+}
+
+/// What a head says is wanted; `None` once it was purged.
+pub(super) fn task_of(head: &Node) -> Option<words::Errand> {
+    head.metadata.as_ref().and_then(|kept| serde_json::from_str(kept.as_str()).ok())
+}

@@ -1,0 +1,80 @@
+//! Delegated work that nobody waits for. Its report becomes a node where it was delegated, when it is there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::{runtime::Handle, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    arrow::run::Failure,
+    delegate::{Orchestrator, Report, Work},
+    model::{AuthorType, EdgeKind, Op, Parent, ToolFields},
+    ops::{Draft, OpsError},
+    store::Mutation,
+    tools::Tool,
+};
+
+/// Work that goes on beside the conversation, as long as the program does. What is cut off can be carried on.
+#[derive(Default)]
+pub struct Background {
+    running: Mutex<Vec<JoinHandle<()>>>,
+    stop: CancellationToken,
+}
+
+impl Background {
+    /// How much of it is going on.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|work| !work.is_finished());
+        running.len()
+    }
+
+    /// Waits until nothing of it is going on.
+    pub async fn idle(&self) {
+        loop {
+            let next = self.running.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(next) = next else { return };
+            // One that broke off has said so.
+            let _ = next.await;
+        }
+    }
+
+    /// Stops all of it; what was done stays.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    pub(super) fn cancel(&self) -> CancellationToken {
+        self.stop.child_token()
+    }
+
+    pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, work: Work) {
+        let running = runtime.spawn(async move {
+            let done = orchestrator.carry_on(work.clone()).await;
+            if let Err(error) = keep(&work, &done).await {
+                tracing::warn!(%error, "the report of delegated work is not kept");
+            }
+        });
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(running);
+    }
+}
+
+/// Keeps a report as the answer of the tool, beside the node that delegated.
+async fn keep(work: &Work, done: &Result<Report, Failure>) -> Result<(), OpsError> {
+    let loom = work.actor.loom();
+    let head = loom.node(work.delegation)?;
+    let text = match done {
+        Ok(report) => report.to_string(),
+        Err(failure) => format!("✗ {failure}"),
+    };
+    let draft = Draft {
+        kind: Some(EdgeKind::Tool),
+        author_type: Some(AuthorType::Tool),
+        tool: ToolFields { name: Some(Tool::Delegate.name().to_owned()), ..ToolFields::default() },
+        ..Draft::text(text)
+    };
+    let report = work.actor.draft(Parent::Node(head.parent.unwrap_or(head.id)), draft);
+    work.actor.submit(Op::Turn, vec![Mutation::Append(Box::new(report))]).await?;
+    Ok(())
+}

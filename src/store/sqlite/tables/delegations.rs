@@ -1,0 +1,54 @@
+//! What happened in delegations.
+
+use rusqlite::{Connection, params};
+
+use crate::{
+    id::NodeId,
+    model::{Json, Timestamp},
+    store::{Result, StoreError},
+};
+
+/// Keeps an event; its number must be the next one, else somebody else is at it.
+pub(in crate::store::sqlite) fn insert(
+    conn: &Connection,
+    (delegation, number): (i64, u32),
+    event: &Json,
+    at: Timestamp,
+) -> Result<()> {
+    let last: u32 = conn.query_row(
+        "SELECT coalesce(max(number), 0) FROM delegation_events WHERE delegation = ?1",
+        [delegation],
+        |row| row.get(0),
+    )?;
+    if last + 1 != number {
+        return Err(StoreError::Conflict("somebody else carries this delegation on".to_owned()));
+    }
+    conn.execute(
+        "INSERT INTO delegation_events (delegation, number, at, event) VALUES (?1, ?2, ?3, ?4)",
+        params![delegation, number, at.as_millis(), event.as_str()],
+    )?;
+    Ok(())
+}
+
+/// The events of a delegation, in their order.
+pub(in crate::store::sqlite) fn events(conn: &Connection, delegation: i64) -> Result<Vec<Json>> {
+    let mut statement =
+        conn.prepare_cached("SELECT event FROM delegation_events WHERE delegation = ?1 ORDER BY number")?;
+    let read = statement.query_map([delegation], |row| row.get::<_, String>(0))?;
+    read.map(|text| json(text?)).collect()
+}
+
+/// Every delegation with its last event, the newest delegation first.
+pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<(NodeId, Json)>> {
+    // With `max` the other columns are those of the row that has it.
+    let mut statement = conn.prepare_cached(
+        "SELECT n.ulid, e.event, max(e.number) FROM delegation_events e JOIN nodes n ON n.seq = e.delegation
+         GROUP BY e.delegation ORDER BY e.delegation DESC",
+    )?;
+    let read = statement.query_map([], |row| Ok((NodeId::from_bytes(row.get(0)?), row.get::<_, String>(1)?)))?;
+    read.map(|row| row.map_err(StoreError::from).and_then(|(node, text)| Ok((node, json(text)?)))).collect()
+}
+
+fn json(text: String) -> Result<Json> {
+    Json::parse(text).map_err(|error| StoreError::Undecodable(format!("an event of a delegation: {error}")))
+}

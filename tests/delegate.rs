@@ -1,0 +1,701 @@
+//! Delegations end to end: a scripted crew plans, works, judges, in a real store; cut off by kills and stops, and taken up.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+
+#[path = "support/child.rs"]
+mod child;
+#[allow(dead_code)] // not all of it is needed here
+#[path = "support/play.rs"]
+mod play;
+mod support;
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use loomtree::{
+    arrow::run::{Alone, Code, Extra, Failure, Runner},
+    delegate::{self, Builtin, Checked, Crew, Event, Kit, Lazy, Mark, Member, Orchestrator, Report, State, Told, Work},
+    id::{NodeId, SessionId},
+    model::{Agent, Mode, Permission, Permissions},
+    ops::{Actor, Draft},
+    provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Usage},
+    session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat, stats},
+    store::{GenerationFilter, SessionFilter},
+};
+use serde_json::{Value, json};
+use support::store::Scene;
+use tokio_util::sync::CancellationToken;
+
+/// What is said to what was asked.
+type Answer = Box<dyn Fn(&str) -> Promise<'static, String> + Send + Sync>;
+
+/// A model that answers by what it is asked.
+struct Player {
+    reference: String,
+    answer: Answer,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Player {
+    fn new(reference: &str, answer: impl Fn(&str) -> String + Send + Sync + 'static) -> Arc<Self> {
+        Self::later(reference, move |asked| {
+            let answer = answer(asked);
+            Box::pin(async move { answer })
+        })
+    }
+
+    fn later(reference: &str, answer: impl Fn(&str) -> Promise<'static, String> + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { reference: reference.to_owned(), answer: Box::new(answer), asked: Mutex::default() })
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// How often it was asked something with these words in it.
+    fn times(&self, words: &str) -> usize {
+        self.asked().iter().filter(|asked| asked.contains(words)).count()
+    }
+}
+
+impl Model for Player {
+    fn reference(&self) -> &str {
+        &self.reference
+    }
+
+    fn stream(&self, request: Request) -> Generation {
+        let Prompt::Chat(messages) = &request.prompt else { panic!("a dialogue is a chat") };
+        let asked = messages.iter().map(|message| message.text()).collect::<Vec<_>>().join("\n");
+        self.asked.lock().unwrap().push(asked.clone());
+        let answer = (self.answer)(&asked);
+        Generation::spawn(move |mut sink| async move {
+            sink.text(answer.await).await?;
+            let usage = Usage { prompt: 100, output: 10, ..Usage::default() };
+            Ok(Finish { usage: Some(usage), ..Finish::new(FinishReason::Stop) })
+        })
+    }
+
+    fn parallel(&self) -> usize {
+        64
+    }
+}
+
+const PASSED: &str = r#"{"passed": true, "why": "it is so"}"#;
+
+/// A plan: id, what it needs.
+fn plan(subtasks: &[(&str, &[&str])]) -> String {
+    let subtask = |(id, needs): &(&str, &[&str])| json!({ "id": id, "title": format!("Do {id}"), "details": format!("the {id} part"), "criteria": format!("{id} is there"), "depends_on": needs });
+    json!({ "subtasks": subtasks.iter().map(subtask).collect::<Vec<_>>() }).to_string()
+}
+
+/// Which subtask somebody is asked about: `b` of `Subtask 2 of 5: Do b`.
+fn which(asked: &str) -> String {
+    let at = asked.rfind(": Do ").expect("it is about a subtask") + 5;
+    asked[at..].chars().take_while(|c| c.is_alphanumeric()).collect()
+}
+
+struct Team {
+    _scene: Scene,
+    owner: Actor,
+    at: NodeId,
+    session: SessionId,
+}
+
+impl Team {
+    fn new() -> Self {
+        Self::over(Scene::new(11))
+    }
+
+    fn over(scene: Scene) -> Self {
+        let owner = scene.owner();
+        let (tree, root) =
+            owner.create_tree(Some("Work".into()), Mode::Dialogue, None, Draft::text("What is to be done?")).unwrap();
+        let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+        Self { _scene: scene, owner: owner.in_session(session), at: root.id, session }
+    }
+
+    fn agent(&self, name: &str) -> Agent {
+        self.owner.loom().agent(name).unwrap()
+    }
+
+    fn crew(&self, planner: &Arc<Player>, worker: &Arc<Player>, judge: &Arc<Player>) -> Crew {
+        crew(&self.owner, [planner, worker, judge])
+    }
+
+    fn begin(&self, goal: &str) -> NodeId {
+        delegate::begin(&self.owner, self.at, goal, "").unwrap()
+    }
+
+    async fn carry_on(&self, crew: Crew, delegation: NodeId) -> Result<Report, Failure> {
+        carry_on(&self.owner, crew, delegation, &CancellationToken::new()).await.0
+    }
+
+    fn stats(&self) -> loomtree::session::Sums {
+        let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
+        stats(&*self.owner.loom().snapshot().unwrap(), &filter).unwrap().all
+    }
+
+    /// A text with every short id as `id`.
+    fn masked(&self, text: &str) -> String {
+        let mut masked = text.to_owned();
+        let tree = self.owner.loom().node(self.at).unwrap().tree;
+        for node in self.owner.loom().snapshot().unwrap().nodes_after(tree, 0, 10_000).unwrap() {
+            masked = masked.replace(node.local.as_str(), "id");
+        }
+        masked
+    }
+}
+
+fn crew(owner: &Actor, [planner, worker, judge]: [&Arc<Player>; 3]) -> Crew {
+    let member = |agent: &str, model: &Arc<Player>| Member {
+        agent: owner.loom().agent(agent).unwrap(),
+        model: Arc::clone(model) as Arc<dyn Model>,
+    };
+    let models: Arc<dyn Model> = worker.clone();
+    Crew::new(
+        member("collaborator", planner),
+        member("collaborator", worker),
+        member("subject", judge),
+        Arc::new(models),
+        Arc::new(Verdict::Yes),
+    )
+}
+
+async fn carry_on(
+    owner: &Actor,
+    crew: Crew,
+    delegation: NodeId,
+    cancel: &CancellationToken,
+) -> (Result<Report, Failure>, Vec<Told>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&heard);
+    let tell: delegate::Tell = Arc::new(move |event| told.lock().unwrap().push(event));
+    let work = Work { actor: owner.clone(), delegation, cancel: cancel.clone(), tell };
+    let report = Builtin::new(crew).carry_on(work).await;
+    let heard = heard.lock().unwrap().clone();
+    (report, heard)
+}
+
+fn words(answer: &'static str) -> Arc<Player> {
+    Player::new("test:model", move |_| answer.to_owned())
+}
+
+const DIAMOND: &[(&str, &[&str])] = &[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["b", "c"]), ("e", &["d"])];
+
+#[tokio::test]
+async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(DIAMOND));
+    let worker = Player::new("test:worker", |asked| format!("I did {} as well as I can.", which(asked)));
+    let stronger = Player::new("test:stronger", |asked| format!("I did {} thoroughly.", which(asked)));
+    // `b` wants the stronger one; `d` is never right.
+    let judge = Player::new("test:judge", |asked| {
+        let bad = asked.contains("Do d\n") || asked.contains("Do b\n") && !asked.contains("thoroughly");
+        if bad { r#"{"passed": false, "why": "half of it is missing"}"#.to_owned() } else { PASSED.to_owned() }
+    });
+    let crew = Crew { stronger: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
+    let delegation = team.begin("Write the whole thing");
+    let (report, heard) = carry_on(&team.owner, crew, delegation, &CancellationToken::new()).await;
+    let report = report.unwrap();
+    assert_eq!(report.state, State::Incomplete);
+    insta::assert_snapshot!(team.masked(&report.to_string()), @r#"
+    ✓ task ended, not completed: "Write the whole thing" [id]
+    Subtasks:
+      [x] Do a [id]
+      [x] Do b [id] (3 attempts)
+      [x] Do c [id]
+      [!] Do d [id] (3 attempts) — failed: half of it is missing
+      [-] Do e — skipped: it needs "Do d"
+    Verification: 3 of 5 subtasks passed (3 by a model that did not do the work)
+    It took 17 replies, 1700 tokens in and 170 out
+    What is verified stays. To go on with the rest: loom delegate --resume id
+    "#);
+    assert_eq!(
+        (stronger.times("Subtask 2 of 5"), stronger.times("Subtask 4 of 5"), worker.times("Subtask 5 of 5")),
+        (1, 1, 0)
+    );
+    let skipped = heard.iter().filter(|told| matches!(told, Told::Skipped { .. })).count();
+    assert_eq!((heard.iter().filter(|told| matches!(told, Told::Started { .. })).count(), skipped), (8, 1));
+    // A retry is told why; who builds on results has them, and the conversation before is not shown.
+    assert!(worker.asked().iter().any(|asked| asked.contains("That did not do:\n\nhalf of it is missing")));
+    let join = worker.asked().into_iter().find(|asked| asked.contains("Subtask 4 of 5")).unwrap();
+    assert!(join.contains("I did b thoroughly.") && join.contains("I did c as well as I can."));
+    assert!(worker.asked().iter().all(|asked| !asked.contains("What is to be done?")));
+    // Who judges sees what was wanted and the result, and not that conversation.
+    assert!(
+        judge.asked().iter().all(|asked| asked.starts_with("You verify work") && !asked.contains("Do this subtask"))
+    );
+
+    // All of it is in the tree, below the node that delegated, and its cost in the session's.
+    let mut agent = Runner::new(team.owner.loom().clone(), team.agent("owner"), team.session, &Alone);
+    let drawn = agent.run(&loomtree::arrow::run::read("→ tree depth:20").unwrap()).to_string();
+    insta::assert_snapshot!(team.masked(&drawn));
+    let sums = team.stats();
+    assert_eq!((sums.generations, sums.prompt, sums.output), (17, 1_700, 170));
+    // Sessions in which delegated work is done are nobody's conversation.
+    let snapshot = team.owner.loom().snapshot().unwrap();
+    let own = snapshot.sessions(&SessionFilter::default()).unwrap();
+    let all = snapshot.sessions(&SessionFilter { delegated: true, ..SessionFilter::default() }).unwrap();
+    assert_eq!((own.len(), all.len()), (1, 6));
+    assert_eq!(team.owner.loom().session(team.session).unwrap().position, Some(team.at));
+    assert_eq!(team.owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_can_be_done_at_once_is_and_no_more() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[]), ("b", &[]), ("c", &[]), ("d", &[])]));
+    // Each of the first three waits for the other two: with fewer at once nobody would ever answer.
+    let barrier = Arc::new(tokio::sync::Barrier::new(3));
+    let active = Arc::new(Mutex::new((0, 0)));
+    let (met, counted) = (Arc::clone(&barrier), Arc::clone(&active));
+    let worker = Player::later("test:worker", move |asked| {
+        let (met, counted, id) = (Arc::clone(&met), Arc::clone(&counted), which(asked));
+        Box::pin(async move {
+            {
+                let mut counted = counted.lock().unwrap();
+                counted.0 += 1;
+                counted.1 = counted.1.max(counted.0);
+            }
+            if id != "d" {
+                met.wait().await;
+            }
+            counted.lock().unwrap().0 -= 1;
+            format!("{id} done")
+        })
+    });
+    let crew = Crew { parallel: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let report = team.carry_on(crew, team.begin("All")).await.unwrap();
+    assert_eq!((report.state, active.lock().unwrap().1), (State::Completed, 3));
+}
+
+/// Says what it was asked, and answers.
+struct Person(Mutex<Vec<Asking>>, Verdict);
+
+impl Approval for Person {
+    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
+        self.0.lock().unwrap().push(asking.clone());
+        Box::pin(async { self.1.clone() })
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
+    let team = Team::new();
+    let (planner, worker) = (Player::new("test:planner", |_| plan(DIAMOND)), words("done"));
+    let person = Arc::new(Person(Mutex::default(), Verdict::No(Some("not today".into()))));
+    let crew = Crew { approval: person.clone(), ..team.crew(&planner, &worker, &words(PASSED)) };
+    let delegation = team.begin("Paint it black");
+    let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (Code::Cancelled, "it was refused: not today"));
+    let asked = person.0.lock().unwrap()[0].clone();
+    assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", "Paint it black"));
+    assert!(asked.detail.contains("Delegated: Paint it black") && asked.detail.contains("4. Do d (after 2, 3)"));
+    assert!(worker.asked().is_empty());
+    // Asked again later, they may agree; the plan is still there.
+    let report = team.carry_on(Crew { approval: Arc::new(Verdict::Yes), ..crew }, delegation).await.unwrap();
+    assert_eq!((report.state, planner.asked().len()), (State::Completed, 1));
+}
+
+#[tokio::test]
+async fn a_plan_that_does_not_hold_is_sent_back_once() {
+    let team = Team::new();
+    let worker = words("done");
+    let answers = |first: String, second: String| {
+        Player::new(
+            "test:planner",
+            move |asked| {
+                if asked.contains("does not hold") { second.clone() } else { first.clone() }
+            },
+        )
+    };
+    let circle = plan(&[("a", &["b"]), ("b", &["a"])]);
+    let planner = answers(circle.clone(), plan(&[("a", &[])]));
+    let crew = team.crew(&planner, &worker, &words(PASSED));
+    assert_eq!(team.carry_on(crew, team.begin("It")).await.unwrap().state, State::Completed);
+    assert!(planner.asked()[1].contains("\"a\", \"b\" depend on each other in a circle"));
+
+    for (bad, said) in [
+        ("I would begin at the beginning.".to_owned(), "there is no JSON object with \"subtasks\" in it"),
+        (json!({ "subtasks": [] }).to_string(), "the plan has no subtask"),
+        (circle, "\"a\", \"b\" depend on each other in a circle"),
+        (
+            json!({ "subtasks": [{ "id": "a", "title": "A", "criteria": "c", "tools": ["fly"] }] }).to_string(),
+            "\"a\" uses the tool \"fly\", which is not there (there are none)",
+        ),
+        (format!("{{\"subtasks\": \"{}\"}}", "x".repeat(1 << 20)), "and 1048576 is the most"),
+    ] {
+        let planner = answers(bad.clone(), bad);
+        let delegation = team.begin("It");
+        let failure = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap_err();
+        assert_eq!(failure.code, Code::ModelError);
+        assert!(failure.message.ends_with(said), "{}", failure.message);
+        // It is planned anew when it is taken up.
+        let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+        let report = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap();
+        assert_eq!(report.state, State::Completed);
+    }
+}
+
+#[tokio::test]
+async fn a_judge_that_answers_in_prose_is_understood_or_asked_again_or_not_believed() {
+    let team = Team::new();
+    let (planner, worker) = (Player::new("test:planner", |_| plan(&[("a", &[])])), words("done"));
+    let clear = words("PASSED. All of it is there.");
+    let report = team.carry_on(team.crew(&planner, &worker, &clear), team.begin("It")).await.unwrap();
+    assert_eq!((report.state, clear.asked().len()), (State::Completed, 1));
+    let hesitant = Player::new("test:judge", |asked| {
+        if asked.contains("could not be read") { PASSED.to_owned() } else { "It looks rather good to me.".to_owned() }
+    });
+    let report = team.carry_on(team.crew(&planner, &worker, &hesitant), team.begin("It")).await.unwrap();
+    assert_eq!((report.state, hesitant.asked().len()), (State::Completed, 2));
+    // One that never says it has said nothing, and the work is not taken for done.
+    let vague = words("It looks rather good to me.");
+    let delegation = team.begin("It");
+    let before = worker.asked().len();
+    let report = team.carry_on(team.crew(&planner, &worker, &vague), delegation).await.unwrap();
+    assert_eq!(report.state, State::Incomplete);
+    let Mark::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    assert_eq!(why, "what the judge says cannot be read as a verdict");
+    // Taken up, it is looked at again, and not done again.
+    let report = team.carry_on(team.crew(&planner, &worker, &clear), delegation).await.unwrap();
+    assert_eq!((report.state, worker.asked().len()), (State::Completed, before + 1));
+}
+
+#[tokio::test]
+async fn a_worker_that_says_nothing_or_loops_is_a_failed_try() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[]), ("b", &["a"])]));
+    // It looks around for ever, in all its rounds, and says nothing.
+    let worker = words("→ tree\n");
+    let crew = Crew { rounds: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    let Mark::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    assert_eq!(why, "it ended without a word about what was done");
+    assert_eq!((report.subtasks[1].mark.clone(), worker.asked().len()), (Mark::Skipped { needs: "Do a".into() }, 6));
+    // One that says it is all done is not believed either: somebody else looks.
+    let boaster = words("Everything is done!");
+    let judge = words(r#"{"passed": false, "why": "nothing is there"}"#);
+    let report = team.carry_on(team.crew(&planner, &boaster, &judge), team.begin("It")).await.unwrap();
+    assert_eq!((report.state, boaster.asked().len(), judge.asked().len()), (State::Incomplete, 2, 2));
+}
+
+#[tokio::test]
+async fn stopped_it_leaves_a_true_state_and_is_taken_up() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(DIAMOND));
+    let (cancel, stop) = (CancellationToken::new(), Mutex::new(0));
+    let token = cancel.clone();
+    // Somebody stops it while `c` is worked on.
+    let worker = Player::later("test:worker", move |asked| {
+        let id = which(asked);
+        let hangs = id == "c" && {
+            let mut times = stop.lock().unwrap();
+            *times += 1;
+            *times == 1
+        };
+        let token = token.clone();
+        Box::pin(async move {
+            if hangs {
+                token.cancel();
+                std::future::pending::<()>().await;
+            }
+            format!("{id} done")
+        })
+    });
+    let crew = Crew { parallel: 1, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let delegation = team.begin("It");
+    let (report, _) = carry_on(&team.owner, crew.clone(), delegation, &cancel).await;
+    let report = report.unwrap();
+    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.mark == Mark::Verified).collect();
+    assert_eq!((report.state, marks), (State::Stopped, vec![true, true, false, false, false]));
+    assert!(delegate::all(team.owner.loom()).unwrap().iter().all(|one| one.last == Event::Stopped));
+    let report = team.carry_on(crew, delegation).await.unwrap();
+    assert_eq!(report.state, State::Completed);
+    assert_eq!(["a", "b", "c", "d"].map(|id| worker.times(&format!("5: Do {id}"))), [1, 1, 2, 1]);
+    // Once it is complete there is nothing to do.
+    let again = team.carry_on(team.crew(&words(""), &words(""), &words("")), delegation).await.unwrap();
+    assert_eq!(again.state, State::Completed);
+}
+
+/// The job of a process that a test started; nothing in a process that tests.
+#[test]
+fn child() {
+    let Some(job) = child::job() else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(work_until_killed(Path::new(&job[0])));
+}
+
+/// Delegates, and hangs in the fourth subtask.
+async fn work_until_killed(path: &Path) {
+    let team = Team::over(Scene::at(path, 5));
+    let planner = Player::new("test:planner", |_| plan(DIAMOND));
+    let worker = Player::later("test:worker", |asked| {
+        let id = which(asked);
+        Box::pin(async move {
+            if id == "d" {
+                child::say("hangs");
+                std::future::pending::<()>().await;
+            }
+            format!("{id} done")
+        })
+    });
+    let delegation = team.begin("Survive");
+    child::say(&delegation.to_string());
+    team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap();
+}
+
+#[tokio::test]
+async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("loom.db");
+    let (mut child, said) = child::start(child::command(&[], &[path.to_str().unwrap()]));
+    let within = Duration::from_secs(60);
+    let delegation: NodeId = said.recv_timeout(within).expect("the child begins").parse().unwrap();
+    assert_eq!(said.recv_timeout(within).expect("the child comes to the fourth"), "hangs");
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let scene = Scene::at(&path, 6);
+    let owner = scene.owner();
+    let open = delegate::all(owner.loom()).unwrap().remove(0);
+    assert!(open.is_open() && open.head.id == delegation && open.goal == "Survive");
+    let own = owner.loom().snapshot().unwrap().sessions(&SessionFilter::default()).unwrap().remove(0);
+    let owner = owner.in_session(own.id);
+    let (planner, judge) = (words("no plan"), words(PASSED));
+    let worker = Player::new("test:worker", |asked| format!("{} done", which(asked)));
+    let (report, _) =
+        carry_on(&owner, crew(&owner, [&planner, &worker, &judge]), delegation, &CancellationToken::new()).await;
+    let report = report.unwrap();
+    assert_eq!(report.state, State::Completed);
+    // The plan stands, and so do the three that were verified; the fourth was cut off.
+    assert_eq!((planner.asked().len(), worker.asked().len(), judge.asked().len()), (0, 2, 2));
+    assert!(worker.asked()[0].contains("It was cut off. What was done so far stands above."));
+    assert_eq!(report.subtasks[3].attempts, 2);
+    assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn of_two_that_carry_it_on_one_is_told() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let worker = words("done");
+    let delegation = team.begin("It");
+    let crew = team.crew(&planner, &worker, &words(PASSED));
+    // Both work on it; who is second to say so hears that it is another one's.
+    let both = tokio::join!(team.carry_on(crew.clone(), delegation), team.carry_on(crew, delegation));
+    let mut failed: Vec<Code> = [both.0, both.1].into_iter().filter_map(|done| done.err().map(|e| e.code)).collect();
+    failed.dedup();
+    assert!(failed.is_empty() || failed == [Code::Conflict], "{failed:?}");
+}
+
+#[tokio::test]
+async fn who_comes_second_to_a_file_is_told() {
+    let team = Team::new();
+    let touching = |file: &str| {
+        let text =
+            json!({ "subtasks": [{ "id": "a", "title": "Do a", "criteria": "c", "files": [file] }] }).to_string();
+        Player::new("test:planner", move |_| text.clone())
+    };
+    let never = Player::later("test:worker", |_| Box::pin(std::future::pending()));
+    let first = team.begin("The first");
+    let never_stopped = CancellationToken::new();
+    let open = carry_on(&team.owner, team.crew(&touching("src/a.rs"), &never, &words(PASSED)), first, &never_stopped);
+    // It hangs, and is left as a process that ended would leave it.
+    assert!(tokio::time::timeout(Duration::from_millis(300), open).await.is_err());
+    let worker = words("done");
+    let report = team
+        .carry_on(team.crew(&touching("./src/a.rs"), &worker, &words(PASSED)), team.begin("The second"))
+        .await
+        .unwrap();
+    assert_eq!(report.shared.len(), 1);
+    assert!(
+        report.shared[0].starts_with("src/a.rs is also being changed by the delegation [")
+            && report.shared[0].ends_with("\"The first\"")
+    );
+    assert!(worker.asked()[0].contains("Take care: src/a.rs is also being changed"));
+    let report = team
+        .carry_on(team.crew(&touching("src/b.rs"), &worker, &words(PASSED)), team.begin("The third"))
+        .await
+        .unwrap();
+    assert!(report.shared.is_empty());
+}
+
+/// Two tools, and checks of which the first fails.
+#[derive(Default)]
+struct Shed(Mutex<Vec<String>>);
+
+impl Kit for Shed {
+    fn tools(&self, who: &str) -> Vec<(Extra, Handler)> {
+        let tool = |name: &str| Extra {
+            name: name.to_owned(),
+            description: format!("The {name}."),
+            parameters: json!({ "type": "object", "properties": {} }),
+            permission: Permission::LoomWrite,
+        };
+        let who = who.to_owned();
+        let said: Handler = Box::new(move |_| {
+            let who = who.clone();
+            Box::pin(async move { Ok(format!("in the hands of {who}")) })
+        });
+        let other: Handler = Box::new(|_: Value| Box::pin(async { Ok("cut".to_owned()) }));
+        vec![(tool("hammer"), said), (tool("saw"), other)]
+    }
+
+    fn checks(&self) -> bool {
+        true
+    }
+
+    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> Promise<'a, Result<Checked, Failure>> {
+        let mut ran = self.0.lock().unwrap();
+        ran.push(command.to_owned());
+        let passed = ran.len() > 1;
+        Box::pin(async move { Ok(Checked { passed, output: "2 tests ran".into() }) })
+    }
+
+    fn changed(&self, who: &[String]) -> Vec<String> {
+        vec![format!("wall (modified by {} of them)", who.len())]
+    }
+}
+
+#[tokio::test]
+async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done() {
+    let team = Team::new();
+    let text =
+        json!({ "subtasks": [{ "id": "a", "title": "Do a", "check": "make test", "tools": ["hammer"] }] }).to_string();
+    let planner = Player::new("test:planner", move |_| text.clone());
+    let worker = Player::new("test:worker", |asked| {
+        if asked.contains("Results ===") { "I used it.".into() } else { "→ hammer\n→ saw\n".to_owned() }
+    });
+    let shed = Arc::new(Shed::default());
+    let judge = words(PASSED);
+    let crew = Crew { kit: shed.clone(), ..team.crew(&planner, &worker, &judge) };
+    let report = team.carry_on(crew, team.begin("It")).await.unwrap();
+    assert_eq!((report.state, report.subtasks[0].attempts, report.subtasks[0].checked), (State::Completed, 2, true));
+    assert!(judge.asked().is_empty());
+    assert_eq!(
+        (shed.0.lock().unwrap().clone(), report.files),
+        (vec!["make test".to_owned(); 2], vec!["wall (modified by 1 of them)".into()])
+    );
+    let asked = worker.asked();
+    assert!(asked[1].contains("in the hands of collaborator, subtask 1 of ["), "{}", asked[1]);
+    assert!(!asked[1].contains("✓ saw"));
+    assert!(asked[2].contains("make test\n2 tests ran"));
+    assert!(planner.asked()[0].contains("- hammer: The hammer."));
+}
+
+/// An agent that may delegate, in its turn.
+async fn turn(team: &Team, orchestrator: Arc<dyn Orchestrator>, replies: &[&str]) -> (Vec<Progress>, Commands, Actor) {
+    let profile = team.agent("collaborator").profile;
+    let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
+    team.owner.update_agent(loomtree::model::NewAgent { permissions, ..profile }).unwrap();
+    let agent = team.agent("collaborator");
+    let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
+    let script: Vec<_> = replies.iter().map(|reply| loomtree::provider::Reply::words(reply)).collect();
+    let model: Arc<dyn Model> = Arc::new(loomtree::provider::Scripted::new(script));
+    let commands = Commands { orchestrator: Some(orchestrator), ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let mut heard = Vec::new();
+    let plan = Plan::turn(team.at, agent, model, commands.clone());
+    generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
+    (heard, commands, actor)
+}
+
+fn answers(heard: &[Progress]) -> Vec<String> {
+    let ran =
+        |progress: &Progress| if let Progress::Ran { reply, .. } = progress { Some(reply.to_string()) } else { None };
+    heard.iter().filter_map(ran).collect()
+}
+
+#[tokio::test]
+async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let worker = words("done");
+    let made = Arc::new(Mutex::new(0));
+    let (crew, count) = (team.crew(&planner, &worker, &words(PASSED)), Arc::clone(&made));
+    // It is made when something is delegated, and then once.
+    let lazy: Arc<dyn Orchestrator> = Arc::new(Lazy::new(Box::new(move || {
+        *count.lock().unwrap() += 1;
+        let crew = crew.clone();
+        Box::pin(async move { Ok(Arc::new(Builtin::new(crew)) as Arc<dyn Orchestrator>) })
+    })));
+    let decided = ["→ decide constraint \"never use an ORM\"\n→ decide \"Postgres it is\"\n", "Fine."];
+    turn(&team, Arc::clone(&lazy), &decided).await;
+    assert_eq!(*made.lock().unwrap(), 0);
+    let replies =
+        ["I hand it over.\n→ delegate \"Build it\" context:\"for Marie\"\n→ delegate \"And that\"\n", "It is built."];
+    let (heard, _, actor) = turn(&team, Arc::clone(&lazy), &replies).await;
+    assert_eq!(*made.lock().unwrap(), 1);
+    let answers = answers(&heard);
+    assert!(answers[0].starts_with("✓ task completed: \"Build it\" ["), "{}", answers[0]);
+    let brief = &worker.asked()[0];
+    for words in ["for Marie", "Constraints:\n- never use an ORM", "Decisions:\n- Postgres it is"] {
+        assert!(brief.contains(words) && planner.asked()[0].contains(words), "{words}");
+    }
+    assert!(
+        heard
+            .iter()
+            .any(|progress| matches!(progress, Progress::Delegated { told: Told::Verdict { passed: true, .. }, .. }))
+    );
+    // The cost is the session's, and the report is found again.
+    let filter = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
+    let sums = stats(&*team.owner.loom().snapshot().unwrap(), &filter).unwrap().all;
+    assert_eq!(sums.generations, 2 + 2 + 3 + 3);
+    let mut again =
+        Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
+    let recall = again.read("→ recall tool:delegate_task");
+    assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
+}
+
+#[tokio::test]
+async fn nobody_has_to_wait_and_the_report_comes_later() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let open = Arc::clone(&gate);
+    let worker = Player::later("test:worker", move |_| {
+        let open = Arc::clone(&open);
+        Box::pin(async move {
+            open.notified().await;
+            "done".to_owned()
+        })
+    });
+    let orchestrator = Arc::new(Builtin::new(team.crew(&planner, &worker, &words(PASSED))));
+    let (heard, commands, actor) =
+        turn(&team, orchestrator, &["→ delegate \"Build it\" wait:no\n", "It is on its way."]).await;
+    assert!(answers(&heard)[0].starts_with("✓ delegated ["));
+    assert_eq!(commands.background.running(), 1);
+    gate.notify_one();
+    commands.background.idle().await;
+    let mut again =
+        Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
+    let recall = again.read("→ recall tool:delegate");
+    assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
+}
+
+#[tokio::test]
+async fn what_cannot_be_delegated_is_said() {
+    let team = Team::new();
+    let runner = |agent: &str| Runner::new(team.owner.loom().clone(), team.agent(agent), team.session, &Alone);
+    let said = |agent: &str, line: &str| {
+        let mut runner = runner(agent);
+        let wanted = runner.read(line);
+        runner.run_batch(vec![wanted])[0].to_string()
+    };
+    assert_eq!(said("owner", "→ delegate \"x\""), "✗ NOT_CONFIGURED: delegate: no orchestrator is set up");
+    assert_eq!(
+        said("collaborator", "→ delegate \"x\""),
+        "✗ PERMISSION_DENIED: delegate: this needs the permission delegate"
+    );
+    let call =
+        runner("owner").read_call("delegate_task", r#"{"goal": "x", "context": {"files": ["a.rs"]}, "wait": false}"#);
+    assert_eq!(call.to_string(), "delegate \"x\" context:\"files:\\n- a.rs\" wait:no");
+    assert_eq!(delegate::begin(&team.owner, team.at, " ", "").unwrap_err().code, Code::InvalidSyntax);
+    assert_eq!(delegate::begin(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code, Code::LimitExceeded);
+    let none =
+        carry_on(&team.owner, team.crew(&words(""), &words(""), &words("")), team.at, &CancellationToken::new()).await;
+    assert_eq!(none.0.unwrap_err().code, Code::NotFound);
+}
