@@ -66,5 +66,6 @@ pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;
+pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;

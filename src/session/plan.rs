@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::Rules,
-    arrow::run::{Extra, Failure, INLINE, Reply},
+    arrow::run::{Extra, Failure, Hit, INLINE, Reply, Search},
     context::{self, ContextError},
     id::{AgentId, NodeId},
     model::{Agent, Node, Todo},
@@ -98,6 +98,8 @@ pub struct Commands {
     pub models: Arc<dyn Models>,
     /// Tools of the program around the engine.
     pub tools: Arc<Toolbox>,
+    /// What searches the web; `None`: nothing does.
+    pub search: Option<Arc<dyn Searcher>>,
     /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
     pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
@@ -109,7 +111,7 @@ impl Commands {
     #[must_use]
     pub fn new(models: Arc<dyn Models>) -> Self {
         let (rounds, callers) = (Rules::ROUNDS, Vec::new());
-        Self { rounds, native: false, models, tools: Arc::default(), inline: INLINE, callers }
+        Self { rounds, native: false, models, tools: Arc::default(), search: None, inline: INLINE, callers }
     }
 }
 
@@ -135,6 +137,15 @@ impl Models for Arc<dyn Model> {
     fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>> {
         Box::pin(async { Ok(Self::clone(self)) })
     }
+}
+
+/// Searches the web.
+pub trait Searcher: Send + Sync {
+    /// What is found, the best first.
+    ///
+    /// # Errors
+    /// If the service fails; its key is in no error.
+    fn search<'a>(&'a self, asked: &'a Search<'a>) -> Promise<'a, Result<Vec<Hit>, Failure>>;
 }
 
 /// Runs a tool: arguments that fit its schema in, text or a failure out.

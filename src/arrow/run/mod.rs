@@ -30,9 +30,10 @@ mod trace;
 mod tree;
 mod view;
 mod wanted;
+mod web;
 
 pub use digest::{Summarized, Summary};
-pub use host::{Alone, Generation, Host};
+pub use host::{Alone, Generation, Hit, Host, Search};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
@@ -42,7 +43,7 @@ pub use wanted::Wanted;
 
 use std::cell::Cell;
 
-use super::{Command, NodeRef, understand};
+use super::{Command, NodeRef, SearchDepth, Topic, understand};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
@@ -271,7 +272,14 @@ impl<'h> Runner<'h> {
             Command::Help { tool } => self.help(tool.as_deref()),
             Command::Todo { .. } => self.todo(command),
             Command::Delegate { .. } => Err(not_there("an orchestrator")),
-            Command::Search { .. } => Err(not_there("a search service")),
+            Command::Search { query, depth, topic, max, include, exclude } => self.search(&Search {
+                query,
+                deep: *depth == Some(SearchDepth::Deep),
+                news: *topic == Some(Topic::News),
+                max: *max,
+                include,
+                exclude,
+            }),
         }
     }
 
