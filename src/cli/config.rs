@@ -46,6 +46,8 @@ pub(crate) struct Config {
     /// What searches the web.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) search: SearchConfig,
+    /// The colours of the screen: `dark`, `light` or `none`.
+    pub(crate) theme: Option<String>,
     /// What agents may do unasked in the workspace, where they have tools for it.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
@@ -117,6 +119,9 @@ pub(crate) const STARTER: &str = "\
 # What searches the web for agents that may: tavily, brave, or a searxng server of your own. Without it a key in
 # TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL, sets it up.
 # search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
+
+# The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
+# theme: dark
 
 # What agents may do without asking in the workspace, with `loom chat --tools`: commands, and changes of files.
 # workspace:

@@ -37,7 +37,7 @@ pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};
 pub use session::{NewSession, Session, SessionPatch};
 pub use summary::{Summary, SummaryOf};
-pub use text::{first_sentence, first_words, one_line, sentences};
+pub use text::{first_sentence, first_words, harmless, is_harmful, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tokens::estimated_tokens;

@@ -15,7 +15,7 @@ use super::{
     plan::{GenerateError, Plan, Progress},
     prompt::{SoFar, prompt},
     save::{Saving, note_open, save},
-    stream::{Asking, Tell},
+    stream::{Asking, Tell, mind},
 };
 use crate::{
     agent::{Asked, Cause, Effect, Ending, Input, Turn},
@@ -165,6 +165,7 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
+        mind(&self.plan.stops, self.seats.len(), &self.tell);
         self.ask(0..self.seats.len(), 1).await
     }
 

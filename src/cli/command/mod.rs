@@ -37,6 +37,8 @@ mod rebuild;
 mod recall;
 mod rename;
 mod say;
+#[cfg(feature = "tui")]
+mod screen;
 mod split;
 mod stats;
 mod switch;

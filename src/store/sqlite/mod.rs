@@ -13,6 +13,7 @@ mod apply_plans;
 mod apply_turns;
 mod backup;
 mod cache;
+mod continuations;
 mod copy;
 mod error;
 mod history;

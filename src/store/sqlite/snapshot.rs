@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    history, path,
+    continuations, history, path,
     pool::{Pool, Reader},
     recall,
     rows::{FROM, NODE, Names, NodeRow, coded},
@@ -21,7 +21,7 @@ use crate::{
         Session, Stashed, Summary, SummaryOf, Timestamp, Todo, Tree,
     },
     store::{
-        Beside, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        Beside, Beyond, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
         SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
@@ -194,6 +194,10 @@ impl Snapshot for SqliteSnapshot<'_> {
             found.extend(below(shared, continuation)?);
         }
         Ok(found)
+    }
+
+    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>> {
+        continuations::of(&self.conn, of, from, most)
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
