@@ -70,5 +70,6 @@ pub mod store;
 pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;
+pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;

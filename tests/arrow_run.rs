@@ -943,14 +943,16 @@ fn help_lists_what_the_agent_may_use() {
 }
 
 #[test]
-fn what_is_not_there_yet_says_so() {
+fn what_is_not_set_up_says_so() {
     let play = Play::new();
     let mut runner = play.at(play.marie);
     let said = lines(&mut runner, &["→ todo", "→ delegate \"find out\"", "→ search \"lighthouses\""]);
     assert_snapshot!(said, @r#"
-    ✗ NOT_CONFIGURED: todo: the plan of todos is not part of this program yet
+    Todos: no plan in this turn
+      → todo add "…" begins one
     ✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet
-    ✗ NOT_CONFIGURED: search: a search service is not part of this program yet
+    ✗ NOT_CONFIGURED: search: no search service is set up
+      hint: set TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or `search` in the configuration
     "#);
 }
 

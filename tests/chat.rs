@@ -195,6 +195,7 @@ async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
 }
 
 /// What the last answers in a request say.
+#[cfg(feature = "workspace")]
 fn last_message(server: &Server, request: usize) -> String {
     let messages = server.requests()[request].body["messages"].clone();
     messages.as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()

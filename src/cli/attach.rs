@@ -6,13 +6,14 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{Code, Failure},
+    arrow::run::{Code, Failure, Hit, Search},
     id::AgentId,
     model::Agent,
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, Meaning},
-    session::{Background, Commands, Embedding, Hosting, Models, Promise, of_provider},
+    session::{Background, Commands, Embedding, Hosting, Models, Promise, Searcher, of_provider},
+    web,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -94,7 +95,25 @@ pub(crate) fn failure(error: &CliError) -> Failure {
 
 /// What agents may do by commands here.
 pub(crate) fn commands(config: &Config) -> Commands {
-    Commands::new(Arc::new(Configured(config.clone())))
+    Commands { search: searcher(config), ..Commands::new(Arc::new(Configured(config.clone()))) }
+}
+
+/// What searches the web here. A mistake in its configuration is told to who searches: nothing else needs it.
+fn searcher(config: &Config) -> Option<Arc<dyn Searcher>> {
+    match web::open(&config.search, &host::env) {
+        Ok(None) => None,
+        Ok(Some(web)) => Some(Arc::new(web)),
+        Err(error) => Some(Arc::new(Broken(error.to_string()))),
+    }
+}
+
+/// A search service that is set up wrongly.
+struct Broken(String);
+
+impl Searcher for Broken {
+    fn search<'a>(&'a self, _: &'a Search<'a>) -> Promise<'a, Result<Vec<Hit>, Failure>> {
+        Box::pin(async { Err(Failure::new(Code::NotConfigured, &self.0)) })
+    }
 }
 
 /// What is done for arrow lines of an agent here.

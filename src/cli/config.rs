@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use loomtree::{
     context::{Options, Rendering, Strategy},
     provider::{Names, Prices},
+    web::SearchConfig,
 };
 use serde::{Deserialize, Deserializer};
 
@@ -44,6 +45,9 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// Whether prompts begin like the last one, or say everything as it is now.
     pub(crate) rendering: Option<Rendering>,
+    /// What searches the web.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) search: SearchConfig,
     /// The colours of the screen: `dark`, `light` or `none`.
     pub(crate) theme: Option<String>,
     /// What agents may do unasked in the workspace, where they have tools for it.
@@ -136,6 +140,10 @@ pub(crate) const STARTER: &str = "\
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
 
+# What searches the web for agents that may: tavily, brave, or a searxng server of your own. Without it a key in
+# TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL, sets it up.
+# search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
+
 # The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
 # theme: dark
 
@@ -177,7 +185,8 @@ impl Config {
     /// The variables that are said to hold keys.
     #[cfg(feature = "workspace")]
     pub(crate) fn key_variables(&self) -> Vec<String> {
-        self.models.values().filter_map(|model| model.key_env.clone()).collect()
+        let models = self.models.values().filter_map(|model| model.key_env.clone());
+        models.chain(self.search.key_env.clone()).collect()
     }
 
     /// How long to wait for other writers, in seconds.

@@ -16,7 +16,10 @@ use crate::{
     agent::Asked,
     arrow::{
         Command,
-        run::{Code, Delegated, Extra, Failure, Generation, Host, Reply, Runner, Summarized, Summary, Wanted},
+        run::{
+            Alone, Code, Delegated, Extra, Failure, Generation, Hit, Host, Reply, Runner, Search, Summarized, Summary,
+            Wanted,
+        },
     },
     context::{self, Call, Exchange, Outcome},
     delegate::{self, Work},
@@ -126,6 +129,16 @@ impl Host for Hosting {
         self.runtime.block_on(async {
             tokio::select! {
                 answer = answer => answer,
+                () = self.cancel.cancelled() => Err(Failure::new(Code::Cancelled, "somebody stopped it")),
+            }
+        })
+    }
+
+    fn search(&self, asked: &Search<'_>) -> Result<Vec<Hit>, Failure> {
+        let Some(searcher) = &self.commands.search else { return Alone.search(asked) };
+        self.runtime.block_on(async {
+            tokio::select! {
+                hits = searcher.search(asked) => hits,
                 () = self.cancel.cancelled() => Err(Failure::new(Code::Cancelled, "somebody stopped it")),
             }
         })

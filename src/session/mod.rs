@@ -25,7 +25,7 @@ pub use embedding::Embedding;
 pub use envelope::Envelope;
 pub use generate::generate;
 pub use host::open;
-pub use plan::{Commands, GenerateError, Handler, Models, Plan, Progress, Promise, Toolbox};
+pub use plan::{Commands, GenerateError, Handler, Models, Plan, Progress, Promise, Searcher, Toolbox};
 pub use prompt::context_of;
 pub use running::{Running, start};
 pub use stats::{Share, Stats, Sums, path_stats, stats};

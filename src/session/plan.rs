@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Background;
 use crate::{
     agent::Rules,
-    arrow::run::{Extra, Failure, INLINE, Reply},
+    arrow::run::{Extra, Failure, Hit, INLINE, Reply, Search},
     context::{self, ContextError},
     delegate::{Orchestrator, Told},
     id::{AgentId, NodeId},
@@ -106,6 +106,8 @@ pub struct Commands {
     pub models: Arc<dyn Models>,
     /// Tools of the program around the engine.
     pub tools: Arc<Toolbox>,
+    /// What searches the web; `None`: nothing does.
+    pub search: Option<Arc<dyn Searcher>>,
     /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
     pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
@@ -125,6 +127,7 @@ impl Commands {
             native: false,
             models,
             tools: Arc::default(),
+            search: None,
             inline: INLINE,
             callers: Vec::new(),
             orchestrator: None,
@@ -160,6 +163,15 @@ impl Models for Arc<dyn Model> {
     fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>> {
         Box::pin(async { Ok(Self::clone(self)) })
     }
+}
+
+/// Searches the web.
+pub trait Searcher: Send + Sync {
+    /// What is found, the best first.
+    ///
+    /// # Errors
+    /// If the service fails; its key is in no error.
+    fn search<'a>(&'a self, asked: &'a Search<'a>) -> Promise<'a, Result<Vec<Hit>, Failure>>;
 }
 
 /// Runs a tool: arguments that fit its schema in, text or a failure out.

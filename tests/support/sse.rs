@@ -85,6 +85,11 @@ impl Server {
         Server { address, shared, closed }
     }
 
+    /// Adds scripts for requests after those that have one.
+    pub(crate) fn then(&self, scripts: impl IntoIterator<Item = Vec<Step>>) {
+        self.shared.scripts.lock().unwrap().extend(scripts);
+    }
+
     /// Returns the base URL.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)

@@ -36,7 +36,39 @@ pub struct Delegated<'a> {
     pub wait: bool,
 }
 
-/// What the program around the engine does for it. A [`Runner`] blocks while it waits, so an asynchronous program runs
+/// What the web is searched for.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'a> {
+    /// The question.
+    pub query: &'a str,
+    /// Whether the texts of the pages are wanted too.
+    pub deep: bool,
+    /// Whether only news are.
+    pub news: bool,
+    /// At most so many results.
+    pub max: Option<u32>,
+    /// Only of these sites; empty for all.
+    pub include: &'a [String],
+    /// Of none of these sites.
+    pub exclude: &'a [String],
+}
+
+/// A page that was found. All of it is content of strangers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// Its title.
+    pub title: String,
+    /// Where it is.
+    pub url: String,
+    /// What the service shows of it.
+    pub excerpt: String,
+    /// When it was published, in the service's words.
+    pub published: Option<String>,
+    /// Its text, or why there is none; `None` if it was not wanted.
+    pub text: Option<Result<String, String>>,
+}
+
+/// What the program around the engine does for it. A [`super::Runner`] blocks while it waits, so an asynchronous program runs
 /// it where that does no harm.
 pub trait Host: Send + Sync {
     /// Has a model continue a node; returns what was saved, in the order in which it ended.
@@ -65,6 +97,15 @@ pub trait Host: Send + Sync {
     /// If there is no such tool, or it failed.
     fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, Failure> {
         Err(Failure::new(Code::NotFound, format!("no tool {}", frame::quoted(name))))
+    }
+
+    /// Searches the web.
+    ///
+    /// # Errors
+    /// If there is no service, or it failed.
+    fn search(&self, _asked: &Search<'_>) -> Result<Vec<Hit>, Failure> {
+        let failure = Failure::new(Code::NotConfigured, "no search service is set up");
+        Err(failure.hint("set TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or `search` in the configuration"))
     }
 
     /// Whether somebody stopped the work. Lines of a batch that are not run yet are then answered so.

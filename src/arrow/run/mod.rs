@@ -30,9 +30,10 @@ mod trace;
 mod tree;
 mod view;
 mod wanted;
+mod web;
 
 pub use digest::{Summarized, Summary};
-pub use host::{Alone, Delegated, Generation, Host};
+pub use host::{Alone, Delegated, Generation, Hit, Host, Search};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
@@ -42,7 +43,7 @@ pub use wanted::Wanted;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, understand};
+use super::{Command, NodeRef, SearchDepth, Topic, understand};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
@@ -297,7 +298,14 @@ impl<'h> Runner<'h> {
                 let asked = Delegated { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
                 Ok(self.host.delegate(&self.actor(), &asked)?.into())
             }
-            Command::Search { .. } => Err(not_there("a search service")),
+            Command::Search { query, depth, topic, max, include, exclude } => self.search(&Search {
+                query,
+                deep: *depth == Some(SearchDepth::Deep),
+                news: *topic == Some(Topic::News),
+                max: *max,
+                include,
+                exclude,
+            }),
         }
     }
 
@@ -392,8 +400,4 @@ impl<'h> Runner<'h> {
 /// If it was not understood: with what was, and what was probably meant.
 pub fn read(line: &str) -> Result<Command, Failure> {
     Ok(understand(line)?.command)
-}
-
-fn not_there(part: &str) -> Failure {
-    Failure::new(Code::NotConfigured, format!("{part} is not part of this program yet"))
 }

@@ -23,7 +23,8 @@ pub(in crate::tools) const SEARCH: Usage = Usage {
         may("include", Kind::Texts, "Only these sites."),
         may("exclude", Kind::Texts, "None of these sites."),
     ],
-    reply: "✗ NOT_CONFIGURED: search: a search service is not part of this program yet",
+    reply: "✓ 1 result for \"lighthouse keepers 1920s\"\n1. Keepers of the light\n   https://lights.example/keepers\n   \
+            The last keeper left in 1928 …",
     example: "→ search \"lighthouse keepers 1920s\" max:5",
 };
 

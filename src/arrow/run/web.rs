@@ -1,0 +1,45 @@
+//! `search`: asked of the host, answered as a numbered list. What comes back was written by strangers: it stands indented,
+//! and a line that would read as an answer or a command gets its backslash.
+
+use super::{
+    Outcome, Runner, Said,
+    frame::{count, escape, quoted},
+    host::{Hit, Search},
+};
+use crate::model::one_line;
+
+impl Runner<'_> {
+    pub(super) fn search(&self, asked: &Search<'_>) -> Outcome {
+        let hits = self.host.search(asked)?;
+        let query = quoted(asked.query);
+        let mut text = format!("✓ {} for {query}", count(hits.len() as u64, "result"));
+        for (at, hit) in hits.iter().enumerate() {
+            text.push_str(&format!("\n{}. {}", at + 1, one_line(&hit.title)));
+            for line in [&one_line(&hit.url), &dated(hit)] {
+                push(&mut text, line);
+            }
+            match &hit.text {
+                Some(Ok(page)) => push(&mut text, page),
+                Some(Err(why)) => push(&mut text, &format!("(no text of the page: {})", one_line(why))),
+                None => {}
+            }
+        }
+        Ok(Said::about(text, query))
+    }
+}
+
+/// The excerpt, with the date before it.
+fn dated(hit: &Hit) -> String {
+    match &hit.published {
+        Some(published) => format!("{} · {}", one_line(published), one_line(&hit.excerpt)),
+        None => one_line(&hit.excerpt),
+    }
+}
+
+/// The lines of a text below a result's title.
+fn push(out: &mut String, text: &str) {
+    for line in escape(text.trim()).lines().filter(|line| !line.trim().is_empty()) {
+        out.push_str("\n   ");
+        out.push_str(line);
+    }
+}
