@@ -3,7 +3,7 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{Agent, Mode, Permission, Session, Timestamp, Tree, estimated_tokens},
+    model::{About, Agent, Mode, Permission, Session, Timestamp, Tree, estimated_tokens},
     store::Snapshot,
     tools,
 };
@@ -138,10 +138,10 @@ impl Around {
         }
         let stable = view.rendering == Rendering::Stable;
         let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
-        let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
+        let state = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
             addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions, ask.extras)),
-            state: block("Session State", &escaped(state)),
+            state: block("Session State", &escaped(&state)),
             memory,
             pins,
             exchanges: exchange::worded(ask.exchanges, ask.options.room(), stable),
@@ -218,6 +218,15 @@ fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(
     };
     let tokens = estimated_tokens(&text);
     Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
+}
+
+/// What a session never forgets; nothing as long as it has no turns and nothing was recorded.
+fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<String, ContextError> {
+    let register = snapshot.register(session.id)?;
+    if register.is_empty() && session.turns == 0 {
+        return Ok(String::new());
+    }
+    Ok(register.yaml(&About::of(session)))
 }
 
 /// A block of the engine's around a text; nothing around none.

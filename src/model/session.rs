@@ -37,14 +37,35 @@ pub struct Session {
     pub turns: u64,
     /// Tokens of all its nodes that were counted.
     pub tokens: u64,
-    /// The state register, as its owner left it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
-    /// Whether it can be continued.
+    /// Whether it can be continued: nobody ended it.
     pub active: bool,
     /// Whatever the host application keeps here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
+    /// The model that spoke in it last, by its reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The work item that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<WorkItem>,
+}
+
+impl Session {
+    /// Whether it can be continued at a time: nobody ended it, and it has not run out.
+    #[must_use]
+    pub fn goes_on(&self, now: Timestamp) -> bool {
+        self.active && self.expires_at.is_none_or(|end| end > now)
+    }
+}
+
+/// A piece of work that somebody else keeps the list of, such as an issue. What is said in a session of one item is seen
+/// by no session of another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkItem {
+    /// The project; may be empty.
+    pub project: String,
+    /// The item's key there.
+    pub external_ref: String,
 }
 
 /// A session to be started.
@@ -66,20 +87,25 @@ pub struct NewSession {
     pub expires_at: Option<Timestamp>,
     /// Whatever the host application keeps here.
     pub metadata: BTreeMap<String, String>,
+    /// The model that is to speak in it, by its reference.
+    pub model: Option<String>,
+    /// The work item that it is for.
+    pub item: Option<WorkItem>,
 }
 
 /// Changes to a session; a field that is `None` stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPatch {
+    /// The tree that it goes to, where it begins anew: its register too. It stands nowhere there unless `position` says
+    /// so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeId>,
     /// Where it stands now, in its own tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<NodeId>,
     /// Which versions are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<NodeId>>,
-    /// The state register.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<Option<String>>,
     /// Whether it can be continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
@@ -89,4 +115,7 @@ pub struct SessionPatch {
     /// The whole map of metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<BTreeMap<String, String>>,
+    /// The model that speaks in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }

@@ -22,9 +22,10 @@ use crate::{
     arrow::run::Reply,
     context::Exchange,
     id::{NodeId, SessionId},
-    model::{Agent, Node},
+    model::{Agent, Node, Op, SessionPatch},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, Sampling, Tool},
+    store::Mutation,
     tools,
 };
 
@@ -158,7 +159,20 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
+        self.speak_by().await?;
         self.ask(0..self.seats.len(), 1).await
+    }
+
+    /// Keeps with the session which model speaks in it, where that is another one than before.
+    async fn speak_by(&self) -> Result<(), GenerateError> {
+        let (Some(id), [model]) = (self.actor.session(), self.plan.models.as_slice()) else { return Ok(()) };
+        let reference = model.reference();
+        if self.actor.loom().session(id)?.model.as_deref() != Some(reference) {
+            let patch = SessionPatch { model: Some(reference.to_owned()), ..SessionPatch::default() };
+            let change = vec![Mutation::UpdateSession { session: id, patch }];
+            self.actor.submit(Op::Turn, change).await.map_err(OpsError::from)?;
+        }
+        Ok(())
     }
 
     /// Takes a position for the author.
@@ -186,7 +200,14 @@ impl<F: FnMut(Progress)> Driver<F> {
 
     fn meant(&self, parent: NodeId, reference: &str) -> Meant {
         let node = self.actor.loom().node_id();
-        Meant { node, parent, author: self.plan.author.id(), reference: reference.to_owned() }
+        Meant {
+            node,
+            parent,
+            author: self.plan.author.id(),
+            reference: reference.to_owned(),
+            session: self.actor.session(),
+            stay: self.plan.stay || self.plan.models.len() * self.plan.n > 1,
+        }
     }
 
     /// Takes in what a task reports.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
     model::{
-        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, SessionPatch, Stashed,
-        SummaryOf, Timestamp, TreePatch, coded,
+        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, RecordKind, SessionPatch,
+        Stashed, SummaryOf, Timestamp, TreePatch, coded,
     },
 };
 
@@ -127,6 +127,25 @@ pub enum Mutation {
         session: SessionId,
         /// What changes.
         patch: SessionPatch,
+    },
+    /// Records a decision or a constraint in a session's state register, beside what is said.
+    Record {
+        /// In which session.
+        session: SessionId,
+        /// What it is.
+        kind: RecordKind,
+        /// The words.
+        content: String,
+        /// After which turn; the newest if not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+    },
+    /// Takes a record back, or sets it again.
+    SetRecordRemoved {
+        /// Which, by the store's number.
+        record: u64,
+        /// Back or again.
+        removed: bool,
     },
     /// Keeps something in the context of the agent that makes the change.
     Pin {
@@ -289,6 +308,10 @@ coded! {
         Summarize = "summarize", 28;
         /// See [`Mutation::Reckon`].
         Reckon = "reckon", 29;
+        /// See [`Mutation::Record`].
+        Record = "record", 30;
+        /// See [`Mutation::SetRecordRemoved`].
+        SetRecordRemoved = "set_record_removed", 31;
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
     id::{AgentId, DocumentId, LocalId, NodeId, SessionId, TreeId},
     model::{
         AuthorType, ContentHash, DocumentVersion, EdgeKind, Json, Link, Mode, NewAgent, NewNode, Parent, SessionPatch,
-        Timestamp, ToolFields,
+        Timestamp, ToolFields, WorkItem,
     },
 };
 
@@ -35,6 +35,7 @@ enum Record {
     Session(SessionLine),
     Node(Box<NodeLine>),
     Link(Link),
+    Recorded(RecordedLine),
     Position(PositionLine),
 }
 
@@ -80,6 +81,16 @@ struct SessionLine {
     started_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    item: Option<WorkItem>,
+}
+
+/// What was recorded in a session on purpose.
+#[derive(Serialize, Deserialize)]
+struct RecordedLine {
+    session_id: SessionId,
+    #[serde(flatten)]
+    record: crate::model::Record,
 }
 
 /// Where a session stands, after the nodes it may stand on.

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arrow::Range,
-    model::{AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
+    model::{About, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
     recall::{self, Found, Query, Scope},
     store::Snapshot,
 };
@@ -35,7 +35,9 @@ impl Runner<'_> {
     pub(super) fn recall_search(&self, here: &Here, text: &str, limit: Option<u32>) -> Outcome {
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
-        let of = |scope| recall::search(&*snapshot, &Query { limit, ..Query::new(text, scope) });
+        let of = |scope| {
+            recall::search(&*snapshot, &Query { limit, seen_by: Some(here.session.id), ..Query::new(text, scope) })
+        };
         let mut found = of(Scope::Session(here.session.id))?;
         let mut place = "this session";
         if found.hits.is_empty() {
@@ -138,9 +140,8 @@ impl Runner<'_> {
             let label = node.state.bookmark.as_deref().unwrap_or("");
             lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
         }
-        if let Some(state) = &session.state {
-            lines.push(format!("state:\n{}", indented(&frame::escape(state))));
-        }
+        let state = snapshot.register(session.id)?.yaml(&About::of(session));
+        lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
         Ok(Said::about(format!("Summary of this session:\n{}", indented(&lines.join("\n"))), "summary"))
     }
 }

@@ -36,7 +36,9 @@ mod purge;
 mod rebuild;
 mod recall;
 mod rename;
+mod resume;
 mod say;
+mod sessions;
 mod split;
 mod stats;
 mod switch;
@@ -70,6 +72,10 @@ pub(crate) enum Command {
     Continue(continue_::Args),
     /// Talk with an agent that acts by commands
     Chat(chat::Args),
+    /// List sessions that can be gone on with
+    Sessions(sessions::Args),
+    /// Go on with a session: the conversation stands where it stood
+    Resume(resume::Args),
     /// Show what a model would be sent from here
     Context(context::Args),
     /// Run arrow lines as a model would, and print the answers
@@ -154,9 +160,13 @@ impl Command {
     /// lines are checked one by one.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
-            Self::New(_) | Self::Say(_) | Self::Chat(_) | Self::Import(_) | Self::Rename(_) | Self::Archive(_) => {
-                Tool::Respond
-            }
+            Self::New(_)
+            | Self::Say(_)
+            | Self::Chat(_)
+            | Self::Resume(_)
+            | Self::Import(_)
+            | Self::Rename(_)
+            | Self::Archive(_) => Tool::Respond,
             Self::Continue(_) => Tool::Continue,
             Self::Edit(_) => Tool::Edit,
             Self::Annotate(_) => Tool::Annotate,
@@ -209,6 +219,8 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Say(args) => say::run(args, desk),
         Command::Continue(args) => continue_::run(&args, desk),
         Command::Chat(args) => chat::run(args, desk),
+        Command::Sessions(args) => sessions::run(&args, desk),
+        Command::Resume(args) => resume::run(args, desk),
         Command::Context(args) => context::run(&args, desk),
         Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),

@@ -12,7 +12,7 @@ use rusqlite::{
 
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    model::{AuthorType, ContentHash, EdgeKind, Json, Node, NodeState, Timestamp, ToolFields},
+    model::{AuthorType, ContentHash, EdgeKind, Json, Node, NodeState, Timestamp, ToolFields, WorkItem},
     store::{Result, StoreError},
 };
 
@@ -335,4 +335,10 @@ impl<'c> Names<'c> {
             })
             .collect()
     }
+}
+
+/// A work item in two columns, empty where there is none.
+pub(super) fn item(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<WorkItem>> {
+    let (project, external_ref): (Option<String>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
+    Ok(project.zip(external_ref).map(|(project, external_ref)| WorkItem { project, external_ref }))
 }

@@ -5,12 +5,12 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{
     history, path,
     pool::{Pool, Reader},
-    recall,
+    recall, register,
     rows::{FROM, NODE, Names, NodeRow, coded},
     tables::{
         agents, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
-        provenance, sessions, sources, summaries, trees,
+        provenance, registers, sessions, sources, summaries, trees,
     },
     visibility::{self, row_of},
 };
@@ -18,7 +18,7 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
         Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op,
-        Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
+        Record, Register, Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
     },
     store::{
         Beside, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
@@ -305,6 +305,14 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn session(&self, id: SessionId) -> Result<Option<Session>> {
         sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
+    }
+
+    fn register(&self, id: SessionId) -> Result<Register> {
+        register::of(&self.conn, sessions::row(&self.conn, id)?, self.conn.ears())
+    }
+
+    fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+        registers::records(&self.conn, sessions::row(&self.conn, id)?)
     }
 
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
