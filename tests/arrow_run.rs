@@ -894,8 +894,12 @@ fn decisions_thoughts_and_help() {
     ✓ recorded constraint: "never name the town" (turn 1)
     ✓ kept thought [5p1a9g] at [46vf6z]
     "#);
-    assert_snapshot!(play.loom.session(session).unwrap().state.unwrap(), @r#"
-    key_decisions:
+    let state = |play: &Play| {
+        let session = play.loom.session(session).unwrap();
+        play.loom.snapshot().unwrap().register(session.id).unwrap().yaml(&About::of(&session))
+    };
+    assert_snapshot!(state(&play).split_once("key_decisions").unwrap().1, @r#"
+    :
     - the story ends at sea (turn 0)
     constraints:
     - never name the town (turn 1)
@@ -910,7 +914,7 @@ fn decisions_thoughts_and_help() {
     for turn in 0..12 {
         lines(&mut runner, &[&format!("→ decide \"decision {turn}\"")]);
     }
-    let state = play.loom.session(session).unwrap().state.unwrap();
+    let state = state(&play);
     assert_eq!(state.matches("decision ").count(), 10);
     assert!(state.contains("never name the town") && !state.contains("decision 1 "), "{state}");
 }

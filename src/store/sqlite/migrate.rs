@@ -37,7 +37,7 @@ pub(super) const VERSION: u32 = 7;
 /// The first version that keeps words to search by: an older file is filled with them.
 const INDEXED: usize = 6;
 /// The first version that keeps registers of sessions: an older file is given them.
-const REGISTERED: usize = 7;
+const REGISTERED: usize = 8;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()

@@ -213,7 +213,7 @@ fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Optio
 /// A session's register: as it is kept, or made from the archive where that cannot be read.
 pub(super) fn of(conn: &Connection, session: i64, ears: &Ears) -> Result<Register> {
     let current_focus = sessions::focus(conn, session)?;
-    let register = match registers::kept(conn, session)? {
+    let mut register = match registers::kept(conn, session)? {
         None => Register::default(),
         Some((_, state)) => match serde_json::from_str(&state) {
             Ok(register) => register,
@@ -223,7 +223,8 @@ pub(super) fn of(conn: &Connection, session: i64, ears: &Ears) -> Result<Registe
             }
         },
     };
-    Ok(Register { current_focus, ..register })
+    register.current_focus = current_focus;
+    Ok(register)
 }
 
 /// What is wrong with the registers that are kept.
