@@ -99,6 +99,7 @@ fn pair(owner: &Actor, agent: &str, options: Options, first: NodeId, second: Nod
             versions: &[],
             session: None,
             exchanges: &[],
+            scope: None,
             input: None,
             extras: &[],
             options,

@@ -15,7 +15,7 @@ use loomtree::{
         run::{Code, Failure, Generation, Host, Reply, Summarized, Summary, frame},
     },
     id::NodeId,
-    model::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummaryOf},
+    model::{About, AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummaryOf},
     ops::{Actor, DocumentEdit, Draft},
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, Tool},

@@ -15,7 +15,7 @@ use loomtree::{
         SearchDepth, Span, Topic, WritePlace,
         run::{INLINE, read},
     },
-    model::{Permission, Permissions, estimated_tokens},
+    model::{Permission, Permissions, TodoDraft, estimated_tokens},
     tools::{self, TABLE, Tool},
 };
 use play::Play;
@@ -80,7 +80,7 @@ fn commands(id: &str) -> Vec<Command> {
         Command::Decide { content: text(), kind: Some(DecisionKind::Constraint) },
         Command::Memory { view: Some(MemoryView::Trace) },
         Command::Todo {
-            add: vec![text()],
+            add: vec![TodoDraft { title: text(), ..TodoDraft::default() }],
             done: Some(1),
             cancel: Some(1),
             resume: true,

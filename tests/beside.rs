@@ -259,6 +259,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         versions: &[],
         session: None,
         exchanges: &[],
+        scope: None,
         input: None,
         extras: &[],
         options,

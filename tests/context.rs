@@ -28,7 +28,18 @@ const LIVE: Options = Options {
 const STABLE: Options = Options { rendering: Rendering::Stable, ..LIVE };
 
 fn ask<'a>(agent: &'a Agent, to: NodeId, options: Options, loom: &Loom) -> Ask<'a> {
-    Ask { agent, to, versions: &[], session: None, exchanges: &[], input: None, extras: &[], options, now: loom.now() }
+    Ask {
+        agent,
+        to,
+        versions: &[],
+        session: None,
+        exchanges: &[],
+        scope: None,
+        input: None,
+        extras: &[],
+        options,
+        now: loom.now(),
+    }
 }
 
 fn assembled(loom: &Loom, agent: &str, to: NodeId, options: Options) -> Result<Assembled, ContextError> {

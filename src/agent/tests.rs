@@ -78,7 +78,7 @@ fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
         .then(Input::Broke(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
     let turn = turn.then(Input::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn = turn.then(Input::Answered).did(&["ask 2"]).text("It says so.").ends();
+    let turn = turn.then(Input::Answered { open: false }).did(&["ask 2"]).text("It says so.").ends();
     turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(Input::Saved).did(&["end Done"]);
 }
 
@@ -87,7 +87,7 @@ fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
     let turn = Played::new(Rules::commands()).text("→ view a7x2").did(&["ask 1"]).ends();
     let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(Input::Saved).did(&["run → view a7x2"]);
     // After answers a model may have nothing to add.
-    turn.then(Input::Answered).ends().did(&["ask 2", "end Done"]);
+    turn.then(Input::Answered { open: false }).ends().did(&["ask 2", "end Done"]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_reply_without_a_word_is_a_failure_only_at_first() {
 fn a_thought_is_kept_and_asks_for_nothing() {
     let turn = Played::new(Rules::commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
-    turn.then(Input::Saved).then(Input::Answered).did(&["run think \"hm\"", "end Done"]);
+    turn.then(Input::Saved).then(Input::Answered { open: false }).did(&["run think \"hm\"", "end Done"]);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
     turn.did(&["ask 1", "save \"\" of \"→ prune a7x2\\n\"", "end Cancelled"]);
     // While commands run: the model is not asked again.
     let turn = Played::new(Rules::commands()).text("→ view a7x2\n").ends().then(Input::Saved).then(Input::Cancelled);
-    let turn = turn.then(Input::Answered);
+    let turn = turn.then(Input::Answered { open: false });
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n\"", "run → view a7x2", "end Cancelled"]);
     // After a batch stopped the stream.
     let turn = Played::new(Rules::commands()).text("→ view a7x2\nSo").then(Input::Cancelled);
@@ -161,11 +161,27 @@ fn an_echoed_header_is_kept_and_no_words() {
 fn rounds_have_an_end_and_the_last_commands_are_still_run() {
     let mut turn = Played::new(Rules { rounds: 3, ..Rules::commands() });
     for _ in 0..3 {
-        turn = turn.text("→ view a7x2\n").ends().then(Input::Saved).then(Input::Answered);
+        turn = turn.text("→ view a7x2\n").ends().then(Input::Saved).then(Input::Answered { open: false });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
     assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end Rounds")));
     assert!(turn.turn.is_over());
+}
+
+#[test]
+fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
+    let rounds = |open_for: u32| {
+        let (mut turn, mut round) = (Played::new(Rules { rounds: 3, ..Rules::commands() }), 0);
+        while !turn.turn.is_over() {
+            round += 1;
+            let answered = Input::Answered { open: round < open_for };
+            turn = turn.text("→ view a7x2\n").ends().then(Input::Saved).then(answered);
+        }
+        round
+    };
+    // When the last item is done there is one more round, in which to say so.
+    assert_eq!([rounds(0), rounds(3), rounds(8)], [3, 4, 9]);
+    assert_eq!(rounds(u32::MAX), Rules::MOST);
 }
 
 #[test]

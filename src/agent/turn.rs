@@ -11,13 +11,15 @@ use crate::provider::{Finish, ProviderError, ToolCall};
 pub struct Rules {
     /// Whether arrow lines in a reply are commands. Without, a turn is one round of words.
     pub commands: bool,
-    /// Rounds at most, at least 1.
+    /// Rounds at most, at least 1; while items of the turn's plan are open more, up to [`Rules::MOST`].
     pub rounds: u32,
 }
 
 impl Rules {
     /// Rounds of a turn unless somebody says otherwise.
     pub const ROUNDS: u32 = 10;
+    /// Rounds of a turn at most, whatever is planned.
+    pub const MOST: u32 = 50;
 
     /// A turn with commands.
     #[must_use]
@@ -46,7 +48,10 @@ pub enum Input {
     /// What was to be done cannot be; whoever drives the turn knows why.
     Failed,
     /// What was asked for was run, and every answer is in the store.
-    Answered,
+    Answered {
+        /// Whether items of the turn's plan are open.
+        open: bool,
+    },
     /// Somebody stops the turn.
     Cancelled,
 }
@@ -116,6 +121,8 @@ pub enum Cause {
 pub struct Turn {
     rules: Rules,
     round: u32,
+    /// The last round, as things stand.
+    last: u32,
     state: State,
     cancelled: bool,
 }
@@ -145,7 +152,8 @@ impl Turn {
     #[must_use]
     pub fn begin(rules: Rules) -> (Self, Vec<Effect>) {
         let reply = Incoming::new(rules.commands);
-        let turn = Self { rules, round: 1, state: State::Streaming { reply, stopped: false }, cancelled: false };
+        let state = State::Streaming { reply, stopped: false };
+        let turn = Self { rules, round: 1, last: rules.rounds, state, cancelled: false };
         (turn, vec![Effect::Ask { round: 1 }])
     }
 
@@ -256,10 +264,16 @@ impl Turn {
 
     fn running(&mut self, goes_on: bool, ending: Ending, input: Input) -> (State, Vec<Effect>) {
         match input {
-            Input::Answered if !goes_on => (State::Ended, vec![Effect::End(ending)]),
-            Input::Answered if self.cancelled => (State::Ended, vec![Effect::End(Ending::Cancelled)]),
-            Input::Answered if self.round >= self.rules.rounds => (State::Ended, vec![Effect::End(Ending::Rounds)]),
-            Input::Answered => {
+            Input::Answered { .. } if !goes_on => (State::Ended, vec![Effect::End(ending)]),
+            Input::Answered { .. } if self.cancelled => (State::Ended, vec![Effect::End(Ending::Cancelled)]),
+            Input::Answered { open } => {
+                if open {
+                    // One to do the next item in, and one to say what came of it.
+                    self.last = self.last.max((self.round + 2).min(Rules::MOST));
+                }
+                if self.round >= self.last {
+                    return (State::Ended, vec![Effect::End(Ending::Rounds)]);
+                }
                 self.round += 1;
                 let reply = Incoming::new(self.rules.commands);
                 (State::Streaming { reply, stopped: false }, vec![Effect::Ask { round: self.round }])

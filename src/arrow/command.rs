@@ -4,13 +4,15 @@
 //! types, fields in the order of the specification's table, absent options left out. Ids are kept as they were
 //! written, lowered and without brackets: looking them up needs a store and belongs to execution.
 
+mod items;
+
 use serde::{Deserialize, Serialize};
 
 use super::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
     Topic, WritePlace,
 };
-use crate::tools::Tool;
+use crate::{model::TodoDraft, tools::Tool};
 
 /// What a line asks for, with every argument typed and within its limits.
 ///
@@ -314,8 +316,8 @@ pub enum Command {
     /// Shows or changes the plan.
     Todo {
         /// New items.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        add: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty", with = "items")]
+        add: Vec<TodoDraft>,
         /// The item that is done.
         #[serde(skip_serializing_if = "Option::is_none")]
         done: Option<u32>,

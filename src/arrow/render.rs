@@ -199,9 +199,18 @@ impl Command {
             Self::Memory { view } => to.plain(*view)?,
             Self::Todo { add, done, cancel, resume, outcome, status } => {
                 let to = if add.is_empty() { to } else { to.flag("add", true)? };
-                add.iter()
-                    .try_fold(to, |to, title| to.text("", Some(title)))?
-                    .named("done ", *done)?
+                let to = add.iter().try_fold(to, |to, item| to.text("", Some(&item.title)))?;
+                // What goes with each of several has no place on a line.
+                let to = match add.as_slice() {
+                    [one] => {
+                        let said = |text| Some(text).filter(|text: &&String| !text.is_empty());
+                        to.text("context:", said(&one.context))?
+                            .text("criteria:", said(&one.criteria))?
+                            .text("agent:", one.agent_type.as_ref())?
+                    }
+                    _ => to,
+                };
+                to.named("done ", *done)?
                     .named("cancel ", *cancel)?
                     .flag("resume", *resume)?
                     .text("", outcome.as_ref())?

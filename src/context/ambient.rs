@@ -1,9 +1,12 @@
 //! The ambient block: where in the tree the agent stands, and who else is there. Its cost is bounded.
 
 use crate::{
-    arrow::run::frame::{self, count},
+    arrow::run::{
+        frame::{self, count},
+        todo_name, todo_progress,
+    },
     id::{AgentId, NodeId},
-    model::{Agent, AgentKind, Node, Timestamp, Tree, estimated_tokens},
+    model::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
     store::{Result, SessionFilter, Snapshot},
 };
 
@@ -15,6 +18,10 @@ const TRACE: u32 = 3;
 const ACTIVE: i64 = 120_000;
 /// Leases, and sessions, that are looked at for others who are active.
 const LISTED: usize = 16;
+/// Tokens that the open items of a plan may have.
+const PLAN: u32 = 512;
+/// Characters of the next item's title.
+const TITLE: usize = 100;
 /// Tokens that the line on changed nodes may have.
 pub(super) const CHANGED: u32 = 256;
 
@@ -66,9 +73,39 @@ pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Resu
         format!("Permissions: {}", held.join(", ")),
     ];
     lines.extend(others(snapshot, ask.agent, tree, ask.now)?);
+    lines.extend(plan(snapshot, ask)?);
     if ask.options.rendering == Rendering::Stable {
         lines.push(format!("Now: {} UTC", date(ask.now)));
     }
+    Ok(lines)
+}
+
+/// The plan of the turn: how far it is, and what is open, so that it stays in view however long the turn grows.
+fn plan(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Vec<String>> {
+    let Some(scope) = ask.scope else { return Ok(Vec::new()) };
+    let (todos, others): (Vec<Todo>, Vec<Todo>) =
+        snapshot.todos(scope.session, None)?.into_iter().partition(|todo| todo.turn == scope.turn);
+    let open: Vec<&Todo> = todos.iter().filter(|todo| todo.status.is_open()).collect();
+    let Some(next) = open.first() else {
+        let done = (!todos.is_empty()).then(|| format!("Todos: {}", todo_progress(TodoCounts::of(&todos))));
+        let left = others.iter().filter(|todo| todo.status.is_open()).count();
+        let left =
+            (left > 0 && todos.is_empty()).then(|| format!("Todos: {left} left open by earlier turns · → todo resume"));
+        return Ok(done.or(left).into_iter().collect());
+    };
+    let title = frame::quoted(&first_words(&next.title, TITLE));
+    let mut lines = vec![format!("Todos: {} · next: {title}", todo_progress(TodoCounts::of(&todos)))];
+    let (mut named, mut tokens) = (Vec::new(), 0);
+    for todo in &open {
+        let name = todo_name(todo);
+        tokens += estimated_tokens(&name) + 2;
+        if tokens > PLAN {
+            named.push(format!("{} more: → todo", open.len() - named.len()));
+            break;
+        }
+        named.push(name);
+    }
+    lines.push(format!("Open: {}", named.join(" · ")));
     Ok(lines)
 }
 

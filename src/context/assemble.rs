@@ -3,9 +3,9 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{About, Agent, Mode, Permission, Session, Timestamp, Tree, estimated_tokens},
+    model::{About, Agent, Mode, Permission, Session, Timestamp, TodoScope, Tree, estimated_tokens},
     store::Snapshot,
-    tools,
+    tools::{self, Tool},
 };
 
 use super::{
@@ -18,6 +18,8 @@ use super::{
 
 /// What an aware agent has to know, before the list of what it may use.
 const ADDENDUM: &str = include_str!("loom_aware.md");
+/// When an agent that may plan is to plan.
+const PLANNING: &str = include_str!("planning.md");
 /// The part of the budget that a stable prompt keeps for what changes, so that the room for the conversation does not
 /// change with it: an eighth.
 const CHANGING: u32 = 8;
@@ -37,6 +39,8 @@ pub struct Ask<'a> {
     pub session: Option<&'a Session>,
     /// What this turn's commands were answered, the oldest first.
     pub exchanges: &'a [Exchange],
+    /// Whose plan the turn's commands work on; `None`: none are run.
+    pub scope: Option<TodoScope>,
     /// What this turn answers: shown last where the agent has gone elsewhere since.
     pub input: Option<NodeId>,
     /// Tools of the program around the engine.
@@ -140,7 +144,7 @@ impl Around {
         let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
         let state = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
-            addendum: format!("{ADDENDUM}\n{}", tools::overview(ask.agent.profile.permissions, ask.extras)),
+            addendum: addendum(ask),
             state: block("Session State", &escaped(&state)),
             memory,
             pins,
@@ -203,6 +207,16 @@ impl Around {
         pieces.extend(input);
         pieces
     }
+}
+
+/// What an aware agent has to know: how it works here, what it may use, and, where it may plan, when that is wanted.
+fn addendum(ask: &Ask<'_>) -> String {
+    let held = ask.agent.profile.permissions;
+    let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
+    if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
+        text.push_str(PLANNING);
+    }
+    text
 }
 
 /// What a turn answers, whole or in part, in case the agent has left its place.

@@ -88,4 +88,6 @@ ids! {
     DocumentId;
     /// Names a link between a node and another node, tree or document.
     LinkId;
+    /// Names an item of a plan.
+    TodoId;
 }

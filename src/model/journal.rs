@@ -62,18 +62,27 @@ coded! {
         Memory = "memory", 25;
         /// Spoke in a turn, or was answered in it.
         Turn = "turn", 26;
+        /// Planned, or said what became of an item of its plan.
+        Plan = "plan", 27;
     }
 }
 
 impl Op {
     /// Whether `undo` may take it back. A purge is final; moving about and bringing in whole histories are not what
-    /// somebody means by "undo", nor is what an agent keeps at hand, nor its own words in the turn in
-    /// which it says it.
+    /// somebody means by "undo", nor is what an agent keeps at hand or plans, nor its own words in the
+    /// turn in which it says it.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
         !matches!(
             self,
-            Self::Purge | Self::Session | Self::Import | Self::Undo | Self::Redo | Self::Memory | Self::Turn
+            Self::Purge
+                | Self::Session
+                | Self::Import
+                | Self::Undo
+                | Self::Redo
+                | Self::Memory
+                | Self::Turn
+                | Self::Plan
         )
     }
 }

@@ -23,6 +23,7 @@ mod purge;
 mod sessions;
 mod split;
 mod summaries;
+mod todos;
 mod trees;
 mod undo;
 

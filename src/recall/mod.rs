@@ -7,13 +7,14 @@
 
 mod question;
 mod rank;
+mod wants;
 
 use std::collections::{HashMap, HashSet};
 
-use self::question::{Question, plain};
+use self::question::{Question, asks, plain};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
-    model::{EdgeKind, Node, Timestamp},
+    model::{AuthorType, EdgeKind, Node, Timestamp},
     ops::OpsError,
     store::{SessionFilter, Snapshot, WordFilter},
 };
@@ -70,6 +71,8 @@ pub struct Query {
     pub kind: Option<EdgeKind>,
     /// Only what this session may see: nothing that belongs to another work item than it does.
     pub seen_by: Option<SessionId>,
+    /// Who asks: what `I` means in the question. It rules nothing out.
+    pub asker: Option<AuthorType>,
     /// At most so many.
     pub limit: usize,
 }
@@ -87,6 +90,7 @@ impl Query {
             to: None,
             kind: None,
             seen_by: None,
+            asker: None,
             limit: 20,
         }
     }
@@ -159,7 +163,7 @@ pub struct Found {
 /// # Errors
 /// If the store cannot be read, or the scope or a filter names something that is not there.
 pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
-    let question = Question::read(&query.text, &snapshot.agents()?);
+    let question = Question::read(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.filter(snapshot)?;
     let said = snapshot.words_said(&question.words, &filter, READ)?;
     let scores: Vec<rank::Candidate> = if said.passages.is_empty() {
@@ -170,16 +174,19 @@ pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
     };
     // What stands beside a hit is a candidate too, and may lie outside.
     let fits = Fits::new(snapshot, &filter)?;
-    let seqs: Vec<u64> = scores.iter().take(LOOKED_AT).map(|candidate| candidate.node).collect();
+    let scores = &scores[..scores.len().min(LOOKED_AT)];
+    let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
+    let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
+    let seqs: HashSet<u64> = found.iter().copied().chain(asking).collect();
+    let seqs: Vec<u64> = seqs.into_iter().collect();
     let mut nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
-    let mut hits: Vec<Hit> = Vec::with_capacity(nodes.len());
-    for candidate in scores.iter().take(LOOKED_AT) {
-        let Some(node) = nodes.remove(&candidate.node) else { continue };
-        if !fits.node(&node) {
-            continue;
-        }
-        let score = candidate.score * question.factor(&node);
-        let exact = question.is_exact(&node.content);
+    let asking: HashSet<u64> = nodes.values().filter(|node| asks(&node.content)).map(|node| node.seq).collect();
+    let mut hits: Vec<Hit> = Vec::with_capacity(found.len());
+    for candidate in scores {
+        let Some(node) = nodes.remove(&candidate.node).filter(|node| fits.node(node)) else { continue };
+        let asked = candidate.before.is_some_and(|before| asking.contains(&before));
+        let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
+        let (score, exact) = (score * question.factor(&node), question.is_exact(&node.content));
         hits.push(Hit { node, passage: candidate.part, score, exact, before: None, after: None });
     }
     hits.sort_by(|a, b| b.exact.cmp(&a.exact).then(b.score.total_cmp(&a.score)));
@@ -232,7 +239,7 @@ fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: us
     if !text.is_empty() {
         snapshot.newest_first(filter, LITERAL, &mut |node, content| {
             if plain(content).contains(text) {
-                found.push(rank::Candidate { node, part: 0, score: 1.0 });
+                found.push(rank::Candidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
             }
             found.len() < limit
         })?;

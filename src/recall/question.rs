@@ -1,11 +1,14 @@
-//! What a question says beside its words: who is named, which month, whether it asks when, what stands in quotes.
-//! Each makes some nodes likelier; none rules any out.
+//! What a question says beside its words: who is named, which day or month, what kind of answer it wants, what stands in
+//! quotes. Each makes some nodes likelier; none rules any out.
+
+use std::collections::HashSet;
 
 use jiff::{Timestamp as Instant, tz::TimeZone};
 
+use super::wants::Wants;
 use crate::{
     id::AgentId,
-    model::{Agent, Node, Timestamp, WordReader, one_line},
+    model::{Agent, AuthorType, Node, Timestamp, WordReader, one_line},
 };
 
 /// Words looked for at the most. A longer question says the same by its first ones.
@@ -30,53 +33,6 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// Words that say when something was.
-const TIMES: &[&str] = &[
-    "afternoon",
-    "ago",
-    "april",
-    "august",
-    "birthday",
-    "day",
-    "days",
-    "december",
-    "evening",
-    "february",
-    "friday",
-    "january",
-    "july",
-    "june",
-    "last",
-    "march",
-    "may",
-    "monday",
-    "month",
-    "months",
-    "morning",
-    "next",
-    "night",
-    "november",
-    "october",
-    "recently",
-    "saturday",
-    "september",
-    "since",
-    "soon",
-    "sunday",
-    "thursday",
-    "today",
-    "tomorrow",
-    "tonight",
-    "tuesday",
-    "wednesday",
-    "week",
-    "weekend",
-    "weeks",
-    "year",
-    "years",
-    "yesterday",
-];
-
 /// A question as it is understood.
 #[derive(Debug, Default)]
 pub(super) struct Question {
@@ -88,13 +44,19 @@ pub(super) struct Question {
     pub(super) phrases: Vec<String>,
     /// All of it, in lower case on one line, where it is short.
     pub(super) whole: String,
-    months: Vec<u8>,
+    months: Vec<i8>,
+    days: Vec<i8>,
     years: Vec<i16>,
-    when: bool,
+    wants: Wants,
+    /// Whose words are meant, where a role is named: `what did the user say`.
+    roles: Vec<AuthorType>,
+    /// Names that are no answer, in lower case.
+    known: HashSet<String>,
 }
 
 impl Question {
-    pub(super) fn read(text: &str, agents: &[Agent]) -> Self {
+    /// Reads a question; `asker` is what `I` means in it.
+    pub(super) fn read(text: &str, agents: &[Agent], asker: Option<AuthorType>) -> Self {
         let mut end = text.len().min(READ);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -129,31 +91,25 @@ impl Question {
             // `may` and `march` are words too.
             found.months.extend(month.filter(|_| as_said.starts_with(char::is_uppercase)));
             found.years.extend(word.parse::<i16>().ok().filter(|year| (1900..2200).contains(year)));
+            let day = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+            found.days.extend(day.parse::<i8>().ok().filter(|day| (1..=31).contains(day)));
         }
-        found.when = lower.first().is_some_and(|first| first == "when")
-            || lower.windows(2).any(|two| {
-                matches!(
-                    [two[0].as_str(), two[1].as_str()],
-                    ["when", "did" | "was" | "is" | "does" | "will"] | ["how", "long"]
-                ) || matches!(two[0].as_str(), "what" | "which")
-                    && matches!(two[1].as_str(), "date" | "day" | "month" | "year" | "time")
-            });
+        found.wants = Wants::of(&lower);
+        found.roles = roles(&lower, asker);
+        found.known = agents.iter().flat_map(|agent| agent.name().split_whitespace()).map(str::to_lowercase).collect();
+        found.known.extend(lower);
         found
     }
 
     /// By how much a node is likelier than its words say.
     pub(super) fn factor(&self, node: &Node) -> f64 {
         let mut factor = 1.0;
-        if self.authors.contains(&node.author) {
+        if self.authors.contains(&node.author) || self.roles.contains(&node.author_type) {
             factor *= 1.7;
         }
-        if self.is_month_of(node.created_at) {
-            factor *= 2.0;
-        }
-        if self.when && says_when(&node.content) {
-            factor *= 1.3;
-        }
-        if node.content.trim_end().ends_with(['?', '？']) {
+        factor *= self.date_of(node.created_at);
+        factor *= self.wants.factor(&node.content, &self.known);
+        if asks(&node.content) {
             factor *= 0.8;
         }
         factor
@@ -170,27 +126,50 @@ impl Question {
             || whole && text.contains(&self.whole)
     }
 
-    fn is_month_of(&self, at: Timestamp) -> bool {
+    /// By how much a node of this time is likelier: what happened on a day is told then or in the days after.
+    fn date_of(&self, at: Timestamp) -> f64 {
         if self.months.is_empty() {
-            return false;
+            return 1.0;
         }
-        let Ok(instant) = Instant::from_millisecond(at.as_millis()) else { return false };
+        let Ok(instant) = Instant::from_millisecond(at.as_millis()) else { return 1.0 };
         let date = instant.to_zoned(TimeZone::UTC).date();
-        self.months.iter().any(|month| i8::try_from(*month) == Ok(date.month()))
-            && (self.years.is_empty() || self.years.contains(&date.year()))
+        let year = self.years.is_empty() || self.years.contains(&date.year());
+        if !year || !self.months.contains(&date.month()) {
+            return 1.0;
+        }
+        if self.days.iter().any(|day| (0..=7).contains(&(date.day() - day))) { 3.0 } else { 2.0 }
     }
+}
+
+/// Whether a text is a question.
+pub(super) fn asks(text: &str) -> bool {
+    text.trim_end().ends_with(['?', '？'])
+}
+
+/// Whose words are meant by a question of these words: `what did you suggest`, `the user's address`.
+fn roles(words: &[String], asker: Option<AuthorType>) -> Vec<AuthorType> {
+    let other = match asker {
+        Some(AuthorType::Human) => Some(AuthorType::Model),
+        Some(AuthorType::Model) => Some(AuthorType::Human),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for two in words.windows(2) {
+        let (before, word) = (two[0].as_str(), two[1].as_str());
+        found.extend(match (before, word) {
+            ("the" | "a", "user" | "human") => Some(AuthorType::Human),
+            ("the" | "a", "assistant" | "model") => Some(AuthorType::Model),
+            ("did" | "have" | "had" | "do", "i") => asker,
+            ("did" | "have" | "had" | "do", "you") => other,
+            _ => None,
+        });
+    }
+    found
 }
 
 /// A text as it is compared literally.
 pub(super) fn plain(text: &str) -> String {
     one_line(text).to_lowercase()
-}
-
-fn says_when(text: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric()).any(|word| {
-        let known = |word: &str| TIMES.binary_search(&word).is_ok();
-        known(word) || word.starts_with(|c: char| c.is_ascii_uppercase()) && known(&word.to_ascii_lowercase())
-    })
 }
 
 /// What stands in double quotes.
@@ -214,15 +193,28 @@ mod tests {
     }
 
     #[test]
-    fn months_and_times_are_understood() {
-        let june = Timestamp::from_millis(1_686_000_000_000);
-        let read = |text| Question::read(text, &[]);
-        assert!(read("What was it in June 2023?").is_month_of(june));
-        assert!(read("What was it in June?").is_month_of(june));
-        assert!(!read("What was it in June 2022?").is_month_of(june));
-        assert!(!read("I may go").is_month_of(june));
-        assert!(read("When did she go?").when && read("How long was it?").when && !read("Who goes?").when);
-        assert!(says_when("It was Yesterday.") && !says_when("It was fun."));
-        assert!(TIMES.is_sorted());
+    fn dates_are_understood() {
+        // The fifth of June.
+        let june = Timestamp::from_millis(1_685_966_400_000);
+        let of = |text| Question::read(text, &[], None).date_of(june);
+        let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
+        same(of("What was it in June 2023?"), 2.0);
+        same(of("What was it in June?"), 2.0);
+        same(of("What was it on June 3rd?"), 3.0);
+        same(of("What was it on 9 June?"), 2.0);
+        same(of("What was it in June 2022?"), 1.0);
+        same(of("I may go"), 1.0);
+    }
+
+    #[test]
+    fn a_role_is_meant_by_its_name_or_by_who_asks() {
+        let of = |text, asker| Question::read(text, &[], asker).roles;
+        let (human, model) = (AuthorType::Human, AuthorType::Model);
+        assert_eq!(of("what did I say about tea", Some(human)), [human]);
+        assert_eq!(of("what did you suggest", Some(human)), [model]);
+        assert_eq!(of("what did you suggest", Some(model)), [human]);
+        assert_eq!(of("what did the user want", Some(model)), [human]);
+        assert_eq!(of("which user model did we choose", Some(human)), []);
+        assert_eq!(of("what did you suggest", None), []);
     }
 }

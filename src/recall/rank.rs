@@ -10,14 +10,16 @@ use super::Result;
 use crate::store::{Beside, Snapshot, WordsSaid};
 
 /// How soon more of the same word tells no more.
-const K1: f64 = 0.6;
+const K1: f64 = 0.5;
 /// How much a long passage has to say a word more often.
-const B: f64 = 0.4;
+const B: f64 = 0.3;
 /// What the words of neighbours count: of the node before and the one before that, after and after that.
 const BEFORE: [f64; 2] = [0.5, 0.3];
 const AFTER: [f64; 2] = [0.3, 0.1];
+/// What the words of the node before count, where it asks.
+const ASKED: f64 = 0.7;
 /// What all that was said on end counts, and how soon more of the same word in it tells no more: it is long.
-const SITTING: f64 = 0.5;
+const SITTING: f64 = 0.4;
 const SITTING_K1: f64 = 1.5;
 /// Nodes that are looked at closely, without those beside them.
 const CLOSE: usize = 300;
@@ -29,6 +31,10 @@ pub(super) struct Candidate {
     /// The passage that speaks for it.
     pub(super) part: u32,
     pub(super) score: f64,
+    /// What it hangs on, and by how much the score is greater where that asks something. Whether it does is not known
+    /// here.
+    pub(super) before: Option<u64>,
+    pub(super) if_asked: f64,
 }
 
 struct Ranking<'a> {
@@ -127,7 +133,9 @@ impl Ranking<'_> {
     /// A node by its best passage, with its neighbours.
     fn closely(&mut self, node: u64) -> Result<Candidate> {
         let mut around: HashMap<usize, f64> = HashMap::new();
+        let mut asked: HashMap<usize, f64> = HashMap::new();
         let beside = self.beside(node)?;
+        let parent = beside.before;
         let (mut before, mut after) = (beside.before, beside.after);
         for step in 0..2 {
             if let Some(node) = before {
@@ -143,8 +151,17 @@ impl Ranking<'_> {
                 after = later;
             }
         }
-        let mut best =
-            Candidate { node, part: 0, score: self.score(around.iter().map(|(word, count)| (*word, *count))) };
+        if let Some(parent) = parent {
+            self.add(&[parent], ASKED - BEFORE[0], &mut asked);
+        }
+        let with = |counts: &HashMap<usize, f64>| self.score(counts.iter().map(|(word, count)| (*word, *count)));
+        let both = |mut counts: HashMap<usize, f64>| {
+            let score = with(&counts);
+            asked.iter().for_each(|(word, count)| *counts.entry(*word).or_default() += count);
+            (score, with(&counts) - score)
+        };
+        let (score, if_asked) = both(around.clone());
+        let mut best = Candidate { node, part: 0, score, before: parent, if_asked };
         for at in self.passages.get(&node).map_or(&[][..], Vec::as_slice) {
             let passage = self.said.passages[*at];
             let length = 1.0 - B + B * f64::from(passage.words) / self.mean;
@@ -152,9 +169,9 @@ impl Ranking<'_> {
             for (word, count) in &self.counts[*at] {
                 *counts.entry(*word).or_default() += count / length;
             }
-            let score = self.score(counts.into_iter());
+            let (score, if_asked) = both(counts);
             if score > best.score {
-                best = Candidate { node, part: passage.part, score };
+                best = Candidate { part: passage.part, score, if_asked, ..best };
             }
         }
         Ok(best)

@@ -19,7 +19,7 @@ use crate::{
     },
     context::{self, Call, Exchange, Outcome},
     id::{AgentId, NodeId, SessionId},
-    model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, ToolFields},
+    model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
     ops::{Actor, Draft, Loom, OpsError},
     provider::{Class, Event, Message, Prices, Prompt, ProviderError, Request, Sampling, ToolCall},
     store::{Mutation, SessionFilter},
@@ -193,13 +193,16 @@ pub(super) struct Batch {
     pub(super) session: SessionId,
     /// The node that asked.
     pub(super) after: NodeId,
+    /// Whose plan they work on.
+    pub(super) scope: TodoScope,
     pub(super) hosting: Hosting,
 }
 
 impl Batch {
     /// Runs what was asked for, keeps the answers, and tells of both.
     pub(super) fn run(self, index: usize, asked: Vec<Asked>, tell: &Tell) {
-        let mut runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
+        let runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
+        let mut runner = runner.in_turn(self.scope);
         let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
         let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();

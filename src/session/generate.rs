@@ -13,8 +13,8 @@ use super::{
     commands::Batch,
     drafts::{DraftFile, Meant},
     plan::{GenerateError, Plan, Progress},
-    prompt::prompt,
-    save::{Saving, save},
+    prompt::{SoFar, prompt},
+    save::{Saving, note_open, save},
     stream::{Asking, Tell},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     arrow::run::Reply,
     context::Exchange,
     id::{NodeId, SessionId},
-    model::{Agent, Node, Op, SessionPatch},
+    model::{Agent, Node, Op, SessionPatch, Todo, TodoScope},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, Sampling, Tool},
     store::Mutation,
@@ -87,6 +87,7 @@ pub async fn generate(actor: &Actor, plan: Plan, on: impl FnMut(Progress)) -> Re
     let mut driver = Driver {
         actor: actor.clone(),
         seats: Vec::new(),
+        scope: None,
         exchanges: Vec::new(),
         saved: Vec::new(),
         first_error: None,
@@ -126,6 +127,8 @@ struct Driver<F> {
     plan: Plan,
     on: F,
     seats: Vec<Seat>,
+    /// Whose plan this turn's commands work on.
+    scope: Option<TodoScope>,
     /// What this turn's commands were answered.
     exchanges: Vec<Exchange>,
     saved: Vec<Node>,
@@ -138,6 +141,10 @@ struct Driver<F> {
 impl<F: FnMut(Progress)> Driver<F> {
     /// Takes a seat for each continuation, and asks the models.
     async fn sit(&mut self) -> Result<(), GenerateError> {
+        if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
+            let turn = self.actor.loom().session(session)?.turns + 1;
+            self.scope = Some(TodoScope { session, turn });
+        }
         for model in &self.plan.models {
             let lanes = Arc::new(Semaphore::new(model.parallel().max(1)));
             for _ in 0..self.plan.n {
@@ -223,10 +230,20 @@ impl<F: FnMut(Progress)> Driver<F> {
             Report::Answered { exchange, session } => {
                 self.exchanges.push(exchange);
                 self.actor = self.actor.clone().in_session(session);
-                self.happened(index, Input::Answered).await;
+                let open = !self.open().is_empty();
+                self.happened(index, Input::Answered { open }).await;
             }
             Report::Broken(error) => self.failed(index, error.into()).await,
         }
+    }
+
+    /// The open items of the turn's plan. Where they cannot be read, the turn goes on as if there were none.
+    fn open(&self) -> Vec<Todo> {
+        let Some(scope) = self.scope else { return Vec::new() };
+        let read = self.actor.loom().todos(scope);
+        let mut todos = read.inspect_err(|error| tracing::warn!(%error, "the plan is not read")).unwrap_or_default();
+        todos.retain(|todo| todo.status.is_open());
+        todos
     }
 
     /// Keeps words where a kill leaves them.
@@ -299,7 +316,10 @@ impl<F: FnMut(Progress)> Driver<F> {
                 return Ok(Some(Input::Saved));
             }
             Effect::Run(asked) => self.run(index, asked),
-            Effect::End(ending) => self.ended(index, ending),
+            Effect::End(ending) => {
+                self.left_open(index);
+                self.ended(index, ending);
+            }
         }
         Ok(None)
     }
@@ -315,7 +335,8 @@ impl<F: FnMut(Progress)> Driver<F> {
             None => (self.plan.from, self.plan.versions.as_slice()),
         };
         let first = Arc::clone(&self.seats[wanted.start].model);
-        let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &self.exchanges)?;
+        let so_far = SoFar { exchanges: &self.exchanges, scope: self.scope };
+        let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
         self.lease(from).await?;
         let sampling = self.plan.sampling.clone().or(&own_sampling(&self.plan.author));
         let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
@@ -362,6 +383,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             agent: self.plan.author.clone(),
             session,
             after: self.seats[index].meant.node,
+            scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
             hosting: super::Hosting {
                 runtime: tokio::runtime::Handle::current(),
                 agent: self.plan.author.id(),
@@ -374,6 +396,16 @@ impl<F: FnMut(Progress)> Driver<F> {
         };
         let tell = self.tell.clone();
         tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+    }
+
+    /// Says at the turn's last node, and to whoever watches, what of its plan stayed open.
+    fn left_open(&mut self, index: usize) {
+        let (todos, last) = (self.open(), self.saved.last());
+        let (Some(last), false) = (last, todos.is_empty()) else { return };
+        if let Err(error) = note_open(&self.actor, last.id, &todos) {
+            tracing::warn!(%error, "what stayed open is not noted");
+        }
+        (self.on)(Progress::LeftOpen { index, todos });
     }
 
     fn ended(&mut self, index: usize, ending: Ending) {

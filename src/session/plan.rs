@@ -11,7 +11,7 @@ use crate::{
     arrow::run::{Extra, Failure, Reply},
     context::{self, ContextError},
     id::{AgentId, NodeId},
-    model::{Agent, Node},
+    model::{Agent, Node, Todo},
     ops::OpsError,
     provider::{FinishReason, Model, Prices, ProviderError, Sampling, Usage},
 };
@@ -208,6 +208,13 @@ pub enum Progress {
     OutOfRounds {
         /// Which continuation.
         index: usize,
+    },
+    /// The turn ended while items of its plan were open. A note at its last node says so too.
+    LeftOpen {
+        /// Which continuation.
+        index: usize,
+        /// The items.
+        todos: Vec<Todo>,
     },
     /// One failed.
     Failed {

@@ -4,11 +4,20 @@ use super::{GenerateError, Plan};
 use crate::{
     context::{self, Exchange, Voice},
     id::NodeId,
-    model::Agent,
+    model::{Agent, TodoScope},
     ops::{Actor, OpsError},
     provider::{Message, Model, Part, Prompt, Role, ToolCall},
     store::SessionFilter,
 };
+
+/// What happened in a turn so far.
+#[derive(Default)]
+pub(super) struct SoFar<'a> {
+    /// What its commands were answered.
+    pub(super) exchanges: &'a [Exchange],
+    /// Whose plan they work on.
+    pub(super) scope: Option<TodoScope>,
+}
 
 /// What a model is asked where its author stands, and how many tokens that is by the estimate.
 pub(super) fn prompt(
@@ -16,12 +25,12 @@ pub(super) fn prompt(
     plan: &Plan,
     model: &dyn Model,
     (from, versions): (NodeId, &[NodeId]),
-    exchanges: &[Exchange],
+    so_far: &SoFar<'_>,
 ) -> Result<(Prompt, u32), GenerateError> {
     let place = Place {
         from,
         versions,
-        exchanges,
+        so_far,
         input: plan.commands.as_ref().map(|_| plan.from),
         extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
@@ -59,7 +68,7 @@ fn message(message: context::Message) -> Message {
 struct Place<'a> {
     from: NodeId,
     versions: &'a [NodeId],
-    exchanges: &'a [Exchange],
+    so_far: &'a SoFar<'a>,
     input: Option<NodeId>,
     extras: &'a [crate::arrow::run::Extra],
 }
@@ -76,7 +85,7 @@ pub fn context_of(
     versions: &[NodeId],
     options: context::Options,
 ) -> Result<context::Assembled, GenerateError> {
-    let place = Place { from, versions, exchanges: &[], input: None, extras: &[] };
+    let place = Place { from, versions, so_far: &SoFar::default(), input: None, extras: &[] };
     assembled(actor, author, &place, options)
 }
 
@@ -100,7 +109,8 @@ fn assembled(
         to: place.from,
         versions: place.versions,
         session: session.as_ref(),
-        exchanges: place.exchanges,
+        exchanges: place.so_far.exchanges,
+        scope: place.so_far.scope,
         input: place.input,
         extras: place.extras,
         options,

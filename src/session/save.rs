@@ -3,8 +3,9 @@
 use super::{GenerateError, drafts::Meant, envelope::Envelope};
 use crate::{
     agent::Said,
+    arrow::run::todo_name,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Node, Op, Parent, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Node, Op, Parent, Todo, ToolFields},
     ops::{Actor, Draft, OpsError},
     provider::{FinishReason, Prices},
     store::Mutation,
@@ -58,4 +59,16 @@ pub(super) async fn save(actor: &Actor, said: Said, saving: &Saving<'_>) -> Resu
     let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
     let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
     Ok(actor.loom().node(id)?)
+}
+
+/// Notes at a turn's last node what of its plan stayed open.
+pub(super) fn note_open(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
+    let named: Vec<String> = todos.iter().map(todo_name).collect();
+    let draft = Draft {
+        kind: Some(EdgeKind::Annotation),
+        author_type: Some(AuthorType::System),
+        ..Draft::text(format!("The turn ended with open todos: {}", named.join(" · ")))
+    };
+    actor.commit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))])?;
+    Ok(())
 }

@@ -31,7 +31,7 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     model::{
         Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Record, Register,
-        Session, Stashed, Summary, SummaryOf, Tree,
+        Session, Stashed, Summary, SummaryOf, Todo, Tree,
     },
 };
 
@@ -154,6 +154,9 @@ pub trait Snapshot {
     /// What an agent put aside under a label. Results that were cut have labels of their own;
     /// `result` asks for one of those.
     fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>>;
+
+    /// The items of plans of a session, plan by plan, each in its order; of one turn, if that is said.
+    fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>>;
 
     /// What a model said that something is about; perhaps before it changed.
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>>;

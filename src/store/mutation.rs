@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TreeId},
+    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
     model::{
-        Action, Link, NewAgent, NewNode, NewSession, NewTree, Op, Permissions, PinTarget, RecordKind, SessionPatch,
-        Stashed, SummaryOf, Timestamp, TreePatch, coded,
+        Action, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, RecordKind,
+        SessionPatch, Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -224,6 +224,24 @@ pub enum Mutation {
         /// The prompt by the provider's count.
         reported: u64,
     },
+    /// Adds an item to a turn's plan.
+    AddTodo(Box<NewTodo>),
+    /// Says what became of an open item.
+    FinishTodo {
+        /// Which.
+        todo: TodoId,
+        /// Completed or cancelled.
+        status: TodoStatus,
+        /// What came of it, or why it was given up.
+        outcome: String,
+    },
+    /// Takes an open item up into the plan of another turn of its session.
+    TakeUpTodo {
+        /// Which.
+        todo: TodoId,
+        /// The turn.
+        turn: u64,
+    },
     /// Removes content for good.
     Purge(PurgeTarget),
     /// Applies what takes back each change of a group, the last first.
@@ -308,10 +326,16 @@ coded! {
         Summarize = "summarize", 28;
         /// See [`Mutation::Reckon`].
         Reckon = "reckon", 29;
+        /// See [`Mutation::AddTodo`].
+        AddTodo = "add_todo", 30;
+        /// See [`Mutation::FinishTodo`].
+        FinishTodo = "finish_todo", 31;
+        /// See [`Mutation::TakeUpTodo`].
+        TakeUpTodo = "take_up_todo", 32;
         /// See [`Mutation::Record`].
-        Record = "record", 30;
+        Record = "record", 33;
         /// See [`Mutation::SetRecordRemoved`].
-        SetRecordRemoved = "set_record_removed", 31;
+        SetRecordRemoved = "set_record_removed", 34;
     }
 }
 

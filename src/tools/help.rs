@@ -81,6 +81,7 @@ impl Kind {
             Self::Nodes => "ids".to_owned(),
             Self::Text => "text".to_owned(),
             Self::Texts => "texts".to_owned(),
+            Self::Items => "titles, or objects with title, context, completion_criteria, agent_type, order".to_owned(),
             Self::Number(u32::MAX) => "number".to_owned(),
             Self::Number(most) => format!("number, at most {most}"),
             Self::Flag => "flag".to_owned(),

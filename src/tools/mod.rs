@@ -16,7 +16,7 @@ mod usage;
 
 pub use extra::Extra;
 pub use help::{explain, explain_extra, overview};
-pub use native::{Native, native};
+pub use native::{Form, Native, native};
 pub use permission::{lacking, missing, needs, without};
 pub use reference::reference;
 pub use schema::schema;

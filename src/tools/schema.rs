@@ -26,6 +26,7 @@ fn kind(kind: Kind) -> Map<String, Value> {
         Kind::Node | Kind::Text => text,
         Kind::Nodes => json!({ "type": "array", "items": text, "minItems": 2 }),
         Kind::Texts => json!({ "type": "array", "items": text }),
+        Kind::Items => json!({ "type": "array", "items": { "type": ["string", "object"] } }),
         Kind::Number(u32::MAX) => json!({ "type": "integer", "minimum": 0 }),
         Kind::Number(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
         Kind::Flag | Kind::Choice => json!({ "type": "boolean" }),

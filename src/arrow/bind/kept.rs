@@ -7,7 +7,7 @@ use crate::arrow::{
     key::Key,
     lexicon::{Noun, Prep, Verb},
 };
-use crate::tools::TABLE;
+use crate::{model::TodoDraft, tools::TABLE};
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.
@@ -234,6 +234,8 @@ impl Binder<'_, '_> {
             || self.verb == Verb::Drop
             || self.verb == Verb::Remove
             || self.bag.signs.cancels;
+        let (context, criteria) = (self.text_for(&[Key::Context]), self.text_for(&[Key::Criteria]));
+        let agent_type = self.name_for(&[Key::Agent]);
         let resumes = matches!(self.verb, Verb::Resume | Verb::Carry) || self.bag.signs.resumes;
         if let Some(number) = number {
             todo.outcome = self.text_for(&[Key::Outcome, Key::Note]).or_else(|| self.text_where(|_| true));
@@ -251,7 +253,12 @@ impl Binder<'_, '_> {
             todo.resume = true;
         } else {
             while let Some(title) = self.text_where(|_| true) {
-                todo.add.push(title);
+                todo.add.push(TodoDraft { title, ..TodoDraft::default() });
+            }
+            if let [one] = todo.add.as_mut_slice() {
+                one.context = context.unwrap_or_default();
+                one.criteria = criteria.unwrap_or_default();
+                one.agent_type = agent_type;
             }
             let adds = matches!(self.verb, Verb::Add | Verb::Put | Verb::Write | Verb::Make | Verb::Record)
                 || self.bag.signs.adds;
@@ -326,7 +333,7 @@ impl Binder<'_, '_> {
 
 #[derive(Default)]
 struct Todo {
-    add: Vec<String>,
+    add: Vec<TodoDraft>,
     done: Option<u32>,
     cancel: Option<u32>,
     resume: bool,

@@ -4,6 +4,7 @@ use crate::arrow::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
     SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
+use crate::model::TodoDraft;
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
     "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)
@@ -133,7 +134,13 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         (words(), option::of(one_of(&[DecisionKind::Decision, DecisionKind::Constraint])))
             .prop_map(|(content, kind)| Command::Decide { content, kind }),
         option::of(one_of(&[MemoryView::Trace, MemoryView::Stashed])).prop_map(|view| Command::Memory { view }),
-        prop::collection::vec(words(), 0..3).prop_map(move |add| todo(add, None, None, false, None)),
+        prop::collection::vec(words(), 0..3).prop_map(move |titles| {
+            let item = |title| TodoDraft { title, ..TodoDraft::default() };
+            todo(titles.into_iter().map(item).collect(), None, None, false, None)
+        }),
+        (words(), words(), words(), option::of(words())).prop_map(move |(title, context, criteria, agent_type)| {
+            todo(vec![TodoDraft { title, context, criteria, agent_type, order: None }], None, None, false, None)
+        }),
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), Some(item), None, false, why)),
         (1..99_u32, option::of(words())).prop_map(move |(item, why)| todo(Vec::new(), None, Some(item), false, why)),
         Just(todo(Vec::new(), None, None, true, None)),

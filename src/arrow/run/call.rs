@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::reply::{Code, Failure};
 use crate::{
     arrow::{Command, extra::yes},
-    tools::{Argument, Kind, Tool},
+    tools::{Argument, Form, Kind, Tool},
 };
 
 /// What a call of `tool` asks for.
@@ -18,11 +18,7 @@ use crate::{
 /// If the arguments are not the tool's: which is wrong, and which there are.
 pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, Failure> {
     let known = tool.spec().usage.arguments;
-    let read = object(arguments).and_then(|given| typed(tool, given)).and_then(|mut fields| {
-        fields.insert("op".to_owned(), json!(tool));
-        serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
-    });
-    read.map_err(|message| {
+    object(arguments).and_then(|given| fields(tool, given)).map_err(|message| {
         let all: Vec<String> = known
             .iter()
             .map(|argument| {
@@ -33,6 +29,24 @@ pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, 
         let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", tool.name()));
         failure.hint(format!("arguments: {}", all.join(" · ")))
     })
+}
+
+/// What a call in one of a tool's forms of its own asks for.
+///
+/// # Errors
+/// The same.
+pub(super) fn form(form: &Form, arguments: &str) -> Result<Command, Failure> {
+    let read = object(arguments).and_then(|given| form.fields(given)).and_then(|given| fields(form.tool, given));
+    read.map_err(|message| {
+        let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", form.name));
+        failure.hint(format!("arguments: {}", form.arguments().join(" · ")))
+    })
+}
+
+fn fields(tool: Tool, given: Map<String, Value>) -> Result<Command, String> {
+    let mut fields = typed(tool, given)?;
+    fields.insert("op".to_owned(), json!(tool));
+    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
 
 /// The object that a call's arguments are; nothing at all is an empty one, and what is null is absent.
@@ -96,6 +110,8 @@ fn of_kind(argument: &Argument, value: Value) -> Option<Value> {
             items.iter().all(Value::is_string).then(|| items.into_iter().filter(|item| !is_absent(item)).collect())
         }
         (Kind::Texts, value) => value.is_string().then(|| json!([value])),
+        (Kind::Items, Value::Array(items)) => items.into_iter().filter(|item| !is_absent(item)).map(todo).collect(),
+        (Kind::Items, value) => todo(value).map(|item| json!([item])),
         (Kind::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
         (Kind::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
         (Kind::Choice, value) => truth(&value).map(Value::Bool),
@@ -134,6 +150,21 @@ fn number(value: &Value) -> Option<u32> {
 /// `3.0` is 3.
 fn whole(number: f64) -> Option<u64> {
     (number.fract() == 0.0).then(|| format!("{number:.0}").parse().ok()).flatten()
+}
+
+/// An item of a plan: its title, or an object.
+fn todo(value: Value) -> Option<Value> {
+    let Value::Object(given) = value else { return value.is_string().then_some(value) };
+    let mut fields = Map::new();
+    for (name, value) in given.into_iter().filter(|(_, value)| !is_absent(value)) {
+        let value = match name.as_str() {
+            "title" | "context" | "completion_criteria" | "agent_type" if value.is_string() => value,
+            "order" => number(&value).filter(|place| *place > 0).map(Value::from)?,
+            _ => return None,
+        };
+        fields.insert(name, value);
+    }
+    fields.contains_key("title").then_some(Value::Object(fields))
 }
 
 fn truth(value: &Value) -> Option<bool> {

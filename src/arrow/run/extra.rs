@@ -6,7 +6,7 @@ use super::{Code, Failure, Here, Runner, Said, Wanted, call, frame::escape, limi
 use crate::{
     arrow::{Command, extra, understand},
     model::{first_words, one_line},
-    tools::{Extra, Tool},
+    tools::{Extra, Form, Tool},
 };
 
 /// Characters of a call's arguments that its result is named by.
@@ -31,6 +31,9 @@ impl Runner<'_> {
     /// as JSON.
     #[must_use]
     pub fn read_call(&self, name: &str, arguments: &str) -> Wanted {
+        if let Some(form) = Form::named(name) {
+            return call::form(form, arguments).into();
+        }
         if let Some(tool) = Tool::named(name) {
             return call::command(tool, arguments).into();
         }

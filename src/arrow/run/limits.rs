@@ -38,6 +38,12 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure>
     {
         return Err(Failure::new(Code::LimitExceeded, format!("{name} is at most {most}, and {value} was asked for")));
     }
+    if let Command::Todo { add, .. } = command {
+        return fits(
+            "content is",
+            add.iter().map(|item| item.title.len() + item.context.len() + item.criteria.len()).sum(),
+        );
+    }
     content(command).map_or(Ok(()), |content| fits("content is", content.len()))
 }
 
@@ -70,6 +76,7 @@ fn content(command: &Command) -> Option<&str> {
         | Command::Write { content, .. }
         | Command::Decide { content, .. } => Some(content),
         Command::Stash { content, .. } | Command::Think { content } => content.as_deref(),
+        Command::Todo { outcome, .. } => outcome.as_deref(),
         Command::Delegate { context, .. } => context.as_deref(),
         _ => None,
     }

@@ -15,6 +15,7 @@ mod documents;
 mod extra;
 mod failure;
 pub mod frame;
+mod host;
 mod limits;
 mod list;
 mod memory;
@@ -24,15 +25,18 @@ mod place;
 mod recall;
 mod reply;
 mod summary;
+mod todo;
 mod trace;
 mod tree;
 mod view;
 mod wanted;
 
 pub use digest::{Summarized, Summary};
+pub use host::{Alone, Generation, Host};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
 pub use reply::{Code, Failure, Reply};
+pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
 pub use wanted::Wanted;
 
@@ -40,73 +44,13 @@ use std::cell::Cell;
 
 use super::{Command, NodeRef, understand};
 use crate::{
-    id::{NodeId, SessionId, TreeId},
-    model::{Action, Agent, Node, Session, Stashed, Timestamp, Tree},
+    id::{SessionId, TodoId, TreeId},
+    model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
     ops::{Actor, Loom, OpsError},
     tools::Tool,
 };
 
 pub use crate::tools::Extra;
-
-/// What continues a node: which, by whom, how often, how long.
-#[derive(Debug)]
-pub struct Generation<'a> {
-    /// The node to continue.
-    pub from: &'a Node,
-    /// The versions to read on the way to it.
-    pub versions: &'a [NodeId],
-    /// Who writes.
-    pub author: &'a Agent,
-    /// How many continuations.
-    pub n: u32,
-    /// At most so many tokens each.
-    pub tokens: Option<u32>,
-}
-
-/// What the program around the engine does for it. A [`Runner`] blocks while it waits, so an asynchronous program runs
-/// it where that does no harm.
-pub trait Host: Send + Sync {
-    /// Has a model continue a node; returns what was saved, in the order in which it ended.
-    ///
-    /// # Errors
-    /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
-    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
-
-    /// The program's own tools. [`Extra::check`] has to hold for them.
-    fn tools(&self) -> &[Extra] {
-        &[]
-    }
-
-    /// Runs one of [`Host::tools`] with arguments as its schema has them; returns what it says.
-    ///
-    /// # Errors
-    /// If there is no such tool, or it failed.
-    fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, Failure> {
-        Err(Failure::new(Code::NotFound, format!("no tool {}", frame::quoted(name))))
-    }
-
-    /// Whether somebody stopped the work. Lines of a batch that are not run yet are then answered so.
-    fn is_cancelled(&self) -> bool {
-        false
-    }
-
-    /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this
-    /// runner asks no more. The answer is kept, and asked for only once.
-    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
-        let _ = asked;
-        None
-    }
-}
-
-/// A host without a model.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
-
-impl Host for Alone {
-    fn generate(&self, _: &Actor, _: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
-        Err(Failure::new(Code::NotConfigured, "no model is set up"))
-    }
-}
 
 /// An agent at work in a session.
 pub struct Runner<'h> {
@@ -115,6 +59,10 @@ pub struct Runner<'h> {
     session: SessionId,
     host: &'h dyn Host,
     inline: u32,
+    /// Whose plan it works on.
+    scope: TodoScope,
+    /// What was planned in the batch that is being run.
+    planned: Vec<TodoId>,
     acts: Vec<Action>,
     /// Whether the host had no summary when it was asked for one.
     no_summaries: Cell<bool>,
@@ -154,7 +102,24 @@ impl<'h> Runner<'h> {
     /// An agent at work in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
-        Self { loom, agent, session, host, inline: INLINE, acts: Vec::new(), no_summaries: Cell::new(false) }
+        Self {
+            loom,
+            agent,
+            session,
+            host,
+            inline: INLINE,
+            scope: TodoScope { session, turn: 0 },
+            planned: Vec::new(),
+            acts: Vec::new(),
+            no_summaries: Cell::new(false),
+        }
+    }
+
+    /// The same within a turn, whose plan it then works on; else that is what was planned by hand in the session.
+    #[must_use]
+    pub fn in_turn(mut self, scope: TodoScope) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// The same with another limit for replies, in tokens.
@@ -191,6 +156,7 @@ impl<'h> Runner<'h> {
         for (at, wanted) in wanted.iter().take(BATCH).enumerate() {
             each(at, &self.one(wanted));
         }
+        self.planned.clear();
         if over > 0 {
             let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
             each(BATCH, &Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
@@ -303,7 +269,7 @@ impl<'h> Runner<'h> {
             Command::Memory { view } => self.memory(here, *view),
             Command::Think { content } => self.think(here, content.as_deref()),
             Command::Help { tool } => self.help(tool.as_deref()),
-            Command::Todo { .. } => Err(not_there("the plan of todos")),
+            Command::Todo { .. } => self.todo(command),
             Command::Delegate { .. } => Err(not_there("an orchestrator")),
             Command::Search { .. } => Err(not_there("a search service")),
         }

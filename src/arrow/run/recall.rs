@@ -16,6 +16,7 @@ use crate::{
     model::{About, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
     recall::{self, Found, Query, Scope},
     store::Snapshot,
+    tools::Form,
 };
 
 /// Tokens of an answer at the most.
@@ -78,6 +79,8 @@ impl Runner<'_> {
     pub(super) fn recall_tool(&self, here: &Here, tool: &str, limit: Option<u32>) -> Outcome {
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(HITS).clamp(1, MOST);
+        // Results are kept under the tool's name, by whichever name it was called.
+        let tool = Form::named(tool).map_or(tool, |form| form.tool.name());
         for (scope, place) in
             [(Scope::Session(here.session.id), "this session"), (Scope::Tree(here.tree.id), "this tree")]
         {

@@ -51,6 +51,16 @@ impl Live {
                 self.end_line(out)?;
                 writeln!(out, "{}", paint(MARK, "the turn ends here: it had all of its rounds"))?;
             }
+            Progress::LeftOpen { todos, .. } => {
+                self.end_line(out)?;
+                let open = count(todos.len() as u64, "item");
+                writeln!(out, "{}", paint(MARK, format!("{open} of the plan stayed open:")))?;
+                for todo in todos {
+                    let line = cut(&format!("{} {}", todo.number, todo.title), out.width.saturating_sub(2));
+                    writeln!(out, "  {}", paint(DIM, line))?;
+                }
+                writeln!(out, "{}", paint(DIM, "a later turn takes them up by → todo resume"))?;
+            }
             _ => {}
         }
         out.flush()

@@ -244,6 +244,7 @@ impl<'a> Apply<'a> {
             | Mutation::Release { .. }
             | Mutation::Summarize { .. }
             | Mutation::Reckon { .. } => self.turn(mutation)?,
+            Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::TakeUpTodo { .. } => self.plan(mutation)?,
             Mutation::CreateDocument { .. }
             | Mutation::WriteDocument { .. }
             | Mutation::RevertDocument { .. }

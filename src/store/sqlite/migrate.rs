@@ -28,11 +28,12 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0004_memory", sql: include_str!("../../../migrations/0004_memory.sql") },
     Migration { name: "0005_turns", sql: include_str!("../../../migrations/0005_turns.sql") },
     Migration { name: "0006_recall", sql: include_str!("../../../migrations/0006_recall.sql") },
-    Migration { name: "0007_sessions", sql: include_str!("../../../migrations/0007_sessions.sql") },
+    Migration { name: "0007_todos", sql: include_str!("../../../migrations/0007_todos.sql") },
+    Migration { name: "0008_sessions", sql: include_str!("../../../migrations/0008_sessions.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// The first version that keeps words to search by: an older file is filled with them.
 const INDEXED: usize = 6;

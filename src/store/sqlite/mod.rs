@@ -9,6 +9,7 @@
 mod apply;
 mod apply_documents;
 mod apply_memory;
+mod apply_plans;
 mod apply_turns;
 mod backup;
 mod cache;

@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{Apply, Trace},
     index,
-    tables::sessions,
+    tables::{sessions, todos},
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
@@ -28,6 +28,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
             let row = apply.session_row(id)?;
             conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
             conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
+            todos::forget(conn, "session = ?1", row)?;
             let tree = sessions::tree(conn, row)?;
             apply.cache.unheard.insert(row);
             ("session = ?1", row, Trace::new(Some(tree), None, None))
@@ -40,6 +41,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
             )?;
             conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
             conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
+            todos::forget(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
             // The undo of a changed tree (change 9) is its former words.
             conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
             let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;

@@ -10,7 +10,7 @@ use super::{
     tables::{
         agents, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by},
-        provenance, registers, sessions, sources, summaries, trees,
+        provenance, registers, sessions, sources, summaries, todos, trees,
     },
     visibility::{self, row_of},
 };
@@ -18,7 +18,7 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
         Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Op,
-        Record, Register, Session, Stashed, Summary, SummaryOf, Timestamp, Tree,
+        Record, Register, Session, Stashed, Summary, SummaryOf, Timestamp, Todo, Tree,
     },
     store::{
         Beside, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
@@ -333,6 +333,10 @@ impl Snapshot for SqliteSnapshot<'_> {
     fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>> {
         let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
         memory::stashed(&self.conn, agent, tree, label, result)
+    }
+
+    fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
+        todos::list(&self.conn, session, turn)
     }
 
     fn summary(&self, of: SummaryOf) -> Result<Option<Summary>> {

@@ -73,13 +73,17 @@ pub(in crate::tools) const MEMORY: Usage = Usage {
 pub(in crate::tools) const TODO: Usage = Usage {
     group: Group::Memory,
     arguments: &[
-        may("add", Kind::Texts, "New items."),
+        may("add", Kind::Items, "New items; what goes with one is said by context:, criteria: and agent:."),
         may("done", Kind::Number(u32::MAX), "The item that is done."),
         may("cancel", Kind::Number(u32::MAX), "The item that is given up."),
         may("resume", Kind::Flag, "Goes on with the open items of an earlier turn."),
         may("outcome", Kind::Text, "What came of it, or why it was given up."),
-        may("status", Kind::Text, "Only items in this state."),
+        may(
+            "status",
+            Kind::Text,
+            "Only items in this state: pending, in_progress, completed, cancelled, or all; what is open if not said.",
+        ),
     ],
-    reply: "✗ NOT_CONFIGURED: todo: the plan of todos is not part of this program yet",
-    example: "→ todo add \"check the flashback's date\"",
+    reply: "✓ planned 2 items: 1 \"check the flashback's date\" · 2 \"reword the ending\" · 2 open",
+    example: "→ todo add \"check the flashback's date\" \"reword the ending\"",
 };

@@ -54,6 +54,8 @@ pub enum Kind {
     Text,
     /// Several texts.
     Texts,
+    /// Items of a plan: titles, or objects with what else is said of them.
+    Items,
     /// A whole number from 0 (or 1) to the most that is allowed.
     Number(u32),
     /// There or not.

@@ -14,4 +14,5 @@ pub(super) mod registers;
 pub(super) mod sessions;
 pub(super) mod sources;
 pub(super) mod summaries;
+pub(super) mod todos;
 pub(super) mod trees;
