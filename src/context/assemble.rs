@@ -3,7 +3,7 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{About, Agent, Mode, Permission, Session, Timestamp, TodoScope, Tree, estimated_tokens},
+    model::{About, Agent, Mode, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree, estimated_tokens},
     store::Snapshot,
     tools::{self, Tool},
 };
@@ -240,7 +240,9 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<String, ContextEr
     if register.is_empty() && session.turns == 0 {
         return Ok(String::new());
     }
-    Ok(register.yaml(&About::of(session)))
+    let todos = TodoCounts::of(&snapshot.todos(session.id, None)?);
+    let todos = (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into()));
+    Ok(register.yaml(&About { todos, ..About::of(session) }))
 }
 
 /// A block of the engine's around a text; nothing around none.

@@ -14,7 +14,7 @@ use super::{
     drafts::{DraftFile, Meant},
     plan::{GenerateError, Plan, Progress},
     prompt::{SoFar, prompt},
-    save::{Saving, note_open, save},
+    save::{Saving, note_open, save, speaks_by},
     stream::{Asking, Tell},
 };
 use crate::{
@@ -22,10 +22,9 @@ use crate::{
     arrow::run::Reply,
     context::Exchange,
     id::{NodeId, SessionId},
-    model::{Agent, Node, Op, SessionPatch, Todo, TodoScope},
+    model::{Agent, Node, Todo, TodoScope},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, Sampling, Tool},
-    store::Mutation,
     tools,
 };
 
@@ -166,20 +165,8 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
-        self.speak_by().await?;
+        speaks_by(&self.actor, &self.plan.models).await?;
         self.ask(0..self.seats.len(), 1).await
-    }
-
-    /// Keeps with the session which model speaks in it, where that is another one than before.
-    async fn speak_by(&self) -> Result<(), GenerateError> {
-        let (Some(id), [model]) = (self.actor.session(), self.plan.models.as_slice()) else { return Ok(()) };
-        let reference = model.reference();
-        if self.actor.loom().session(id)?.model.as_deref() != Some(reference) {
-            let patch = SessionPatch { model: Some(reference.to_owned()), ..SessionPatch::default() };
-            let change = vec![Mutation::UpdateSession { session: id, patch }];
-            self.actor.submit(Op::Turn, change).await.map_err(OpsError::from)?;
-        }
-        Ok(())
     }
 
     /// Takes a position for the author.

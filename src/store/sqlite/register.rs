@@ -103,7 +103,7 @@ impl Apply<'_> {
     fn change_register(&mut self, session: i64, change: impl FnOnce(&mut Register) -> bool) -> Result<()> {
         let own = self.ears.fingerprint();
         let kept = registers::kept(self.conn, session)?;
-        let (rules, mut register) = match kept.map(|(rules, state)| (rules, serde_json::from_str(&state).ok())) {
+        let (rules, mut register) = match kept.map(|(rules, state)| (rules, parsed(&state).ok())) {
             None => (own, Register::default()),
             Some((rules, Some(register))) => (if rules == own { own } else { 0 }, register),
             Some((_, None)) => {
@@ -125,6 +125,12 @@ fn json(register: &Register) -> Result<String> {
     serde_json::to_string(register).map_err(|e| StoreError::Backend(Box::new(e)))
 }
 
+fn parsed(state: &str) -> serde_json::Result<Register> {
+    // An object and nothing else: an empty list would be read as a register too.
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
+    serde_json::from_str(state)
+}
+
 /// At the end of a transaction: makes again what has to be.
 pub(super) fn keep_up(conn: &Connection, sessions: &mut BTreeSet<i64>, ears: &Ears) -> Result<()> {
     while let Some(session) = sessions.pop_first() {
@@ -140,9 +146,7 @@ fn remake(conn: &Connection, session: i64, ears: &Ears) -> Result<bool> {
     let kept = registers::kept(conn, session)?;
     let same = match &kept {
         None => register.is_empty(),
-        Some((by, state)) => {
-            *by == ears.fingerprint() && serde_json::from_str::<Register>(state).is_ok_and(|kept| kept == register)
-        }
+        Some((by, state)) => *by == ears.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
     };
     if !same {
         registers::keep(conn, session, ears.fingerprint(), &json(&register)?)?;
@@ -215,7 +219,7 @@ pub(super) fn of(conn: &Connection, session: i64, ears: &Ears) -> Result<Registe
     let current_focus = sessions::focus(conn, session)?;
     let mut register = match registers::kept(conn, session)? {
         None => Register::default(),
-        Some((_, state)) => match serde_json::from_str(&state) {
+        Some((_, state)) => match parsed(&state) {
             Ok(register) => register,
             Err(error) => {
                 tracing::warn!(%error, "a state register is damaged: it is made again from the archive");
@@ -234,7 +238,7 @@ pub(super) fn problems(conn: &Connection, ears: &Ears) -> Result<Vec<String>> {
         let made = made(conn, session, ears)?;
         let wrong = match registers::kept(conn, session)? {
             None => (!made.is_empty()).then(|| "is missing".to_owned()),
-            Some((by, state)) => match serde_json::from_str::<Register>(&state) {
+            Some((by, state)) => match parsed(&state) {
                 Err(error) => Some(format!("is damaged ({error})")),
                 // Others keep it too, by rules that are not known here.
                 Ok(_) if by != ears.fingerprint() => None,
