@@ -52,7 +52,7 @@
 //!   synchronous, and takes its clock and ids from the host.
 //!
 //! The features: `cli` (on by default) is what the program `loom` needs; `local` evaluates a model in the process
-//! (`provider::Local`). A library sets `default-features = false`.
+//! (`provider::Local`); `workspace` has tools for work in a folder. A library sets `default-features = false`.
 
 pub mod agent;
 pub mod archive;
@@ -66,3 +66,5 @@ pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;
+#[cfg(feature = "workspace")]
+pub mod workspace;

@@ -950,9 +950,8 @@ fn help_lists_what_the_agent_may_use() {
 fn what_is_not_there_yet_says_so() {
     let play = Play::new();
     let mut runner = play.at(play.marie);
-    let said = lines(&mut runner, &["→ todo", "→ delegate \"find out\"", "→ search \"lighthouses\""]);
+    let said = lines(&mut runner, &["→ delegate \"find out\"", "→ search \"lighthouses\""]);
     assert_snapshot!(said, @r#"
-    ✗ NOT_CONFIGURED: todo: the plan of todos is not part of this program yet
     ✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet
     ✗ NOT_CONFIGURED: search: a search service is not part of this program yet
     "#);

@@ -193,3 +193,72 @@ async fn continuing_by_one_who_sees_the_tree_is_a_turn() {
     assert_eq!(path.last().unwrap()["content"], "Done.");
     assert!(home.ok(&["tree"]).contains("★ here"));
 }
+
+/// What the last answers in a request say.
+fn last_message(server: &Server, request: usize) -> String {
+    let messages = server.requests()[request].body["messages"].clone();
+    messages.as_array().unwrap().last().unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+#[cfg(feature = "workspace")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_asked_at_the_terminal_before_a_file_changes() {
+    let home = Home::new();
+    home.start("A small project.");
+    let write = |name: &str| good(&format!("I write it.\n→ write_file path:\"{name}\" <<<\none\u{1b}[2J\n>>>"));
+    let server = Server::start([
+        models(&[("m", "somebody")]),
+        write("a.txt"),
+        good("Written."),
+        write("b.txt"),
+        good("Refused."),
+        write("c.txt"),
+    ])
+    .await;
+    let mut terminal = Terminal::start(&home, &["chat", "--tools", "-m", &format!("{}#m", server.url())]);
+    terminal.wait(">  ", 1);
+    terminal.keys("Write a.\r");
+    terminal.wait("create a.txt (1 line)", 1);
+    terminal.wait("Allow it?", 1);
+    assert!(terminal.text().contains("+one␛[2J"), "what would be written is shown, harmless: {}", terminal.text());
+    assert!(!home.file("a.txt").exists());
+    terminal.keys("y\r");
+    terminal.wait("✓ write_file", 1);
+    terminal.wait("Written.", 1);
+    terminal.keys("Write b.\r");
+    terminal.wait("Allow it?", 2);
+    terminal.keys("not that one\r");
+    terminal.wait("Refused.", 1);
+    // A question that is withdrawn is no longer waited for, and takes no line that is typed later.
+    terminal.keys("Write c.\r");
+    terminal.wait("Allow it?", 3);
+    terminal.keys("\u{3}");
+    terminal.wait("cancelled", 1);
+    terminal.keys("→ read_file path:\"a.txt\"\r");
+    terminal.wait("a.txt · 1 line", 1);
+    terminal.wait(">  ", 5);
+    terminal.keys("→ write_file path:\"d.txt\" content:\"mine\"\r");
+    terminal.wait("created d.txt", 1);
+    assert_eq!(std::fs::read_to_string(home.file("a.txt")).unwrap(), "one\u{1b}[2J");
+    assert!(!home.file("b.txt").exists() && !home.file("c.txt").exists() && home.file("d.txt").exists());
+    let told = last_message(&server, 4);
+    assert!(told.contains("✗ CANCELLED: write_file: it was refused: not that one"), "{told}");
+}
+
+#[cfg(feature = "workspace")]
+#[tokio::test(flavor = "multi_thread")]
+async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
+    let home = Home::new();
+    home.start("A small project.");
+    let both = "→ write_file path:\"src/a.txt\" content:\"a\"\n→ write_file path:\"b.txt\" content:\"b\"";
+    let server = Server::start([models(&[("m", "somebody")]), good(both), good("Done.")]).await;
+    let model = format!("{}#m", server.url());
+    std::fs::write(home.file("config.yaml"), "workspace:\n  write: ['src/**']\n").unwrap();
+    let config = home.file("config.yaml");
+    home.ok(&["--config", config.to_str().unwrap(), "chat", "--tools", "-m", &model, "Write both."]);
+    let told = last_message(&server, 2);
+    assert!(told.contains("created src/a.txt · 1 line") && told.contains("nobody is there to be asked"), "{told}");
+    assert!(home.file("src/a.txt").exists() && !home.file("b.txt").exists());
+    let said = home.fails(2, &["continue", "--tools", "-m", &model]);
+    assert!(said.contains("one continuation of an agent that acts"), "{said}");
+}

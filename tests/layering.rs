@@ -11,7 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["ops", "recall"],
     &["arrow", "tools"],
     &["context", "archive"],
-    &["agent", "provider", "session", "delegate"],
+    &["agent", "provider", "session", "delegate", "workspace"],
     &["cli", "tui", "http", "mcp"],
 ];
 

@@ -15,6 +15,9 @@ use super::{
 };
 use crate::tools::{Extra, Tool};
 
+/// Bytes of a text that is long.
+const LONG: usize = 60;
+
 /// The tool whose name is the line's first word, and the arguments that the line gives it. `None` if the line asks for
 /// something else.
 pub(super) fn read<'e>(line: &str, extras: &'e [Extra]) -> Option<(&'e Extra, Result<Value, String>)> {
@@ -105,10 +108,13 @@ pub(super) fn yes(text: &str) -> Option<bool> {
     }
 }
 
-/// A canonical line: what [`read`] reads back to the same arguments.
+/// A canonical line: what [`read`] reads back to the same arguments. Long texts come last, so that where the line is cut
+/// for somebody to see, the rest of it is there.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
     f.write_str(name)?;
-    for (key, value) in arguments.as_object().into_iter().flatten() {
+    let mut arguments: Vec<_> = arguments.as_object().into_iter().flatten().collect();
+    arguments.sort_by_key(|(_, value)| value.as_str().map_or(0, str::len) > LONG);
+    for (key, value) in arguments {
         let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
         for value in values {
             match value {

@@ -42,8 +42,22 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// Whether prompts begin like the last one, or say everything as it is now.
     pub(crate) rendering: Option<Rendering>,
+    /// What agents may do unasked in the workspace, where they have tools for it.
+    #[serde(deserialize_with = "none_is_empty")]
+    pub(crate) workspace: WorkspaceConfig,
     /// How long to wait for other processes that write to the database.
     pub(crate) wait_seconds: Option<u32>,
+}
+
+/// What agents may do unasked in the workspace.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[cfg_attr(not(feature = "workspace"), allow(dead_code))] // read all the same: one file is for every build
+pub(crate) struct WorkspaceConfig {
+    /// Commands that are run.
+    pub(crate) allow: Vec<String>,
+    /// Files that are changed, as globs.
+    pub(crate) write: Vec<String>,
 }
 
 /// A `models:` with nothing but comments under it is an empty list.
@@ -91,6 +105,11 @@ pub(crate) const STARTER: &str = "\
 
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
+
+# What agents may do without asking in the workspace, with `loom chat --tools`: commands, and changes of files.
+# workspace:
+#   allow: ['cargo test*', 'git status']
+#   write: ['docs/**']
 
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10

@@ -5,10 +5,13 @@
 //! (folders, the environment, the log) is in [`host`]. Left out here: anything that another face would
 //! need too; that belongs in the library.
 
+mod acting;
 mod args;
 mod attach;
 mod command;
 mod config;
+#[cfg(feature = "workspace")]
+mod consent;
 mod desk;
 mod error;
 mod host;

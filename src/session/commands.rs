@@ -202,7 +202,7 @@ impl Batch {
     /// Runs what was asked for, keeps the answers, and tells of both.
     pub(super) fn run(self, index: usize, asked: Vec<Asked>, tell: &Tell) {
         let runner = Runner::new(self.loom.clone(), self.agent.clone(), self.session, &self.hosting);
-        let mut runner = runner.in_turn(self.scope);
+        let mut runner = runner.in_turn(self.scope).inline(self.hosting.commands.inline);
         let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
         let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();

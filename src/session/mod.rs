@@ -1,5 +1,6 @@
 //! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
+mod approval;
 mod commands;
 mod drafts;
 mod envelope;
@@ -13,6 +14,7 @@ mod save;
 mod stats;
 mod stream;
 
+pub use approval::{Approval, Asking, Verdict};
 pub use commands::{Hosting, of_provider, seat, seat_in};
 pub use drafts::recover;
 pub use envelope::Envelope;

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     agent::Rules,
-    arrow::run::{Extra, Failure, Reply},
+    arrow::run::{Extra, Failure, INLINE, Reply},
     context::{self, ContextError},
     id::{AgentId, NodeId},
     model::{Agent, Node, Todo},
@@ -98,6 +98,8 @@ pub struct Commands {
     pub models: Arc<dyn Models>,
     /// Tools of the program around the engine.
     pub tools: Arc<Toolbox>,
+    /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
+    pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
 }
@@ -106,7 +108,8 @@ impl Commands {
     /// The usual: ten rounds, arrow lines only, no tools but the engine's.
     #[must_use]
     pub fn new(models: Arc<dyn Models>) -> Self {
-        Self { rounds: Rules::ROUNDS, native: false, models, tools: Arc::default(), callers: Vec::new() }
+        let (rounds, callers) = (Rules::ROUNDS, Vec::new());
+        Self { rounds, native: false, models, tools: Arc::default(), inline: INLINE, callers }
     }
 }
 

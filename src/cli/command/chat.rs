@@ -15,8 +15,8 @@ use loomtree::{
     id::SessionId,
     model::{Agent, Node, Parent, Permission},
     ops::{Actor, Draft},
-    provider::{Model, Sampling},
-    session::{Commands, Plan, Progress, generate, seat, seat_in},
+    provider::Model,
+    session::{Commands, Plan, Progress, Toolbox, generate, seat, seat_in},
 };
 use rustyline::{DefaultEditor, error::ReadlineError};
 use serde::Serialize;
@@ -24,6 +24,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
+    acting::TurnArgs,
     attach::{self, Stop},
     desk::Desk,
     error::{CliError, Result},
@@ -51,21 +52,8 @@ pub(crate) struct How {
     /// A model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
-    /// Rounds of commands that a reply may have
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=50))]
-    rounds: u32,
-    /// Offers the commands as the provider's own tools too
-    #[arg(long)]
-    native: bool,
-    /// The longest reply, in tokens
-    #[arg(long, value_name = "COUNT")]
-    max_tokens: Option<u32>,
-    /// Sampling temperature
-    #[arg(long, value_name = "NUMBER")]
-    temperature: Option<f32>,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
-    #[arg(long, value_name = "TOKENS")]
-    window: Option<u32>,
+    #[command(flatten)]
+    turn: TurnArgs,
 }
 
 /// Talks.
@@ -94,17 +82,18 @@ pub(crate) fn talk(
     let own = with.profile.model.clone().or(last);
     let reference = how.model.clone().or(own).or_else(|| desk.config.model.clone());
     let model = runtime.block_on(attach::open(reference.as_deref(), &desk.config))?;
-    let commands = with.profile.permissions.has(Permission::LoomAware).then(|| Commands {
-        rounds: how.rounds,
-        native: how.native,
-        ..attach::commands(&desk.config)
-    });
+    let aware = with.profile.permissions.has(Permission::LoomAware);
+    if how.turn.wants_tools() && !aware {
+        return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
+    }
+    let commands = if aware { Some(how.turn.commands(desk, with.name())?) } else { None };
+    let own_tools = how.turn.own_tools(desk)?;
     let mut lines: Box<dyn Lines> = match message {
         Some(message) => Box::new(Once(Some(message))),
         None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
         None => Box::new(Piped),
     };
-    let mut chat = Chat { with, model, commands, session, other, actor, runtime, stop, how };
+    let mut chat = Chat { with, model, commands, own_tools, session, other, actor, runtime, stop, how };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
@@ -244,6 +233,8 @@ struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
     commands: Option<Commands>,
+    /// What the person's own lines may use beside the engine's tools.
+    own_tools: Arc<Toolbox>,
     session: SessionId,
     /// The other one's session, once it is known.
     other: Option<SessionId>,
@@ -264,11 +255,12 @@ enum Did<'a> {
 impl Chat {
     /// Runs an arrow line of the person's.
     fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
-        let hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+        let mut hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+        hosting.commands.tools = Arc::clone(&self.own_tools);
         let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
-        let lines = super::do_::batches(text).into_iter().flatten();
-        for line in lines {
-            for reply in runner.run_batch(vec![line.command]) {
+        let lines = super::do_::batches(text, &|line| runner.read(line));
+        for line in lines.into_iter().flatten() {
+            for reply in runner.run_batch(vec![line.wanted]) {
                 if desk.out.json {
                     desk.out.json(&Did::Ran { line: &line.text, reply: &reply })?;
                 } else {
@@ -312,12 +304,8 @@ impl Chat {
         let actor = other.clone().unwrap_or_else(|| self.actor.clone());
         let plan = Plan {
             versions: desk.loom.session(self.session)?.versions,
-            sampling: Sampling {
-                temperature: self.how.temperature,
-                max_tokens: self.how.max_tokens,
-                ..Sampling::default()
-            },
-            context: desk.config.context(self.how.window),
+            sampling: self.how.turn.sampling(),
+            context: self.how.turn.context(&desk.config),
             cancel: self.stop.begin(),
             drafts: Some(desk.drafts.clone()),
             prices: desk.config.prices.clone(),

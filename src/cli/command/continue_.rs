@@ -12,6 +12,7 @@ use loomtree::{
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
+    acting::TurnArgs,
     attach::{self, Stop, open},
     config::Config,
     desk::Desk,
@@ -34,15 +35,8 @@ pub(crate) struct Args {
     /// A model: provider:model, a URL, or a name of the configuration; may be repeated
     #[arg(long, short, value_name = "REF")]
     model: Vec<String>,
-    /// The longest continuation, in tokens
-    #[arg(long, value_name = "COUNT")]
-    max_tokens: Option<u32>,
-    /// Sampling temperature
-    #[arg(long, value_name = "NUMBER")]
-    temperature: Option<f32>,
-    /// The model's context window, in tokens [default: 128000, or what the configuration says]
-    #[arg(long, value_name = "TOKENS")]
-    window: Option<u32>,
+    #[command(flatten)]
+    turn: TurnArgs,
     /// Makes draws repeatable where the server can
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -67,7 +61,13 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let cancel = stop.begin();
     // One who sees the tree acts in it, in a session of its own; of several drafts none does.
     let acts = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
-    let commands = acts.then(|| attach::commands(&desk.config));
+    if args.turn.wants_tools() && !acts {
+        let hint = "-n 1 --by collaborator is one continuation by an agent that does";
+        return Err(CliError::usage(format!(
+            "--tools is for one continuation of an agent that acts by commands: {hint}"
+        )));
+    }
+    let commands = if acts { Some(args.turn.commands(desk, author.name())?) } else { None };
     let own = actor.clone();
     let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
     let plan = Plan {
@@ -77,14 +77,8 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         n,
         stay: false,
         commands,
-        sampling: Sampling {
-            temperature: args.temperature,
-            max_tokens: args.max_tokens,
-            seed: args.seed,
-            logprobs: args.logprobs,
-            ..Sampling::default()
-        },
-        context: desk.config.context(args.window),
+        sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
+        context: args.turn.context(&desk.config),
         cancel: cancel.clone(),
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),

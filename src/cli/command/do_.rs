@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write as _};
 
 use loomtree::arrow::{
     self, Command, Event,
-    run::{Code, Failure, Reply, Runner},
+    run::{Code, Failure, Reply, Runner, Wanted},
 };
 use serde::Serialize;
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 /// A line and what it came to.
 pub(super) struct Line {
     pub(super) text: String,
-    pub(super) command: Result<Command, Failure>,
+    pub(super) wanted: Wanted,
 }
 
 /// The answer to a line, as it is printed.
@@ -46,7 +46,10 @@ struct Answer<'a> {
 
 /// Runs the lines.
 pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
-    let batches = if args.lines.is_empty() { batches(&stdin()?) } else { vec![typed(args.lines)] };
+    let read = |line: &str| arrow::run::read(line).into();
+    let typed = |lines: Vec<String>| lines.into_iter().map(|text| Line { wanted: read(&text), text }).collect();
+    let batches: Vec<Vec<Line>> =
+        if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![typed(args.lines)] };
     if batches.is_empty() {
         return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
     }
@@ -57,13 +60,16 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &hosting);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
-        let replies = runner.run_batch(batch.iter().map(|line| line.command.clone()).collect());
+        let replies = runner.run_batch(batch.iter().map(|line| line.wanted.clone()).collect());
         for (at, reply) in replies.iter().enumerate() {
             all += 1;
             failed += u64::from(!reply.is_ok());
             if desk.out.json {
                 let line = batch.get(at).filter(|_| at < arrow::run::BATCH);
-                let command = line.and_then(|line| line.command.as_ref().ok());
+                let command = line.and_then(|line| match &line.wanted {
+                    Wanted::Command(command) => Some(command),
+                    Wanted::Extra { .. } | Wanted::Refused(_) => None,
+                });
                 desk.out.json(&Answer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {
                 writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
@@ -82,27 +88,23 @@ fn stdin() -> Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn typed(lines: Vec<String>) -> Vec<Line> {
-    lines.into_iter().map(|text| Line { command: arrow::run::read(&text), text }).collect()
-}
-
-/// The batches of arrow lines in a text.
-pub(super) fn batches(text: &str) -> Vec<Vec<Line>> {
+/// The batches of arrow lines in a text, each line read by `read`.
+pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> Wanted) -> Vec<Vec<Line>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
     for event in arrow::scan(text) {
         match event {
             Event::Prose(_) => {}
             Event::Call(call) => {
-                let command = if call.closed {
-                    arrow::run::read(call.text)
+                let wanted = if call.closed {
+                    read(call.text)
                 } else {
-                    Err(Failure::new(Code::InvalidSyntax, "its quote or block is never closed"))
+                    Wanted::Refused(Failure::new(Code::InvalidSyntax, "its quote or block is never closed"))
                 };
-                batch.push(Line { text: call.text.to_owned(), command });
+                batch.push(Line { text: call.text.to_owned(), wanted });
             }
             Event::Thought(thought) => {
-                let command = Ok(Command::Think { content: Some(thought.text.to_owned()) });
-                batch.push(Line { text: "→ think".to_owned(), command });
+                let wanted = Wanted::Command(Command::Think { content: Some(thought.text.to_owned()) });
+                batch.push(Line { text: "→ think".to_owned(), wanted });
             }
             Event::BatchEnd => batches.push(std::mem::take(&mut batch)),
         }

@@ -1,0 +1,158 @@
+//! A person's yes or no, at the terminal: what is about to be done is shown whole, sanitised, and nothing that was typed
+//! before the question counts as its answer.
+
+use std::{
+    collections::HashSet,
+    io::{self, IsTerminal as _, Write as _},
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use loomtree::session::{Approval, Asking, Promise, Verdict};
+
+use super::{
+    out::{BOLD, DIM, MARK, count, paint},
+    sanitize::{one_line, sanitize},
+};
+
+/// Lines that are shown before somebody asks for all.
+const LINES: usize = 60;
+
+/// Asks at the terminal.
+#[derive(Debug, Default)]
+pub(crate) struct Terminal {
+    /// Whether nobody can be asked: what is printed is data, or what is read is no terminal.
+    alone: bool,
+    /// What was allowed for good: the tool, and what it is about.
+    always: Arc<Mutex<HashSet<(String, String)>>>,
+    /// One question at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Terminal {
+    pub(crate) fn new(json: bool) -> Self {
+        Self { alone: json || !io::stdin().is_terminal() || !io::stderr().is_terminal(), ..Self::default() }
+    }
+}
+
+impl Approval for Terminal {
+    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
+        Box::pin(async move {
+            if self.alone {
+                let why = "nobody is there to be asked, and it is not allowed beforehand";
+                return Verdict::No(Some(why.to_owned()));
+            }
+            let _turn = self.turn.lock().await;
+            let key = (asking.tool.clone(), asking.subject.clone());
+            if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
+                return Verdict::Yes;
+            }
+            let (asking, waiting) = (asking.clone(), Arc::new(()));
+            let watch = Arc::downgrade(&waiting);
+            let asked = tokio::task::spawn_blocking(move || ask(&asking, &watch)).await;
+            match asked {
+                Ok(Ok(Answer::Always)) => {
+                    self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+                    Verdict::Yes
+                }
+                Ok(Ok(Answer::Yes)) => Verdict::Yes,
+                Ok(Ok(Answer::No(why))) => Verdict::No(why),
+                // Who cannot be asked has not agreed.
+                Ok(Err(_)) | Err(_) => Verdict::No(None),
+            }
+        })
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Yes,
+    Always,
+    No(Option<String>),
+}
+
+/// Asks until there is an answer, or nobody waits for one any more.
+fn ask(asking: &Asking, waiting: &Weak<()>) -> io::Result<Answer> {
+    let detail = sanitize(&asking.detail);
+    let lines: Vec<&str> = detail.trim_end_matches('\n').lines().collect();
+    let mut shown = LINES;
+    loop {
+        let mut text = format!("\n{}  {}\n", paint(MARK, one_line(&asking.tool)), paint(BOLD, one_line(&asking.what)));
+        for line in lines.iter().take(shown) {
+            text.push_str(&format!("    {line}\n"));
+        }
+        let hidden = lines.len().saturating_sub(shown);
+        if hidden > 0 {
+            let note = format!("… {} more; s shows them", count(hidden as u64, "line"));
+            text.push_str(&format!("    {}\n", paint(DIM, note)));
+        }
+        text.push_str("Allow it? y(es), n(o), a(lways in this conversation), or say why not: ");
+        let mut out = anstream::stderr().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        drop(out);
+        forget_what_was_typed();
+        let Some(line) = line(waiting)? else {
+            anstream::stderr().lock().write_all(b"\n")?;
+            return Ok(Answer::No(None));
+        };
+        match line.trim() {
+            "" => {}
+            "s" | "show" => shown = usize::MAX,
+            answer => return Ok(read(answer)),
+        }
+    }
+}
+
+fn read(answer: &str) -> Answer {
+    match answer.to_lowercase().as_str() {
+        "y" | "yes" => Answer::Yes,
+        "a" | "always" => Answer::Always,
+        "n" | "no" => Answer::No(None),
+        _ => Answer::No(Some(answer.to_owned())),
+    }
+}
+
+/// A line from the terminal; `None` at its end, or when nobody waits for it any more.
+fn line(waiting: &Weak<()>) -> io::Result<Option<String>> {
+    #[cfg(unix)]
+    loop {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        if waiting.strong_count() == 0 {
+            return Ok(None);
+        }
+        // Reading would wait on after the question is withdrawn, and take the next line for its answer.
+        let stdin = io::stdin();
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 })) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = waiting;
+    let mut line = String::new();
+    Ok((io::stdin().read_line(&mut line)? > 0).then_some(line))
+}
+
+/// Keys that were pressed before the question was there.
+fn forget_what_was_typed() {
+    // What is no terminal has nothing to forget.
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_yes_only_if_it_says_so() {
+        for (answer, read_as) in
+            [("y", Answer::Yes), ("YES", Answer::Yes), ("a", Answer::Always), ("No", Answer::No(None))]
+        {
+            assert_eq!(read(answer), read_as);
+        }
+        assert_eq!(read("yes, but later"), Answer::No(Some("yes, but later".to_owned())));
+    }
+}

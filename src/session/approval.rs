@@ -1,0 +1,53 @@
+//! A person's consent to what an agent is about to do.
+
+use super::plan::Promise;
+use crate::arrow::run::{Code, Failure};
+
+/// What an agent is about to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asking {
+    /// The tool that it asks for.
+    pub tool: String,
+    /// What that is about: a file, a command, a goal. A person may allow it for good.
+    pub subject: String,
+    /// What it would do, on one line. Content: a face shows it sanitised.
+    pub what: String,
+    /// All of it: the command, the change of a file, the plan. Content as well; may be empty.
+    pub detail: String,
+}
+
+/// What a person says to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be done.
+    Yes,
+    /// It may not; why, if they say so. The agent is told.
+    No(Option<String>),
+}
+
+impl Verdict {
+    /// What the agent is told of a refusal.
+    ///
+    /// # Errors
+    /// If it is one: `CANCELLED`, with the reason.
+    pub fn granted(self) -> Result<(), Failure> {
+        match self {
+            Self::Yes => Ok(()),
+            Self::No(None) => Err(Failure::new(Code::Cancelled, "it was refused")),
+            Self::No(Some(why)) => Err(Failure::new(Code::Cancelled, format!("it was refused: {why}"))),
+        }
+    }
+}
+
+/// Who is asked. Several may be asked at once, by agents that work beside each other.
+pub trait Approval: Send + Sync {
+    /// Asks. The future is dropped if the answer is of no use any more.
+    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict>;
+}
+
+/// One answer to everything.
+impl Approval for Verdict {
+    fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+        Box::pin(async { self.clone() })
+    }
+}

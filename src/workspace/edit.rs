@@ -1,0 +1,164 @@
+//! `edit_file`: one passage of a file is replaced. The passage must be there exactly once, so that nobody has to guess
+//! which one was meant.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, Hand, Tool, again, arguments, blocking, root, write::diff};
+use crate::{
+    arrow::run::{Code, Failure},
+    model::Permission,
+    session::Promise,
+};
+
+/// Places of a passage that are named.
+const NAMED: usize = 8;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "edit_file",
+    description: "Replaces a passage of a file of the workspace, which must be in it exactly once, down to its spaces.",
+    permission: Permission::DocWrite,
+    parameters,
+    run,
+};
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "description": "The file, from the workspace's folder." },
+            "old": { "type": "string", "description": "The passage, with enough around it to be the only one." },
+            "new": { "type": "string", "description": "What stands there instead; empty to take it out." },
+        },
+        "required": ["path", "old", "new"],
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    path: String,
+    old: String,
+    new: String,
+}
+
+fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+    Box::pin(async move {
+        let wanted: Wanted = arguments(given)?;
+        let looker = Arc::clone(&hand);
+        let edit = blocking(move || {
+            let path = looker.root().real(&looker.root().inside(&wanted.path)?)?;
+            let before = looker.root().content(&path)?;
+            let note = match looker.last_seen(&path) {
+                Some(seen) if seen != before.hash => {
+                    let by = looker.other(&path, &before);
+                    format!(" · {} had changed it since you saw it", by.as_deref().unwrap_or("somebody"))
+                }
+                _ => String::new(),
+            };
+            let name = root::shown(&path);
+            let Ok(text) = String::from_utf8(before.bytes) else {
+                let message = format!("{name} is not UTF-8, so it cannot be edited as text");
+                return Err(Failure::new(Code::Conflict, message));
+            };
+            let (after, line) = replaced(&text, &wanted.old, &wanted.new)
+                .map_err(|why| Failure::new(Code::Conflict, format!("{name}: {why}")).hint(again(&path)))?;
+            Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
+        })
+        .await?;
+        let Edit { path, name, hash, before, after, line, note } = edit;
+        if !hand.shared.allowed.file(&path) {
+            hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
+        }
+        let counts = (before.lines().count(), after.lines().count());
+        blocking(move || hand.put(&path, Some(hash), after.as_bytes())).await?;
+        let length = match counts {
+            (before, after) if before == after => String::new(),
+            (before, after) => format!(" · {} now, before {before}", super::lines(after)),
+        };
+        Ok(format!("edited {name} at line {line}{length}{note}"))
+    })
+}
+
+/// A change that is not made yet.
+struct Edit {
+    path: std::path::PathBuf,
+    name: String,
+    hash: blake3::Hash,
+    before: String,
+    after: String,
+    line: usize,
+    note: String,
+}
+
+/// The text with its one `old` replaced, and the line where that begins; or why not. Where all lines end in CR LF, so do
+/// those of the passages, though models write LF.
+fn replaced(text: &str, old: &str, new: &str) -> Result<(String, usize), String> {
+    if old.is_empty() {
+        return Err("old is empty; write_file makes a file".to_owned());
+    }
+    let windows = text.contains("\r\n") && text.matches("\r\n").count() == text.matches('\n').count();
+    let ends = |text: &str| match windows {
+        true => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+        false => text.to_owned(),
+    };
+    let (old, new) = (ends(old), ends(new));
+    let line = |at: usize| text[..at].matches('\n').count() + 1;
+    // Passages that overlap are several too.
+    let starts = text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(&old));
+    let places: Vec<usize> = starts.take(NAMED + 1).collect();
+    match places.as_slice() {
+        [] => Err(missing(text, &old)),
+        [_] if old == new => Err("old and new are the same".to_owned()),
+        [at] => Ok((format!("{}{new}{}", &text[..*at], &text[at + old.len()..]), line(*at))),
+        several => {
+            let more = if several.len() > NAMED { " and more" } else { "" };
+            let named: Vec<String> = several.iter().take(NAMED).map(|at| line(*at).to_string()).collect();
+            let count = several.len().min(NAMED);
+            let places = named.join(", ");
+            Err(format!("old is there {count} times{more}, at lines {places}{more}; give more of what is around it"))
+        }
+    }
+}
+
+/// Why a passage is not there, as far as one can tell.
+fn missing(text: &str, old: &str) -> String {
+    let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if bare(text).contains(&bare(old)) {
+        return "old is there only with other spaces or line ends; it must match exactly".to_owned();
+    }
+    let first = old.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let at = text.lines().position(|line| !first.is_empty() && line.trim() == first);
+    match at {
+        Some(at) => format!("old is not there; its first line is at line {}, and what follows differs", at + 1),
+        None => "old is not there".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_is_replaced_only_where_it_is_the_only_one() {
+        assert_eq!(replaced("a\nb\nc\n", "b", "x\ny"), Ok(("a\nx\ny\nc\n".to_owned(), 2)));
+        assert_eq!(replaced("a\nb\n", "\nb", ""), Ok(("a\n".to_owned(), 1)));
+        let wrong = |text: &str, old: &str, new: &str| replaced(text, old, new).unwrap_err();
+        assert!(wrong("b\nb\n", "b", "x").contains("2 times, at lines 1, 2"));
+        assert!(wrong("aaa", "aa", "x").contains("2 times"), "passages that overlap are two");
+        assert!(wrong(&"b\n".repeat(20), "b", "x").contains("and more"));
+        assert!(wrong("a", "", "x").contains("empty"));
+        assert!(wrong("a", "a", "a").contains("the same"));
+        assert_eq!(wrong("a", "b", "c"), "old is not there");
+        assert!(wrong("fn a() {\n    b\n}", "fn a() {\n  b\n}", "").contains("other spaces"));
+        assert!(wrong("fn a() {\n    b\n}", "fn a() {\n    c\n}", "").contains("first line is at line 1"));
+    }
+
+    #[test]
+    fn line_ends_of_the_file_are_kept() {
+        assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
+        assert_eq!(replaced("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\ny\r\n".to_owned(), 2)));
+        assert_eq!(replaced("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
+    }
+}

@@ -1,0 +1,106 @@
+//! `list_files`: the files below a folder. Where they are too many, deep folders are folded into counts, so that the whole
+//! is always in view.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    ANSWER, Answer, Hand, Tool, arguments, blocking, root,
+    walk::{self, Patience},
+};
+use crate::{arrow::run::frame::count, model::Permission, session::Promise};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "list_files",
+    description: "Lists the files of the workspace, or of a folder in it, without those that .gitignore names.",
+    permission: Permission::DocRead,
+    parameters,
+    run,
+};
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "description": "The folder; without it, all of the workspace." },
+            "files": { "type": "string", "description": "A glob that they must fit, such as *.rs or src/**/*.md." },
+        },
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    path: Option<String>,
+    files: Option<String>,
+}
+
+fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+    Box::pin(async move {
+        let wanted: Wanted = arguments(given)?;
+        let (patience, _waiting) = Patience::begin();
+        blocking(move || list(&hand, &wanted, &patience)).await
+    })
+}
+
+fn list(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
+    let start = walk::start(hand.root(), wanted.path.as_deref())?;
+    let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
+    let place = walk::place(&start);
+    let more = if found.cut { " or more" } else { "" };
+    let mut text = format!("{place} · {}{more}", count(found.files.len() as u64, "file"));
+    let base = if start == Path::new(".") { 0 } else { start.components().count() };
+    let deepest = found.files.iter().map(|path| path.components().count()).max().unwrap_or(0);
+    let lines = (base + 1..=deepest).rev().map(|depth| folded(&found.files, depth)).find(|lines| fits(lines));
+    let folded_away = lines.as_ref().is_some_and(|lines| lines.len() < found.files.len());
+    let lines = lines.unwrap_or_else(|| folded(&found.files, base + 1));
+    for (at, line) in lines.iter().enumerate() {
+        if text.len() > ANSWER {
+            text.push_str(&format!("\n… {} more; name a path, or files by a glob", lines.len() - at));
+            return Ok(text);
+        }
+        text.push('\n');
+        text.push_str(line);
+    }
+    if folded_away {
+        text.push_str("\n… what is in a folder with a count: → list_files path:\"…\"");
+    }
+    Ok(text)
+}
+
+fn fits(lines: &[String]) -> bool {
+    lines.iter().map(|line| line.len() + 1).sum::<usize>() <= ANSWER
+}
+
+/// The paths, with what is deeper than `depth` as counts of its folders.
+fn folded(files: &[PathBuf], depth: usize) -> Vec<String> {
+    let mut folders: BTreeMap<PathBuf, u64> = BTreeMap::new();
+    for path in files {
+        let deep = path.components().count() > depth;
+        let kept: PathBuf = path.components().take(depth).collect();
+        *folders.entry(kept).or_default() += u64::from(deep);
+    }
+    let line = |(path, inside): (PathBuf, u64)| match inside {
+        0 => root::shown(&path),
+        inside => format!("{}/ ({})", root::shown(&path), count(inside, "file")),
+    };
+    folders.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_deep_becomes_a_count() {
+        let files: Vec<PathBuf> = ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"].map(PathBuf::from).to_vec();
+        assert_eq!(folded(&files, 3), ["a", "src/b", "src/x/c", "src/x/d", "src/y/e"]);
+        assert_eq!(folded(&files, 2), ["a", "src/b", "src/x/ (2 files)", "src/y/ (1 file)"]);
+        assert_eq!(folded(&files, 1), ["a", "src/ (4 files)"]);
+    }
+}

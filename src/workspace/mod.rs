@@ -1,0 +1,214 @@
+//! Tools for work in a folder: an agent reads, writes and edits files, lists and searches them, and runs commands.
+//!
+//! They are tools of the program around the engine, as any program can bring them along ([`crate::session::Toolbox`]):
+//! each is a line (`→ read_file path:"src/main.rs"`) and a provider's own tool. They come from one table.
+//!
+//! - **Confined.** Files are only those below the folder, whatever their paths say (`root.rs`).
+//! - **Asked about.** What changes something is shown to a person first ([`Approval`]), unless a pattern of [`Allowed`]
+//!   says that this may be done. Looking is never asked about.
+//! - **Each with hands of its own.** Agents that work beside each other get [`Workspace::tools`] each. A file that one of
+//!   them changed since another one read it is not overwritten by that one, which is told who did it.
+//! - **Whole.** A file is replaced by a new one or stays as it is.
+//! - **Short.** What is long is cut, with a line that says how the rest is seen.
+//!
+//! A command is no file: it can do what its user can do. It runs in the folder, without keys, for a time, and only as far
+//! as it was allowed; more is the business of containers.
+
+mod allowed;
+mod edit;
+mod list;
+mod read;
+mod root;
+mod search;
+mod walk;
+mod write;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+pub use self::allowed::Allowed;
+use self::root::{Content, Root};
+use crate::{
+    arrow::run::{Code, Extra, Failure},
+    model::Permission,
+    session::{Approval, Asking, Handler, Promise, Toolbox},
+};
+
+/// Bytes of an answer, about: what is longer is cut by the tool, which knows how the rest is asked for.
+const ANSWER: usize = 10_000;
+
+/// A tool as the table has it.
+struct Tool {
+    name: &'static str,
+    description: &'static str,
+    permission: Permission,
+    parameters: fn() -> Value,
+    run: fn(Arc<Hand>, Value) -> Promise<'static, Answer>,
+}
+
+type Answer = Result<String, Failure>;
+
+/// Every tool.
+const TOOLS: &[&Tool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL];
+
+/// A folder to work in.
+#[derive(Clone)]
+pub struct Workspace(Arc<Shared>);
+
+struct Shared {
+    root: Root,
+    allowed: Allowed,
+    approval: Arc<dyn Approval>,
+    files: Mutex<BTreeMap<PathBuf, Known>>,
+}
+
+/// What is known of a file that was changed here.
+struct Known {
+    hash: blake3::Hash,
+    by: String,
+    created: bool,
+}
+
+/// A file that was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// Its path from the folder.
+    pub path: PathBuf,
+    /// Whether it was not there before.
+    pub created: bool,
+    /// Whose hands changed it last.
+    pub by: String,
+}
+
+impl Workspace {
+    /// A folder to work in; what is not `allowed` is asked about.
+    ///
+    /// # Errors
+    /// If the folder cannot be opened.
+    pub fn open(path: impl AsRef<Path>, allowed: Allowed, approval: Arc<dyn Approval>) -> io::Result<Self> {
+        let root = Root::open(path.as_ref())?;
+        Ok(Self(Arc::new(Shared { root, allowed, approval, files: Mutex::default() })))
+    }
+
+    /// The tools for one agent at work, named for the others.
+    #[must_use]
+    pub fn tools(&self, who: &str) -> Vec<(Extra, Handler)> {
+        let hand = Arc::new(Hand { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() });
+        let made = TOOLS.iter().map(|tool| {
+            let (run, hand) = (tool.run, Arc::clone(&hand));
+            let handler: Handler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
+            let extra = Extra {
+                name: tool.name.to_owned(),
+                description: tool.description.to_owned(),
+                parameters: (tool.parameters)(),
+                permission: tool.permission,
+            };
+            (extra, handler)
+        });
+        made.collect()
+    }
+
+    /// A toolbox of nothing else.
+    ///
+    /// # Errors
+    /// Never, as long as the table's names are names.
+    pub fn toolbox(&self, who: &str) -> Result<Toolbox, String> {
+        self.tools(who).into_iter().try_fold(Toolbox::default(), |all, (tool, handler)| all.with(tool, handler))
+    }
+
+    /// The files that were changed since it was opened, by path.
+    #[must_use]
+    pub fn changed(&self) -> Vec<Changed> {
+        let changed = |(path, known): (&PathBuf, &Known)| Changed {
+            path: path.clone(),
+            created: known.created,
+            by: known.by.clone(),
+        };
+        self.0.files().iter().map(changed).collect()
+    }
+}
+
+impl Shared {
+    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Known>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One agent's hands in the folder.
+struct Hand {
+    shared: Arc<Shared>,
+    who: String,
+    /// The files that it saw, as they were then.
+    seen: Mutex<HashMap<PathBuf, blake3::Hash>>,
+}
+
+impl Hand {
+    fn root(&self) -> &Root {
+        &self.shared.root
+    }
+
+    fn saw(&self, path: &Path, hash: blake3::Hash) {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), hash);
+    }
+
+    fn last_seen(&self, path: &Path) -> Option<blake3::Hash> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    /// Who else made a file what it is now, as far as that is known.
+    fn other(&self, path: &Path, now: &Content) -> Option<String> {
+        let files = self.shared.files();
+        files.get(path).filter(|known| known.hash == now.hash && known.by != self.who).map(|known| known.by.clone())
+    }
+
+    /// Asks whether something may be done.
+    async fn ask(&self, tool: &Tool, subject: &str, what: String, detail: String) -> Result<(), Failure> {
+        let asking = Asking { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
+        self.shared.approval.ask(&asking).await.granted()
+    }
+
+    /// Puts bytes at a path that has `before` in it, whose change was agreed to; what came in between stays.
+    fn put(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), Failure> {
+        // Held from the last look to the change: of two hands, one sees what the other did.
+        let mut files = self.shared.files();
+        let now = self.root().content_if_any(path)?.map(|content| content.hash);
+        if now != before {
+            let message = format!("{} was changed at the same moment; nothing was written", root::shown(path));
+            return Err(Failure::new(Code::Conflict, message).hint(again(path)));
+        }
+        let hash = self.root().put(path, bytes)?;
+        let created = before.is_none() || files.get(path).is_some_and(|known| known.created);
+        files.insert(path.to_owned(), Known { hash, by: self.who.clone(), created });
+        drop(files);
+        self.saw(path, hash);
+        Ok(())
+    }
+}
+
+/// How a file is seen as it is now.
+fn again(path: &Path) -> String {
+    format!("→ read_file path:\"{}\"", root::shown(path))
+}
+
+/// The arguments of a call. They fit the schema already.
+fn arguments<T: DeserializeOwned>(given: Value) -> Result<T, Failure> {
+    serde_json::from_value(given).map_err(|error| Failure::new(Code::InvalidSyntax, error.to_string()))
+}
+
+/// Does what waits for disks where that does no harm.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(Failure::new(Code::Conflict, format!("the tool failed: {error}"))))
+}
+
+/// The number of lines, with the word for them.
+fn lines(count: usize) -> String {
+    crate::arrow::run::frame::count(count as u64, "line")
+}

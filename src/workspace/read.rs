@@ -1,0 +1,163 @@
+//! `read_file`: a file's lines, numbered, so many at once.
+//!
+//! The number before each line tells the next `from`, and keeps a line of the file from reading as a command or an answer:
+//! what stands behind the bar is the file's own, without a mark.
+
+use std::{
+    io::{self, BufRead, BufReader, Cursor, Read as _},
+    sync::Arc,
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{ANSWER, Answer, Hand, Tool, arguments, blocking, lines, root};
+use crate::{
+    arrow::run::{Code, Failure},
+    model::Permission,
+    session::Promise,
+};
+
+/// Lines at once, unless fewer are asked for.
+const LINES: usize = 400;
+/// Bytes of a line that are shown.
+const WIDTH: usize = 1_000;
+/// Bytes of a file that are looked through.
+const LOOKED_THROUGH: u64 = 256 << 20;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "read_file",
+    description: "Reads a text file of the workspace, each line with its number and a bar, which are not part of it.",
+    permission: Permission::DocRead,
+    parameters,
+    run,
+};
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "description": "The file, from the workspace's folder." },
+            "from": { "type": "integer", "description": "The first line, counted from 1." },
+            "lines": { "type": "integer", "description": "At most so many lines." },
+        },
+        "required": ["path"],
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    path: String,
+    from: Option<usize>,
+    lines: Option<usize>,
+}
+
+fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+    Box::pin(async move {
+        let wanted: Wanted = arguments(given)?;
+        blocking(move || read(&hand, &wanted)).await
+    })
+}
+
+fn read(hand: &Hand, wanted: &Wanted) -> Answer {
+    let path = hand.root().inside(&wanted.path)?;
+    let file = hand.root().file(&path)?;
+    let fail = |error: io::Error| hand.root().failure(&path, &error);
+    let size = file.metadata().map_err(fail)?.len();
+    let from = wanted.from.unwrap_or(1).max(1);
+    let most = wanted.lines.unwrap_or(LINES).clamp(1, LINES);
+    let (page, by) = if size <= root::CHANGED {
+        let content = hand.root().content(&path)?;
+        let real = hand.root().real(&path)?;
+        let by = hand.other(&real, &content);
+        hand.saw(&real, content.hash);
+        (page(Cursor::new(content.bytes), from, most).map_err(fail)?, by)
+    } else {
+        (page(BufReader::with_capacity(64 * 1024, file.take(LOOKED_THROUGH)), from, most).map_err(fail)?, None)
+    };
+    let name = root::shown(&path);
+    let Some(page) = page else {
+        return Err(Failure::new(Code::Conflict, format!("{name} is binary ({size} bytes); only text can be read")));
+    };
+    let mut text = match (page.all, size > LOOKED_THROUGH) {
+        (0, _) => format!("{name} is empty"),
+        (all, false) => format!("{name} · {}", lines(all)),
+        (all, true) => format!("{name} · {size} bytes, of which the first {LOOKED_THROUGH} have {}", lines(all)),
+    };
+    if let Some(by) = by {
+        text.push_str(&format!(" · last changed by {by}"));
+    }
+    if page.lossy {
+        text.push_str(" · not UTF-8: what is not is shown as �");
+    }
+    text.push('\n');
+    text.push_str(&page.text);
+    if page.shown == 0 && page.all > 0 {
+        text.push_str(&format!("there is no line {from}"));
+    } else if page.next <= page.all {
+        let left = lines(page.all + 1 - page.next);
+        text.push_str(&format!("… {left} more: → read_file path:\"{name}\" from:{}", page.next));
+    }
+    Ok(text)
+}
+
+/// Some lines of a file.
+struct Page {
+    text: String,
+    /// How many they are.
+    shown: usize,
+    /// The first line after them, counted from 1.
+    next: usize,
+    /// How many lines there are.
+    all: usize,
+    lossy: bool,
+}
+
+/// The lines from `from` on; `None` if this is no text.
+fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<Page>> {
+    let mut page = Page { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
+    let mut line = Vec::new();
+    loop {
+        let Some(length) = next_line(&mut reader, &mut line)? else { return Ok(Some(page)) };
+        if line.contains(&0) {
+            return Ok(None);
+        }
+        page.all += 1;
+        if page.all < from || page.shown >= most || page.text.len() >= ANSWER {
+            continue;
+        }
+        let kept = line.strip_suffix(b"\r").unwrap_or(&line);
+        let text = String::from_utf8_lossy(kept);
+        // A character that the cut goes through is no fault of the file.
+        let cut = length > line.len();
+        page.lossy |= std::str::from_utf8(kept).is_err_and(|error| !cut || error.error_len().is_some());
+        page.text.push_str(&format!("{:>4}│{}", page.all, text.trim_end_matches(if cut { '\u{fffd}' } else { '\n' })));
+        if cut {
+            page.text.push_str(&format!("… [{} bytes more in this line]", length - line.len()));
+        }
+        page.text.push('\n');
+        (page.shown, page.next) = (page.shown + 1, page.all + 1);
+    }
+}
+
+/// Reads a line without its end, as far as [`WIDTH`] bytes; returns its whole length, `None` at the end.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    line.clear();
+    let (mut length, mut begun) = (0, false);
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(begun.then_some(length));
+        }
+        begun = true;
+        let end = memchr::memchr(b'\n', buffer);
+        let piece = &buffer[..end.unwrap_or(buffer.len())];
+        line.extend_from_slice(&piece[..piece.len().min(WIDTH.saturating_sub(line.len()))]);
+        length += piece.len();
+        let read = piece.len() + usize::from(end.is_some());
+        reader.consume(read);
+        if end.is_some() {
+            return Ok(Some(length));
+        }
+    }
+}

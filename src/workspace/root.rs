@@ -1,0 +1,227 @@
+//! A folder that nothing gets out of: every path of a tool is opened below it, piece by piece, by `cap-std`.
+//!
+//! The system, not the text of a path, decides where it leads: `..`, symbolic links and folders that are exchanged
+//! between a look and an act end below the root or fail. A symbolic link that stays inside works as anywhere. What is no
+//! file (a pipe, a device) is never waited for.
+//!
+//! Left out: hard links to files elsewhere, which nobody can tell from other files. Reading one shows it; writing replaces
+//! the link and leaves what it was linked to alone.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    path::{Component, Path, PathBuf},
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, Metadata, OpenOptions},
+};
+
+use crate::arrow::run::{Code, Failure, frame::quoted};
+
+/// Bytes of a file that is changed as a whole.
+pub(super) const CHANGED: u64 = 4 << 20;
+
+/// A folder that nothing gets out of.
+#[derive(Debug)]
+pub(super) struct Root {
+    dir: Dir,
+    path: PathBuf,
+}
+
+/// What stands in a file: bytes, and what tells them from others.
+pub(super) struct Content {
+    pub(super) bytes: Vec<u8>,
+    pub(super) hash: blake3::Hash,
+}
+
+impl Content {
+    fn of(bytes: Vec<u8>) -> Self {
+        Self { hash: blake3::hash(&bytes), bytes }
+    }
+}
+
+impl Root {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        Ok(Self { dir: Dir::open_ambient_dir(&path, ambient_authority())?, path })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
+    pub(super) fn inside(&self, written: &str) -> Result<PathBuf, Failure> {
+        let path = Path::new(written.trim());
+        let path = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside(written))? } else { path };
+        // `.` is left out; `..` is not touched, for only the system knows what it means behind a link.
+        let path: PathBuf = path.components().filter(|part| *part != Component::CurDir).collect();
+        Ok(if path.as_os_str().is_empty() { PathBuf::from(".") } else { path })
+    }
+
+    /// The path without links and `..`: what two names of one file have in common. What is not there yet is where it
+    /// would be.
+    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, Failure> {
+        match self.dir.canonicalize(path) {
+            Ok(real) => Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if self.dir.symlink_metadata(path).is_ok() {
+                    let message = format!("{} is a symbolic link to nothing", shown(path));
+                    return Err(Failure::new(Code::Conflict, message));
+                }
+                match (path.parent(), path.file_name()) {
+                    (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => Ok(self.real(parent)?.join(name)),
+                    (_, Some(name)) => Ok(PathBuf::from(name)),
+                    _ => Err(self.failure(path, &error)),
+                }
+            }
+            Err(error) => Err(self.failure(path, &error)),
+        }
+    }
+
+    /// What is known of a path; `None` if nothing is there.
+    pub(super) fn look(&self, path: &Path) -> Result<Option<Metadata>, Failure> {
+        match self.dir.metadata(path) {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failure(path, &error)),
+        }
+    }
+
+    /// Opens a file to be read.
+    pub(super) fn file(&self, path: &Path) -> Result<File, Failure> {
+        let fail = |error: io::Error| self.failure(path, &error);
+        // Opening some devices does something, so what it is is asked before, and of the open file again.
+        is_file(path, &self.dir.metadata(path).map_err(fail)?)?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        #[cfg(unix)]
+        cap_std::fs::OpenOptionsExt::custom_flags(&mut options, NO_WAITING);
+        let file = self.dir.open_with(path, &options).map_err(fail)?;
+        is_file(path, &file.metadata().map_err(fail)?)?;
+        Ok(file)
+    }
+
+    /// All that stands in a file that is to be changed.
+    pub(super) fn content(&self, path: &Path) -> Result<Content, Failure> {
+        let mut bytes = Vec::new();
+        let read = self.file(path)?.take(CHANGED + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.failure(path, &error))?;
+        if bytes.len() as u64 > CHANGED {
+            let message = format!("{} has more than {} MiB, too much for this tool", shown(path), CHANGED >> 20);
+            return Err(Failure::new(Code::LimitExceeded, message));
+        }
+        Ok(Content::of(bytes))
+    }
+
+    /// What is at a path: a file's content, or nothing.
+    pub(super) fn content_if_any(&self, path: &Path) -> Result<Option<Content>, Failure> {
+        match self.look(path)? {
+            Some(_) => self.content(path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Puts `bytes` at a path: all of them, or nothing changes. The path must be a [`Root::real`] one, since a link in its
+    /// place would be replaced.
+    pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, Failure> {
+        let fail = |error: io::Error| self.failure(path, &error);
+        let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
+        let folder = match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => {
+                self.dir.create_dir_all(parent).map_err(fail)?;
+                self.dir.open_dir(parent).map_err(fail)?
+            }
+            None => self.dir.try_clone().map_err(fail)?,
+        };
+        let known = folder.metadata(name).ok();
+        if let Some(known) = &known {
+            is_file(path, known)?;
+            if known.permissions().readonly() {
+                return Err(Failure::new(Code::Conflict, format!("{} is write-protected", shown(path))));
+            }
+        }
+        let draft = format!(".loom-{:016x}", rand::random::<u64>());
+        let written = (|| {
+            let mut file = folder.open_with(&draft, OpenOptions::new().write(true).create_new(true))?;
+            if let Some(known) = &known {
+                file.set_permissions(known.permissions())?;
+            }
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            folder.rename(&draft, &folder, name)
+        })();
+        if let Err(error) = written {
+            // What is not there needs no removal.
+            let _ = folder.remove_file(&draft);
+            return Err(fail(error));
+        }
+        Ok(blake3::hash(bytes))
+    }
+
+    /// Names in the folder of a path that are like its own.
+    fn like(&self, path: &Path) -> Vec<String> {
+        let Some(name) = path.file_name() else { return Vec::new() };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let Ok(entries) = self.dir.read_dir(parent) else { return Vec::new() };
+        let names = entries.take(10_000).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let near = nearest(&name.to_string_lossy(), names);
+        near.into_iter().map(|name| shown(&parent.join(name))).collect()
+    }
+
+    /// What went wrong with a path, in words.
+    pub(super) fn failure(&self, path: &Path, error: &io::Error) -> Failure {
+        use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
+        let name = shown(path);
+        match error.kind() {
+            NotFound => {
+                let failure = Failure::new(Code::NotFound, format!("no file {name}"));
+                let like = self.like(path);
+                if like.is_empty() { failure } else { failure.hint(format!("there is {}", like.join(", "))) }
+            }
+            // The system's own refusals have a number.
+            PermissionDenied if error.raw_os_error().is_none() => outside(&path.to_string_lossy()),
+            IsADirectory => Failure::new(Code::Conflict, format!("{name} is a folder")),
+            NotADirectory => Failure::new(Code::NotFound, format!("{name} is below a file, not a folder")),
+            _ => Failure::new(Code::Conflict, format!("{name}: {error}")),
+        }
+    }
+}
+
+/// Opening a pipe waits for somebody at its other end, unless it is told not to.
+#[cfg(unix)]
+#[allow(clippy::cast_possible_wrap)] // the bits of a flag, whatever the system counts them as
+const NO_WAITING: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
+
+fn is_file(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let what = if metadata.is_dir() { "a folder" } else { "no regular file (a pipe, a socket or a device)" };
+    Err(Failure::new(Code::Conflict, format!("{} is {what}", shown(path))))
+}
+
+/// The names that differ least from what was written, at most three; none that differ in more than a third of it.
+fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
+    let written = written.to_lowercase();
+    let most = (written.chars().count() / 3).max(1);
+    let distance = |name: &String| strsim::osa_distance(&written, &name.to_lowercase());
+    let mut near: Vec<(usize, String)> =
+        names.map(|name| (distance(&name), name)).filter(|(distance, _)| *distance <= most).collect();
+    near.sort();
+    near.truncate(3);
+    near.into_iter().map(|(_, name)| name).collect()
+}
+
+fn outside(written: &str) -> Failure {
+    let message = format!("{} is outside of the workspace", quoted(written));
+    Failure::new(Code::PermissionDenied, message).hint("paths are from the workspace's folder, such as src/main.rs")
+}
+
+/// A path in a message: with `/` everywhere.
+pub(super) fn shown(path: &Path) -> String {
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}

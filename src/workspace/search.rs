@@ -1,0 +1,166 @@
+//! `search_text`: lines that fit a pattern, by ripgrep's own crates. What a model wrote that is no pattern is looked for as
+//! it stands.
+
+use std::{io, path::Path, sync::Arc};
+
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, sinks::Lossy};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    ANSWER, Answer, Hand, Tool, arguments, blocking, root,
+    walk::{self, Patience},
+};
+use crate::{
+    arrow::run::{Code, Failure, frame::count},
+    model::Permission,
+    session::Promise,
+};
+
+/// Lines that are shown.
+const LINES: usize = 100;
+/// Characters of a line that are shown, and how many of them before what was found.
+const WIDTH: usize = 200;
+const BEFORE: usize = 60;
+/// Bytes of memory for a file's longest line; a file with a longer one is passed over.
+const MEMORY: usize = 8 << 20;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "search_text",
+    description: "Finds lines in the workspace's files by a regular expression; small letters fit capital ones too.",
+    permission: Permission::DocRead,
+    parameters,
+    run,
+};
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "pattern": { "type": "string", "description": "The regular expression, or the words." },
+            "path": { "type": "string", "description": "The folder or file; without it, all of the workspace." },
+            "files": { "type": "string", "description": "A glob that the files must fit, such as *.rs." },
+        },
+        "required": ["pattern"],
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    pattern: String,
+    path: Option<String>,
+    files: Option<String>,
+}
+
+fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+    Box::pin(async move {
+        let wanted: Wanted = arguments(given)?;
+        let (patience, _waiting) = Patience::begin();
+        blocking(move || search(&hand, &wanted, &patience)).await
+    })
+}
+
+fn search(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
+    let (matcher, literal) = matcher(&wanted.pattern)?;
+    let start = walk::start(hand.root(), wanted.path.as_deref())?;
+    let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
+    let mut searcher = SearcherBuilder::new()
+        .line_number(true)
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(MEMORY))
+        .build();
+    let (mut hits, mut passed_over) = (Hits::default(), 0u64);
+    let (mut looked, mut cut) = (0u64, found.cut);
+    for path in &found.files {
+        if patience.is_over() {
+            cut = true;
+            break;
+        }
+        // Links are not followed; what is gone meanwhile, or may not be read, holds nothing for anybody.
+        let Ok(file) = hand.root().file(path) else { continue };
+        looked += 1;
+        let one = one_file(&mut searcher, &matcher, path, file.into_std(), patience, &mut hits);
+        passed_over += u64::from(one.is_err());
+    }
+    let mut text = format!("{} in {}", count(hits.lines, "line"), count(hits.files, "file"));
+    text.push_str(&format!(" of {} ({})", looked, walk::place(&start)));
+    if literal {
+        text.push_str(" · the pattern is no regular expression, so it was looked for as it stands");
+    }
+    text.push_str(&hits.text);
+    let left = hits.lines - hits.shown;
+    if left > 0 {
+        text.push_str(&format!("\n… {} more; name a path, files by a glob, or a longer pattern", count(left, "line")));
+    }
+    if passed_over > 0 {
+        text.push_str(&format!("\n… {} could not be looked through", count(passed_over, "file")));
+    }
+    if cut {
+        text.push_str("\n… not all was looked through: it took too long; name a path");
+    }
+    Ok(text)
+}
+
+/// The matcher of a pattern, and whether it takes it as it stands.
+fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), Failure> {
+    if pattern.is_empty() {
+        return Err(Failure::new(Code::InvalidSyntax, "the pattern is empty"));
+    }
+    let mut builder = RegexMatcherBuilder::new();
+    builder.case_smart(true).line_terminator(Some(b'\n'));
+    if let Ok(matcher) = builder.build(pattern) {
+        return Ok((matcher, false));
+    }
+    let wrong = |error: grep_regex::Error| Failure::new(Code::InvalidSyntax, format!("the pattern: {error}"));
+    Ok((builder.fixed_strings(true).build(pattern).map_err(wrong)?, true))
+}
+
+/// What was found.
+#[derive(Default)]
+struct Hits {
+    text: String,
+    lines: u64,
+    shown: u64,
+    files: u64,
+}
+
+fn one_file(
+    searcher: &mut Searcher,
+    matcher: &RegexMatcher,
+    path: &Path,
+    file: std::fs::File,
+    patience: &Patience,
+    hits: &mut Hits,
+) -> io::Result<()> {
+    let name = root::shown(path);
+    let before = hits.lines;
+    let searched = searcher.search_file(
+        matcher,
+        &file,
+        Lossy(|number, line| {
+            hits.lines += 1;
+            if hits.shown < LINES as u64 && hits.text.len() < ANSWER {
+                hits.shown += 1;
+                hits.text.push_str(&format!("\n{name}:{number}: {}", around(matcher, line.trim_end())));
+            }
+            Ok(!patience.is_over())
+        }),
+    );
+    hits.files += u64::from(hits.lines > before);
+    searched
+}
+
+/// A line, or of a long one what is around the first place that fits.
+fn around(matcher: &RegexMatcher, line: &str) -> String {
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    let at = matcher.find(line.as_bytes()).ok().flatten().map_or(0, |found| found.start());
+    let characters = |text: &str| text.chars().count();
+    let start = line.get(..at).map_or(0, characters).saturating_sub(BEFORE);
+    let shown: String = line.chars().skip(start).take(WIDTH).collect();
+    let (before, after) = (if start > 0 { "…" } else { "" }, if start + WIDTH < characters(line) { "…" } else { "" });
+    format!("{before}{shown}{after}")
+}

@@ -1,0 +1,92 @@
+//! `write_file`: a whole file, new or in the place of another one.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use super::{Answer, Hand, Tool, again, arguments, blocking, lines, root};
+use crate::{
+    arrow::run::{Code, Failure},
+    model::Permission,
+    session::Promise,
+};
+
+/// Lines around a change that a person is shown.
+const AROUND: usize = 3;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "write_file",
+    description: "Writes a whole file of the workspace. A file that is there has to be read before; to change a part of \
+                  it, use edit_file.",
+    permission: Permission::DocWrite,
+    parameters,
+    run,
+};
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": { "type": "string", "description": "The file, from the workspace's folder. Folders are made." },
+            "content": { "type": "string", "description": "All that shall stand in it." },
+        },
+        "required": ["path", "content"],
+    })
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    path: String,
+    content: String,
+}
+
+fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+    Box::pin(async move {
+        let Wanted { path, content } = arguments(given)?;
+        let written = hand.root().inside(&path)?;
+        let (looker, content) = (Arc::clone(&hand), Arc::new(content));
+        let (path, before) = blocking(move || {
+            let path = looker.root().real(&written)?;
+            let before = looker.root().content_if_any(&path)?;
+            match &before {
+                Some(now) if looker.last_seen(&path) != Some(now.hash) => {
+                    let name = root::shown(&path);
+                    let why = match (looker.last_seen(&path), looker.other(&path, now)) {
+                        (None, None) => format!("{name} is there, and you have not read it"),
+                        (None, Some(by)) => format!("{name} is there, written by {by}, and you have not read it"),
+                        (Some(_), by) => {
+                            format!("{name} was changed by {} since you saw it", by.as_deref().unwrap_or("somebody"))
+                        }
+                    };
+                    Err(Failure::new(Code::Conflict, why).hint(again(&path)))
+                }
+                _ => Ok((path, before)),
+            }
+        })
+        .await?;
+        let name = root::shown(&path);
+        if before.as_ref().is_some_and(|now| now.bytes == content.as_bytes()) {
+            return Ok(format!("{name} says that already; nothing was written"));
+        }
+        let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
+        if !hand.shared.allowed.file(&path) {
+            let verb = if old.is_some() { "overwrite" } else { "create" };
+            let what = format!("{verb} {name} ({})", lines(content.lines().count()));
+            hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;
+        }
+        let count = lines(content.lines().count());
+        let hash = before.map(|now| now.hash);
+        blocking(move || hand.put(&path, hash, content.as_bytes())).await?;
+        Ok(match old {
+            None => format!("created {name} · {count}"),
+            Some(old) => format!("overwrote {name} · {count}, before {}", old.lines().count()),
+        })
+    })
+}
+
+/// A change as people read it.
+pub(super) fn diff(old: &str, new: &str) -> String {
+    TextDiff::from_lines(old, new).unified_diff().context_radius(AROUND).to_string()
+}

@@ -1,0 +1,399 @@
+//! Tools for work in a folder: what they do, what they refuse, and how they answer, on a real disk.
+
+#![cfg(all(feature = "workspace", unix))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use loomtree::{
+    arrow::run::{Code, Failure},
+    session::{Approval, Asking, Handler, Promise, Verdict},
+    workspace::{Allowed, Workspace},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A folder with a neighbour that nobody may touch, and the tools for it.
+struct Folder {
+    home: TempDir,
+    workspace: Workspace,
+    asked: Arc<Asked>,
+}
+
+/// Notes what it is asked, and gives one answer.
+struct Asked {
+    answer: Verdict,
+    heard: Mutex<Vec<Asking>>,
+}
+
+impl Approval for Asked {
+    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
+        self.heard.lock().unwrap().push(asking.clone());
+        Box::pin(async { self.answer.clone() })
+    }
+}
+
+fn owned(all: &[&str]) -> Vec<String> {
+    all.iter().map(|one| (*one).to_owned()).collect()
+}
+
+impl Folder {
+    fn of(answer: Verdict, commands: &[&str], files: &[&str]) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join("work/src")).unwrap();
+        fs::create_dir_all(home.path().join("outside")).unwrap();
+        fs::write(home.path().join("outside/secret.txt"), "secret\n").unwrap();
+        let asked = Arc::new(Asked { answer, heard: Mutex::default() });
+        let allowed = Allowed::new(&owned(commands), &owned(files)).unwrap();
+        let workspace =
+            Workspace::open(home.path().join("work"), allowed, Arc::clone(&asked) as Arc<dyn Approval>).unwrap();
+        Self { home, workspace, asked }
+    }
+
+    /// One in which everything is granted.
+    fn granted() -> Self {
+        Self::of(Verdict::Yes, &[], &[])
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join("work").join(name)
+    }
+
+    fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn hand(&self, who: &str) -> Hand {
+        Hand(self.workspace.tools(who).into_iter().map(|(tool, handler)| (tool.name, handler)).collect())
+    }
+
+    fn asked(&self) -> Vec<Asking> {
+        self.asked.heard.lock().unwrap().clone()
+    }
+}
+
+struct Hand(Vec<(String, Handler)>);
+
+impl Hand {
+    async fn call(&self, name: &str, arguments: Value) -> Result<String, Failure> {
+        let (_, handler) = self.0.iter().find(|(tool, _)| tool == name).unwrap();
+        handler(arguments).await
+    }
+
+    #[track_caller]
+    fn said(answer: Result<String, Failure>) -> String {
+        answer.unwrap_or_else(|failure| panic!("{failure} ({:?})", failure.hint))
+    }
+
+    async fn ok(&self, name: &str, arguments: Value) -> String {
+        Self::said(self.call(name, arguments).await)
+    }
+
+    async fn fails(&self, name: &str, arguments: Value) -> Failure {
+        let answer = self.call(name, arguments.clone()).await;
+        answer.expect_err(&format!("{name} {arguments} went well"))
+    }
+}
+
+#[tokio::test]
+async fn a_file_is_read_page_by_page() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    folder.write("src/long.txt", (1..=1000).map(|n| format!("line {n}\n")).collect::<String>());
+    folder.write("two.txt", "→ view x\r\n✓ done");
+    folder.write("empty.txt", "");
+    assert_eq!(
+        hand.ok("read_file", json!({ "path": "two.txt" })).await,
+        "two.txt · 2 lines\n   1│→ view x\n   2│✓ done\n"
+    );
+    assert_eq!(hand.ok("read_file", json!({ "path": "./empty.txt" })).await, "empty.txt is empty\n");
+    let page = hand.ok("read_file", json!({ "path": "src/long.txt" })).await;
+    assert!(
+        page.starts_with("src/long.txt · 1000 lines\n   1│line 1\n") && page.contains("\n 400│line 400\n"),
+        "{page}"
+    );
+    assert!(page.ends_with("… 600 lines more: → read_file path:\"src/long.txt\" from:401"), "{page}");
+    let full = format!("{}", folder.path("src/long.txt").canonicalize().unwrap().display());
+    let end = hand.ok("read_file", json!({ "path": full, "from": 999, "lines": 50 })).await;
+    assert_eq!(end, "src/long.txt · 1000 lines\n 999│line 999\n1000│line 1000\n");
+    let past = hand.ok("read_file", json!({ "path": "src/long.txt", "from": 2000 })).await;
+    assert!(past.ends_with("there is no line 2000"), "{past}");
+}
+
+#[tokio::test]
+async fn what_is_no_plain_text_is_read_as_far_as_it_is_one() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    folder.write("latin.txt", b"caf\xe9\nna\xefve\n");
+    folder.write("binary", b"\x7fELF\0\0\0");
+    folder.write("one.js", "漢".repeat(300_000));
+    folder.write("huge.txt", "0123456789\n".repeat(1 << 20));
+    let latin = hand.ok("read_file", json!({ "path": "latin.txt" })).await;
+    assert!(latin.contains("not UTF-8") && latin.contains("caf\u{fffd}"), "{latin}");
+    let failure = hand.fails("edit_file", json!({ "path": "latin.txt", "old": "na", "new": "x" })).await;
+    assert!(failure.message.contains("not UTF-8"), "{failure}");
+    let failure = hand.fails("read_file", json!({ "path": "binary" })).await;
+    assert_eq!(
+        (failure.code, failure.message.as_str()),
+        (Code::Conflict, "binary is binary (7 bytes); only text can be read")
+    );
+    let one = hand.ok("read_file", json!({ "path": "one.js" })).await;
+    assert!(one.len() < 1_200 && one.contains("bytes more in this line") && !one.contains('\u{fffd}'), "{one}");
+    let huge = hand.ok("read_file", json!({ "path": "huge.txt", "from": 1_000_000 })).await;
+    assert!(huge.contains("1048576 lines") && huge.contains("1000000│0123456789") && huge.len() < 11_000, "{huge}");
+    let failure = hand.fails("write_file", json!({ "path": "huge.txt", "content": "x" })).await;
+    assert_eq!(failure.code, Code::LimitExceeded);
+}
+
+#[tokio::test]
+async fn a_file_is_written_whole_after_a_person_said_so() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    let said = hand.ok("write_file", json!({ "path": "src/new/deep.rs", "content": "one\ntwo\n" })).await;
+    assert_eq!(said, "created src/new/deep.rs · 2 lines");
+    fs::set_permissions(folder.path("src/new/deep.rs"), fs::Permissions::from_mode(0o750)).unwrap();
+    let said = hand.ok("write_file", json!({ "path": "src/new/../new/deep.rs", "content": "one\n" })).await;
+    assert_eq!(said, "overwrote src/new/deep.rs · 1 line, before 2");
+    let again = hand.ok("write_file", json!({ "path": "src/new/deep.rs", "content": "one\n" })).await;
+    assert!(again.contains("nothing was written"), "{again}");
+    assert_eq!(folder.text("src/new/deep.rs"), "one\n");
+    assert_eq!(fs::metadata(folder.path("src/new/deep.rs")).unwrap().permissions().mode() & 0o777, 0o750);
+    let left: Vec<_> = fs::read_dir(folder.path("src/new")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["deep.rs"], "no draft is left");
+    let asked = folder.asked();
+    assert_eq!(asked.len(), 2);
+    assert_eq!((asked[0].tool.as_str(), asked[0].what.as_str()), ("write_file", "create src/new/deep.rs (2 lines)"));
+    assert!(asked[1].detail.contains("-two"), "{}", asked[1].detail);
+    let changed = folder.workspace.changed();
+    assert_eq!((changed[0].path.as_path(), changed[0].created), (Path::new("src/new/deep.rs"), true));
+}
+
+#[tokio::test]
+async fn a_refusal_changes_nothing_and_its_reason_is_told() {
+    let folder = Folder::of(Verdict::No(Some("not that file".to_owned())), &[], &["src/**"]);
+    let hand = folder.hand("a");
+    folder.write("a.txt", "a\n");
+    let failure = hand.fails("write_file", json!({ "path": "b.txt", "content": "b" })).await;
+    assert_eq!((failure.code, failure.message.as_str()), (Code::Cancelled, "it was refused: not that file"));
+    let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
+    assert_eq!(failure.code, Code::Cancelled);
+    assert!(!folder.path("b.txt").exists() && folder.text("a.txt") == "a\n");
+    // What a pattern allows is not asked about, also under another name of the file.
+    hand.ok("write_file", json!({ "path": "src/a.rs", "content": "a\n" })).await;
+    hand.ok("edit_file", json!({ "path": "src/a.rs", "old": "a", "new": "b" })).await;
+    assert_eq!(folder.asked().len(), 2);
+    symlink("../a.txt", folder.path("src/link")).unwrap();
+    let failure = hand.fails("edit_file", json!({ "path": "src/link", "old": "a", "new": "b" })).await;
+    assert_eq!(failure.code, Code::Cancelled, "a link into src is what it leads to");
+}
+
+#[tokio::test]
+async fn an_edit_says_what_it_did_or_why_not() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    folder.write("src/a.rs", "fn a() {\n    1\n}\n\nfn b() {\n    1\n}\n");
+    let two = hand.fails("edit_file", json!({ "path": "src/a.rs", "old": "    1\n", "new": "    2\n" })).await;
+    assert_eq!(two.code, Code::Conflict);
+    assert!(two.message.contains("2 times, at lines 2, 6"), "{two}");
+    assert_eq!(two.hint.as_deref(), Some("→ read_file path:\"src/a.rs\""));
+    let said = hand
+        .ok("edit_file", json!({ "path": "src/a.rs", "old": "fn b() {\n    1", "new": "fn b() {\n    2\n    + 1" }))
+        .await;
+    assert_eq!(said, "edited src/a.rs at line 5 · 8 lines now, before 7");
+    assert!(folder.text("src/a.rs").ends_with("fn b() {\n    2\n    + 1\n}\n"));
+    let missing = hand.fails("edit_file", json!({ "path": "src/b.rs", "old": "x", "new": "y" })).await;
+    assert_eq!((missing.code, missing.hint.as_deref()), (Code::NotFound, Some("there is src/a.rs")));
+}
+
+#[tokio::test]
+async fn nothing_outside_is_reached() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    symlink("../outside/secret.txt", folder.path("link.txt")).unwrap();
+    symlink("../outside", folder.path("dir")).unwrap();
+    symlink(folder.home.path().join("outside"), folder.path("full")).unwrap();
+    symlink("nowhere", folder.path("dangling")).unwrap();
+    symlink("../outside/new.txt", folder.path("new")).unwrap();
+    symlink("loop", folder.path("loop")).unwrap();
+    let secret = folder.home.path().join("outside/secret.txt");
+    let paths = [
+        "../outside/secret.txt",
+        "src/../../outside/secret.txt",
+        "link.txt",
+        "dir/secret.txt",
+        "full/secret.txt",
+        "dir/../../outside/secret.txt",
+        "/etc/passwd",
+        "/proc/self/environ",
+        secret.to_str().unwrap(),
+    ];
+    for path in paths {
+        for (tool, arguments) in [
+            ("read_file", json!({ "path": path })),
+            ("write_file", json!({ "path": path, "content": "x" })),
+            ("edit_file", json!({ "path": path, "old": "secret", "new": "x" })),
+            ("search_text", json!({ "path": path, "pattern": "secret" })),
+            ("list_files", json!({ "path": path })),
+        ] {
+            let failure = hand.fails(tool, arguments).await;
+            assert_eq!(failure.code, Code::PermissionDenied, "{tool} {path}: {failure}");
+            assert!(failure.message.contains("outside of the workspace"), "{tool} {path}: {failure}");
+        }
+    }
+    for path in ["dangling", "loop", "new", "", ".", "src", "..", "nul\0byte"] {
+        hand.fails("write_file", json!({ "path": path, "content": "x" })).await;
+        hand.fails("read_file", json!({ "path": path })).await;
+    }
+    let listed = hand.ok("list_files", json!({})).await;
+    assert!(!listed.contains("secret"), "{listed}");
+    let found = hand.ok("search_text", json!({ "pattern": "secret" })).await;
+    assert!(found.starts_with("0 lines"), "{found}");
+    assert_eq!(fs::read_to_string(secret).unwrap(), "secret\n");
+    assert_eq!(fs::read_dir(folder.home.path().join("outside")).unwrap().count(), 1);
+    // A link that stays inside works, and what is written to goes where it leads.
+    folder.write("src/real.txt", "a\n");
+    symlink("src/real.txt", folder.path("inside.txt")).unwrap();
+    hand.ok("edit_file", json!({ "path": "inside.txt", "old": "a", "new": "b" })).await;
+    assert!(folder.path("inside.txt").is_symlink() && folder.text("src/real.txt") == "b\n");
+}
+
+#[tokio::test]
+async fn a_folder_that_becomes_a_link_leads_nowhere() {
+    let folder = Folder::granted();
+    let (inside, outside) = (folder.path("src"), folder.home.path().join("outside"));
+    fs::write(inside.join("secret.txt"), "mine\n").unwrap();
+    let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (turning, away) = (Arc::clone(&stop), folder.path("away"));
+    let swap = std::thread::spawn(move || {
+        while !turning.load(std::sync::atomic::Ordering::Relaxed) {
+            // A hand may make a folder at any moment; then this round is another one.
+            let _ = fs::rename(&inside, &away);
+            let _ = symlink(&outside, &inside);
+            let _ = fs::remove_file(&inside).or_else(|_| fs::remove_dir_all(&inside));
+            let _ = fs::rename(&away, &inside);
+        }
+    });
+    for n in 0..300 {
+        let hand = folder.hand(&format!("{n}"));
+        if let Ok(text) = hand.call("read_file", json!({ "path": "src/secret.txt" })).await {
+            assert!(text.contains("mine"), "{text}");
+        }
+        let _ = hand.call("write_file", json!({ "path": format!("src/new{n}.txt"), "content": format!("{n}") })).await;
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    swap.join().unwrap();
+    assert_eq!(fs::read_dir(folder.home.path().join("outside")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_pipe_and_a_device_are_not_waited_for() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    assert!(made.success());
+    for (tool, arguments) in [
+        ("read_file", json!({ "path": "pipe" })),
+        ("write_file", json!({ "path": "pipe", "content": "x" })),
+        ("edit_file", json!({ "path": "pipe", "old": "x", "new": "y" })),
+    ] {
+        let failure = hand.fails(tool, arguments).await;
+        assert!(failure.message.contains("no regular file"), "{tool}: {failure}");
+    }
+    let found = hand.ok("search_text", json!({ "pattern": "x" })).await;
+    assert!(found.starts_with("0 lines"), "{found}");
+}
+
+#[tokio::test]
+async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
+    let folder = Folder::granted();
+    let (one, two) = (folder.hand("subtask 1"), folder.hand("subtask 2"));
+    folder.write("a.txt", "a\n");
+    let unread = one.fails("write_file", json!({ "path": "a.txt", "content": "x" })).await;
+    assert_eq!(unread.message, "a.txt is there, and you have not read it");
+    for hand in [&one, &two] {
+        hand.ok("read_file", json!({ "path": "a.txt" })).await;
+    }
+    one.ok("write_file", json!({ "path": "a.txt", "content": "by one\n" })).await;
+    let told = two.fails("write_file", json!({ "path": "a.txt", "content": "by two\n" })).await;
+    assert_eq!((told.code, told.message.as_str()), (Code::Conflict, "a.txt was changed by subtask 1 since you saw it"));
+    let noted = two.ok("edit_file", json!({ "path": "a.txt", "old": "one", "new": "both" })).await;
+    assert_eq!(noted, "edited a.txt at line 1 · subtask 1 had changed it since you saw it");
+    let read = one.ok("read_file", json!({ "path": "a.txt" })).await;
+    assert!(read.contains("last changed by subtask 2"), "{read}");
+    folder.write("a.txt", "by a person\n");
+    let told = one.fails("write_file", json!({ "path": "a.txt", "content": "x" })).await;
+    assert_eq!(told.message, "a.txt was changed by somebody since you saw it");
+    assert_eq!(folder.text("a.txt"), "by a person\n");
+}
+
+/// Changes the file while the person thinks.
+struct Slow(PathBuf);
+
+impl Approval for Slow {
+    fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+        fs::write(&self.0, "in between\n").unwrap();
+        Box::pin(async { Verdict::Yes })
+    }
+}
+
+#[tokio::test]
+async fn what_was_agreed_to_is_what_is_written_or_nothing() {
+    let folder = Folder::granted();
+    folder.write("a.txt", "a\n");
+    let slow = Workspace::open(folder.path(""), Allowed::nothing(), Arc::new(Slow(folder.path("a.txt")))).unwrap();
+    let hand = Hand(slow.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
+    let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
+    assert!(failure.message.contains("at the same moment"), "{failure}");
+    assert_eq!(folder.text("a.txt"), "in between\n");
+}
+
+#[tokio::test]
+async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    folder.write(".gitignore", "target/\n*.log\n");
+    folder.write(".git/config", "needle\n");
+    folder.write("target/out.txt", "needle\n");
+    folder.write("a.log", "needle\n");
+    folder.write(".github/ci.yml", "on: push\n");
+    folder.write("src/a.rs", "fn needle() {}\n// Needle (here\n");
+    folder.write("src/b.txt", "nothing\n");
+    folder.write("blob", b"needle\0");
+    folder.write("min.js", format!("{}needle{}", "x".repeat(500), "y".repeat(500)));
+    assert_eq!(
+        hand.ok("list_files", json!({})).await,
+        "the workspace · 6 files\n.github/ci.yml\n.gitignore\nblob\nmin.js\nsrc/a.rs\nsrc/b.txt"
+    );
+    assert_eq!(hand.ok("list_files", json!({ "files": "*.rs" })).await, "the workspace · 1 file\nsrc/a.rs");
+    assert_eq!(hand.ok("list_files", json!({ "path": "src" })).await, "src · 2 files\nsrc/a.rs\nsrc/b.txt");
+    let found = hand.ok("search_text", json!({ "pattern": "needle" })).await;
+    assert!(found.starts_with("3 lines in 2 files of 6 (the workspace)\nmin.js:1: …x"), "{found}");
+    assert!(found.ends_with("src/a.rs:1: fn needle() {}\nsrc/a.rs:2: // Needle (here") && found.len() < 400, "{found}");
+    let found = hand.ok("search_text", json!({ "pattern": "Needle (", "files": "*.rs" })).await;
+    assert!(found.contains("no regular expression") && found.contains("src/a.rs:2:"), "{found}");
+    for (tool, arguments) in [
+        ("list_files", json!({ "path": "srcs" })),
+        ("list_files", json!({ "files": "a[" })),
+        ("search_text", json!({ "pattern": "" })),
+    ] {
+        hand.fails(tool, arguments).await;
+    }
+    folder.write("many.txt", "needle\n".repeat(5000));
+    let found = hand.ok("search_text", json!({ "pattern": "needle", "path": "many.txt" })).await;
+    assert!(found.contains("5000 lines in 1 file") && found.contains("… 4900 lines more"), "{found}");
+    for n in 0..2000 {
+        folder.write(&format!("data/{:02}/{n}.txt", n % 20), "");
+    }
+    let listed = hand.ok("list_files", json!({})).await;
+    assert!(listed.contains("\ndata/07/ (100 files)\n") && listed.contains("src/a.rs"), "{listed}");
+}
