@@ -7,6 +7,7 @@ use crate::{
     },
     id::{AgentId, NodeId},
     model::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
+    recall::Hint,
     store::{Result, SessionFilter, Snapshot},
 };
 
@@ -24,6 +25,10 @@ const PLAN: u32 = 512;
 const TITLE: usize = 100;
 /// Tokens that the line on changed nodes may have.
 pub(super) const CHANGED: u32 = 256;
+/// Tokens that the line on what a message refers to may have.
+pub(super) const HINT: u32 = 112;
+/// Characters of a reference, and of what to search for.
+const SAID: usize = 40;
 
 /// Others who are active in a tree, a line each: who generates, and where; then who did or looked at something lately.
 fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -> Result<Vec<String>> {
@@ -78,6 +83,24 @@ pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Resu
         lines.push(format!("Now: {} UTC", date(ask.now)));
     }
     Ok(lines)
+}
+
+/// The line on what a message refers to; it names as many nodes as it has room for.
+pub(super) fn hint(hint: &Hint) -> Option<String> {
+    let named = |node: &Node| {
+        let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
+        format!("{turn}{}", frame::id(node))
+    };
+    let (said, search) = (first_words(&hint.said, SAID), first_words(&hint.search, SAID));
+    let line = |nodes: &[Node]| {
+        format!(
+            "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",
+            frame::quoted(&said),
+            nodes.iter().map(named).collect::<Vec<_>>().join(", "),
+            frame::quoted(&search)
+        )
+    };
+    (1..=hint.nodes.len()).rev().map(|count| line(&hint.nodes[..count])).find(|line| estimated_tokens(line) <= HINT)
 }
 
 /// The plan of the turn: how far it is, and what is open, so that it stays in view however long the turn grows.

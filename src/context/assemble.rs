@@ -3,7 +3,11 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{About, Agent, Mode, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree, estimated_tokens},
+    model::{
+        About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree,
+        estimated_tokens,
+    },
+    recall::References,
     store::Snapshot,
     tools::{self, Tool},
 };
@@ -78,7 +82,7 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         correction: ask.options.correction,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
-    let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, &tree)? };
+    let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, (&tree, &to))? };
     let tokens = around.room(&view, ask.options.room())?;
     let room = Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, tokens };
     let window = room.choose(snapshot, ask.to)?;
@@ -89,6 +93,8 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
     if view.aware && view.rendering == Rendering::Stable {
         around.ambient.extend(ambient::changed(shown.newest_first()));
     }
+    let hint = around.hint(snapshot, &tree, &shown);
+    around.ambient.extend(hint);
     let (path, earlier, pins) = (shown.report(&window), window.earlier(), std::mem::take(&mut around.pins));
     let pieces = around.pieces(&view, shown);
     let mut parts = parts(&pieces);
@@ -127,10 +133,17 @@ struct Around {
     input: Option<(NodeId, Piece)>,
     /// The lines of the ambient block.
     ambient: Vec<String>,
+    /// What the message that is answered may refer to, and the message.
+    references: Option<(Node, References)>,
 }
 
 impl Around {
-    fn read(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View, tree: &Tree) -> Result<Self, ContextError> {
+    fn read(
+        snapshot: &dyn Snapshot,
+        ask: &Ask<'_>,
+        view: &View,
+        (tree, to): (&Tree, &Node),
+    ) -> Result<Self, ContextError> {
         let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
         let bare = Self {
             agent_prompt: prompt(&ask.agent.profile.system_prompt),
@@ -151,6 +164,7 @@ impl Around {
             exchanges: exchange::worded(ask.exchanges, ask.options.room(), stable),
             input: input(snapshot, ask, view)?,
             ambient: ambient::lines(snapshot, ask, tree)?,
+            references: references(ask, to),
             ..bare
         })
     }
@@ -166,6 +180,7 @@ impl Around {
         if view.aware && view.rendering == Rendering::Stable {
             changing += ambient::CHANGED;
         }
+        changing += self.references.as_ref().map_or(0, |_| ambient::HINT);
         let fixed = lasting + changing;
         if fixed + LEAST > budget {
             return Err(ContextError::Fixed { fixed, over: fixed + LEAST - budget, budget });
@@ -174,6 +189,20 @@ impl Around {
             changing = changing.max(budget / CHANGING);
         }
         Ok(budget.saturating_sub(lasting + changing).max(LEAST))
+    }
+
+    /// A line on what the message refers to, if that is not shown. Nobody waits for a hint: where it cannot be had, there
+    /// is none.
+    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &Shown<'_>) -> Option<String> {
+        let (message, references) = self.references.take()?;
+        if shown.newest_first().count() as u64 >= tree.counts.nodes {
+            return None;
+        }
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
+        let own = own.into_iter().map(|text| (None, text.as_str()));
+        let nodes = shown.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
+        let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
+        hint.inspect_err(|error| tracing::warn!(%error, "there is no hint")).ok()?.and_then(|hint| ambient::hint(&hint))
     }
 
     /// The pieces in their order.
@@ -207,6 +236,12 @@ impl Around {
         pieces.extend(input);
         pieces
     }
+}
+
+/// What the newest message refers to, if a person wrote it and nothing was done about it yet.
+fn references(ask: &Ask<'_>, to: &Node) -> Option<(Node, References)> {
+    let message = Some(to).filter(|node| node.author_type == AuthorType::Human && ask.exchanges.is_empty())?;
+    Some((message.clone(), References::of(&message.content)?))
 }
 
 /// What an aware agent has to know: how it works here, what it may use, and, where it may plan, when that is wanted.

@@ -5,12 +5,14 @@
 //! question: words are looked up by the rules that they were indexed by ([`crate::model::WordReader`]), and what has
 //! no words is looked for as it stands.
 
+mod hint;
 mod question;
 mod rank;
 mod wants;
 
 use std::collections::{HashMap, HashSet};
 
+pub use self::hint::{Hint, References};
 use self::question::{Question, asks, plain};
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},

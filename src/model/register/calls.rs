@@ -114,7 +114,7 @@ fn telling(rules: &Rules, content: &str) -> String {
         let lower = line.to_lowercase();
         ["error", "failed", "panicked", "exception", "not found", "denied"].iter().any(|word| lower.contains(word))
     };
-    let line = lines().filter(error).next_back().or_else(|| lines().next_back());
+    let line = lines().rfind(error).or_else(|| lines().next_back());
     first_words(line.unwrap_or("it failed"), ERROR)
 }
 
