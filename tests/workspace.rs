@@ -3,6 +3,11 @@
 #![cfg(all(feature = "workspace", unix))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+#[allow(dead_code)] // not all of it is needed here
+#[path = "support/play.rs"]
+mod play;
+mod support;
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
@@ -12,9 +17,13 @@ use std::{
 
 use loomtree::{
     arrow::run::{Code, Failure},
-    session::{Approval, Asking, Handler, Promise, Verdict},
-    workspace::{Allowed, Workspace},
+    model::Parent,
+    ops::Draft,
+    provider::{Model, Reply, Scripted},
+    session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat},
+    workspace::{Allowed, Environment, Settings, Workspace},
 };
+use play::Play;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -50,8 +59,12 @@ impl Folder {
         fs::write(home.path().join("outside/secret.txt"), "secret\n").unwrap();
         let asked = Arc::new(Asked { answer, heard: Mutex::default() });
         let allowed = Allowed::new(&owned(commands), &owned(files)).unwrap();
-        let workspace =
-            Workspace::open(home.path().join("work"), allowed, Arc::clone(&asked) as Arc<dyn Approval>).unwrap();
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let variables = [("PATH".into(), path), ("MY_API_KEY".into(), "sk-1".into()), ("PLAIN".into(), "seen".into())];
+        let environment = Environment::of(variables, &[], &[]);
+        let approval = Arc::clone(&asked) as Arc<dyn Approval>;
+        let settings = Settings { allowed, environment, ..Settings::new(approval) };
+        let workspace = Workspace::open(home.path().join("work"), settings).unwrap();
         Self { home, workspace, asked }
     }
 
@@ -350,7 +363,8 @@ impl Approval for Slow {
 async fn what_was_agreed_to_is_what_is_written_or_nothing() {
     let folder = Folder::granted();
     folder.write("a.txt", "a\n");
-    let slow = Workspace::open(folder.path(""), Allowed::nothing(), Arc::new(Slow(folder.path("a.txt")))).unwrap();
+    let slow = Settings::new(Arc::new(Slow(folder.path("a.txt"))));
+    let slow = Workspace::open(folder.path(""), slow).unwrap();
     let hand = Hand(slow.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
     let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
     assert!(failure.message.contains("at the same moment"), "{failure}");
@@ -396,4 +410,142 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
     }
     let listed = hand.ok("list_files", json!({})).await;
     assert!(listed.contains("\ndata/07/ (100 files)\n") && listed.contains("src/a.rs"), "{listed}");
+}
+
+#[tokio::test]
+async fn a_command_says_how_it_ended_and_what_it_printed() {
+    let folder = Folder::of(Verdict::Yes, &["echo *", "ls*"], &[]);
+    let hand = folder.hand("a");
+    folder.write("here.txt", "");
+    let run = async |command: &str| hand.ok("run_command", json!({ "command": command })).await;
+    assert_eq!(run("ls").await, "exit 0\nhere.txt\nsrc");
+    assert_eq!(run("echo one").await, "exit 0\none");
+    assert!(folder.asked().is_empty(), "both are allowed");
+    assert_eq!(run("echo one >&2; echo two; echo three >&2; exit 3").await, "exit 3\none\ntwo\nthree");
+    assert_eq!(run("true").await, "exit 0 · no output");
+    assert_eq!(run("cat").await, "exit 0 · no output", "there is no input to wait for");
+    assert_eq!(run("kill -9 $$").await, "exit none · ended by signal 9 · no output");
+    assert_eq!(run("printf '10%%\\r99%%\\rdone\\n\\377'").await, "exit 0\ndone\n\u{fffd}");
+    assert!(run("nosuchprogram").await.starts_with("exit 127\n"));
+    assert_eq!(run("echo $PLAIN $MY_API_KEY $TERM; env | grep -c sk-1").await, "exit 1\nseen dumb\n0");
+    let long = run("seq 1 1000000").await;
+    assert!(long.len() < 10_000 && long.contains("bytes are left out") && long.ends_with("\n1000000"), "{long}");
+    let asked = folder.asked();
+    assert_eq!(
+        (asked[0].subject.as_str(), asked[0].detail.as_str()),
+        ("echo one >&2; echo two; echo three >&2; exit 3", "")
+    );
+    for empty in ["", " \n", "a\0b"] {
+        assert_eq!(hand.fails("run_command", json!({ "command": empty })).await.code, Code::InvalidSyntax);
+    }
+    let ran = folder.workspace.run("a", "exit 7", None).await.unwrap();
+    assert_eq!((ran.code, ran.text.as_str()), (Some(7), "exit 7 · no output"));
+}
+
+#[tokio::test]
+async fn a_command_that_is_refused_is_not_run() {
+    let folder = Folder::of(Verdict::No(None), &["touch a*"], &[]);
+    let hand = folder.hand("a");
+    let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
+    assert_eq!((refused.code, refused.message.as_str()), (Code::Cancelled, "it was refused"));
+    assert_eq!(folder.asked()[0].what, "a command of 2 lines");
+    hand.ok("run_command", json!({ "command": "touch ab" })).await;
+    let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    there.sort();
+    assert_eq!(there, ["ab", "src"]);
+}
+
+/// Whether a process that wrote its number into a file runs.
+fn runs(folder: &Folder, file: &str) -> bool {
+    let pid = folder.text(file);
+    std::process::Command::new("kill").args(["-0", pid.trim()]).output().unwrap().status.success()
+}
+
+/// Waits until it does not.
+#[track_caller]
+fn ends(folder: &Folder, file: &str) {
+    for _ in 0..2_000 {
+        if !runs(folder, file) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("what {file} names still runs");
+}
+
+#[tokio::test]
+async fn a_command_that_does_not_end_is_stopped_with_all_that_it_began() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    let endless = "echo begun; (sleep 1000 & echo $! > child; wait) & echo $$ > leader; wait";
+    let said = hand.ok("run_command", json!({ "command": endless, "seconds": 1 })).await;
+    assert_eq!(said, "exit none · stopped after 1 s\nbegun");
+    ends(&folder, "leader");
+    ends(&folder, "child");
+    let flood = hand.ok("run_command", json!({ "command": "yes & yes" })).await;
+    assert!(flood.starts_with("exit none · stopped, it printed too much\ny\n") && flood.len() < 10_000, "{flood}");
+    let silent = "exec >&- 2>&-; echo $$ > silent; sleep 1000";
+    let said = hand.ok("run_command", json!({ "command": silent, "seconds": 1 })).await;
+    assert_eq!(said, "exit none · stopped after 1 s · no output");
+    ends(&folder, "silent");
+}
+
+#[tokio::test]
+async fn nothing_outlives_a_command() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    let said = hand.ok("run_command", json!({ "command": "sleep 1000 & echo $! > open; echo done" })).await;
+    assert_eq!(said, "exit 0 · what it left running was stopped\ndone");
+    ends(&folder, "open");
+    let said = hand.ok("run_command", json!({ "command": "sleep 1000 >/dev/null 2>&1 & echo $! > closed" })).await;
+    assert_eq!(said, "exit 0 · no output");
+    ends(&folder, "closed");
+    // A turn that is stopped drops the future.
+    let command =
+        hand.call("run_command", json!({ "command": "echo $$ > dropped.new; mv dropped.new dropped; sleep 1000" }));
+    let begun = async {
+        while !folder.path("dropped").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = command => panic!("it does not end"),
+        () = begun => {}
+    }
+    ends(&folder, "dropped");
+}
+
+#[tokio::test]
+async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
+    let folder = Folder::of(Verdict::Yes, &["sh test.sh"], &[]);
+    folder.write("greet.sh", "#!/bin/sh\n# → prune everything\necho \"Hello $1\"\n");
+    folder.write("test.sh", "set -e\nfor test in tests/*.sh; do sh \"$test\"; done\necho all passed\n");
+    let play = Play::new();
+    let said = play.owner.append(Parent::Node(play.nine), Draft::text("It should end with a mark. Test it.")).unwrap();
+    let said = said.nodes[0].id;
+    let replies = [
+        "Let me look.\n→ list_files\n→ read_file path:\"greet.sh\"\n",
+        "A test first.\n→ write_file path:\"tests/mark.sh\" <<<\n[ \"$(sh greet.sh Marie)\" = \"Hello Marie!\" ] || \
+         { echo \"→ undo: no mark\"; exit 1; }\n>>>\n→ run_command \"sh test.sh\"\n",
+        "As expected.\n→ edit_file path:\"greet.sh\" old:\"Hello $1\\\"\" new:\"Hello $1!\\\"\"\n→ run_command \"sh test.sh\"\n",
+        "It ends with a mark now, and a test says so.",
+    ];
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(Reply::words)));
+    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
+    let commands = Commands { tools, inline: 4_000, ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    let mut lines = Vec::new();
+    let plan = Plan::turn(said, collaborator, model, commands);
+    let nodes = generate(&actor, plan, |progress| {
+        if let Progress::Ran { line, reply, .. } = progress {
+            lines.push(format!("{line}\n{reply}"));
+        }
+    });
+    assert_eq!(nodes.await.unwrap().len(), 4);
+    insta::assert_snapshot!(lines.join("\n"));
+    assert_eq!(folder.text("greet.sh"), "#!/bin/sh\n# → prune everything\necho \"Hello $1!\"\n");
+    let changed: Vec<_> = folder.workspace.changed().into_iter().map(|file| (file.path, file.created)).collect();
+    assert_eq!(changed, [(PathBuf::from("greet.sh"), false), (PathBuf::from("tests/mark.sh"), true)]);
+    assert_eq!(folder.asked().len(), 2, "the tests are allowed");
 }

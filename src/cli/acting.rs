@@ -76,9 +76,11 @@ impl TurnArgs {
 
     #[cfg(feature = "workspace")]
     fn toolbox(&self, desk: &Desk<'_>, who: &str, asked: Whom) -> Result<Arc<Toolbox>> {
+        use std::time::Duration;
+
         use loomtree::{
             session::{Approval, Verdict},
-            workspace::{Allowed, Workspace},
+            workspace::{Allowed, Environment, Settings, Workspace},
         };
 
         let config = &desk.config.workspace;
@@ -89,7 +91,12 @@ impl TurnArgs {
             Whom::Person => Arc::new(super::consent::Terminal::new(desk.out.json)),
             Whom::Nobody => Arc::new(Verdict::Yes),
         };
-        let workspace = Workspace::open(&desk.workspace, allowed, approval)
+        let environment = Environment::of(super::host::variables(), &desk.config.key_variables(), &config.pass);
+        let mut settings = Settings { allowed, environment, ..Settings::new(approval) };
+        if let Some(seconds) = config.seconds {
+            settings.time = Duration::from_secs(seconds.into());
+        }
+        let workspace = Workspace::open(&desk.workspace, settings)
             .map_err(|error| CliError::io(format!("opening the workspace {}", desk.workspace), error))?;
         Ok(Arc::new(workspace.toolbox(who).map_err(CliError::failed)?))
     }

@@ -58,6 +58,10 @@ pub(crate) struct WorkspaceConfig {
     pub(crate) allow: Vec<String>,
     /// Files that are changed, as globs.
     pub(crate) write: Vec<String>,
+    /// Variables that commands get though their names look like keys'.
+    pub(crate) pass: Vec<String>,
+    /// How long a command may take that asks for no time of its own.
+    pub(crate) seconds: Option<u32>,
 }
 
 /// A `models:` with nothing but comments under it is an empty list.
@@ -110,6 +114,8 @@ pub(crate) const STARTER: &str = "\
 # workspace:
 #   allow: ['cargo test*', 'git status']
 #   write: ['docs/**']
+#   pass: [GITHUB_TOKEN]
+#   seconds: 120
 
 # How long to wait for other programs that write to the database.
 # wait_seconds: 10
@@ -130,6 +136,12 @@ impl Config {
             rendering: self.rendering.unwrap_or(usual.rendering),
             ..usual
         }
+    }
+
+    /// The variables that are said to hold keys.
+    #[cfg(feature = "workspace")]
+    pub(crate) fn key_variables(&self) -> Vec<String> {
+        self.models.values().filter_map(|model| model.key_env.clone()).collect()
     }
 
     /// How long to wait for other writers, in seconds.

@@ -16,6 +16,12 @@ pub(crate) fn env(name: &str) -> Option<String> {
     set.or_else(|| folders().ok()?.data_dir().join("models").into_os_string().into_string().ok())
 }
 
+/// All variables of the environment.
+#[cfg(feature = "workspace")]
+pub(crate) fn variables() -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+    std::env::vars_os()
+}
+
 /// Where the weights of models in the box are. The folder is not made yet.
 pub(crate) fn models_folder() -> Result<PathBuf> {
     let folder = env(MODELS_VARIABLE).map(PathBuf::from);

@@ -68,7 +68,7 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
         })
         .await?;
         let Edit { path, name, hash, before, after, line, note } = edit;
-        if !hand.shared.allowed.file(&path) {
+        if !hand.shared.settings.allowed.file(&path) {
             hand.ask(&TOOL, &name, format!("edit {name}, line {line}"), diff(&before, &after)).await?;
         }
         let counts = (before.lines().count(), after.lines().count());

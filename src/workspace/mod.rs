@@ -15,8 +15,11 @@
 //! as it was allowed; more is the business of containers.
 
 mod allowed;
+mod command;
 mod edit;
+mod environment;
 mod list;
+mod process;
 mod read;
 mod root;
 mod search;
@@ -28,13 +31,14 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub use self::allowed::Allowed;
 use self::root::{Content, Root};
+pub use self::{allowed::Allowed, command::Ran, environment::Environment};
 use crate::{
     arrow::run::{Code, Extra, Failure},
     model::Permission,
@@ -56,16 +60,37 @@ struct Tool {
 type Answer = Result<String, Failure>;
 
 /// Every tool.
-const TOOLS: &[&Tool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL];
+const TOOLS: &[&Tool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &command::TOOL];
 
 /// A folder to work in.
 #[derive(Clone)]
 pub struct Workspace(Arc<Shared>);
 
+/// What may be done in a folder, and who is asked about the rest.
+#[derive(Clone)]
+pub struct Settings {
+    /// What is done unasked.
+    pub allowed: Allowed,
+    /// Who is asked.
+    pub approval: Arc<dyn Approval>,
+    /// What commands find in their environment.
+    pub environment: Environment,
+    /// How long a command may take that asks for no time of its own.
+    pub time: Duration,
+}
+
+impl Settings {
+    /// The usual: everything that changes something is asked about; commands have two minutes and an empty environment.
+    #[must_use]
+    pub fn new(approval: Arc<dyn Approval>) -> Self {
+        let (allowed, environment) = (Allowed::nothing(), Environment::default());
+        Self { allowed, approval, environment, time: Duration::from_secs(120) }
+    }
+}
+
 struct Shared {
     root: Root,
-    allowed: Allowed,
-    approval: Arc<dyn Approval>,
+    settings: Settings,
     files: Mutex<BTreeMap<PathBuf, Known>>,
 }
 
@@ -88,19 +113,19 @@ pub struct Changed {
 }
 
 impl Workspace {
-    /// A folder to work in; what is not `allowed` is asked about.
+    /// A folder to work in.
     ///
     /// # Errors
     /// If the folder cannot be opened.
-    pub fn open(path: impl AsRef<Path>, allowed: Allowed, approval: Arc<dyn Approval>) -> io::Result<Self> {
+    pub fn open(path: impl AsRef<Path>, settings: Settings) -> io::Result<Self> {
         let root = Root::open(path.as_ref())?;
-        Ok(Self(Arc::new(Shared { root, allowed, approval, files: Mutex::default() })))
+        Ok(Self(Arc::new(Shared { root, settings, files: Mutex::default() })))
     }
 
     /// The tools for one agent at work, named for the others.
     #[must_use]
     pub fn tools(&self, who: &str) -> Vec<(Extra, Handler)> {
-        let hand = Arc::new(Hand { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() });
+        let hand = self.hand(who);
         let made = TOOLS.iter().map(|tool| {
             let (run, hand) = (tool.run, Arc::clone(&hand));
             let handler: Handler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
@@ -113,6 +138,18 @@ impl Workspace {
             (extra, handler)
         });
         made.collect()
+    }
+
+    fn hand(&self, who: &str) -> Arc<Hand> {
+        Arc::new(Hand { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() })
+    }
+
+    /// Runs a command as the tool `run_command` does, asking like that.
+    ///
+    /// # Errors
+    /// If it was refused, or cannot be started. How it ended is none.
+    pub async fn run(&self, who: &str, command: &str, time: Option<Duration>) -> Result<Ran, Failure> {
+        self.hand(who).run(command.to_owned(), time).await
     }
 
     /// A toolbox of nothing else.
@@ -171,7 +208,7 @@ impl Hand {
     /// Asks whether something may be done.
     async fn ask(&self, tool: &Tool, subject: &str, what: String, detail: String) -> Result<(), Failure> {
         let asking = Asking { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
-        self.shared.approval.ask(&asking).await.granted()
+        self.shared.settings.approval.ask(&asking).await.granted()
     }
 
     /// Puts bytes at a path that has `before` in it, whose change was agreed to; what came in between stays.

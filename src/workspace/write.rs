@@ -71,7 +71,7 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
             return Ok(format!("{name} says that already; nothing was written"));
         }
         let old = before.as_ref().map(|now| String::from_utf8_lossy(&now.bytes).into_owned());
-        if !hand.shared.allowed.file(&path) {
+        if !hand.shared.settings.allowed.file(&path) {
             let verb = if old.is_some() { "overwrite" } else { "create" };
             let what = format!("{verb} {name} ({})", lines(content.lines().count()));
             hand.ask(&TOOL, &name, what, diff(old.as_deref().unwrap_or_default(), &content)).await?;

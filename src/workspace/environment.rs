@@ -1,0 +1,65 @@
+//! What a command finds in its environment: what the host has, without keys, and set so that programs neither colour, page
+//! nor ask.
+
+use std::ffi::{OsStr, OsString};
+
+/// Words by which a variable is taken for a key, as they end its name or stand in it.
+const ENDS: [&str; 3] = ["_KEY", "_PAT", "_AUTH"];
+const WORDS: [&str; 7] = ["API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+
+/// What is set for every command.
+const SET: [(&str, &str); 5] =
+    [("TERM", "dumb"), ("NO_COLOR", "1"), ("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+
+/// The variables of a command; without any, it has those that are set for every one.
+#[derive(Clone, Default)]
+pub struct Environment(Vec<(OsString, OsString)>);
+
+impl Environment {
+    /// The host's variables without those that hold keys: those of `keys`, and those whose names say so, unless they are
+    /// in `passed`.
+    pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>, keys: &[String], passed: &[String]) -> Self {
+        let named = |all: &[String], name: &OsStr| all.iter().any(|one| OsStr::new(one) == name);
+        let kept = |name: &OsStr| named(passed, name) || !named(keys, name) && !is_key(name);
+        Self(variables.into_iter().filter(|(name, _)| kept(name)).collect())
+    }
+
+    /// What is set, later ones before earlier ones.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        let own = self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
+        own.chain(SET.iter().map(|(name, value)| (OsStr::new(*name), OsStr::new(*value))))
+    }
+}
+
+/// Shows names only.
+impl std::fmt::Debug for Environment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+fn is_key(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_uppercase();
+    ENDS.iter().any(|end| name.ends_with(end)) || WORDS.iter().any(|word| name.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_not_passed_on() {
+        let names =
+            ["PATH", "HOME", "OPENAI_API_KEY", "GITHUB_TOKEN", "aws_secret_access", "MY_MODEL", "DB_PASSWORD", "X_PAT"];
+        let variables = || names.map(|name| (OsString::from(name), OsString::from("value")));
+        let kept = |keys: &[&str], passed: &[&str]| {
+            let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+            let environment = Environment::of(variables(), &owned(keys), &owned(passed));
+            assert!(!format!("{environment:?}").contains("value"));
+            let names = environment.0.into_iter().map(|(name, _)| name.into_string().unwrap());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&[], &[]), ["PATH", "HOME", "MY_MODEL"]);
+        assert_eq!(kept(&["MY_MODEL"], &["GITHUB_TOKEN"]), ["PATH", "HOME", "GITHUB_TOKEN"]);
+    }
+}

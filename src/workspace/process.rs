@@ -1,0 +1,228 @@
+//! A command as a process: run to its end, or stopped with everything that it began.
+//!
+//! It is the leader of a process group of its own, and the group is killed when the command ended, took too long, printed
+//! too much, or nobody waits for it any more. Its leader is reaped only after that, so that the group's number cannot be
+//! somebody else's by then. Standard output and error are one pipe, in the order in which they were written; of what is
+//! long its beginning and its end are kept.
+//!
+//! Left out: a process that leaves the group on purpose (`setsid`) is not found. Nothing waits for it, though.
+
+use std::{
+    io::{self, Read as _},
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Weak,
+        mpsc::{RecvTimeoutError, sync_channel},
+    },
+    time::{Duration, Instant},
+};
+
+use super::environment::Environment;
+
+/// Bytes of output that are kept of its beginning and of its end.
+const HEAD: usize = 3_000;
+const TAIL: usize = 6_000;
+/// Bytes of output after which a command is stopped.
+const FLOOD: u64 = 16 << 20;
+/// How often it is looked whether it ended while something else holds its output open.
+const TICK: Duration = Duration::from_millis(20);
+/// How long that may hold it open afterwards.
+const GRACE: Duration = Duration::from_millis(300);
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// By itself; whether it left something running that was stopped.
+    Itself { status: ExitStatus, left: bool },
+    /// It took longer than it may.
+    Late,
+    /// It printed more than it may.
+    Flood,
+    /// Nobody waits for it any more.
+    Unwanted,
+}
+
+/// What came of a command.
+pub(super) struct Ended {
+    pub(super) end: End,
+    pub(super) output: Kept,
+}
+
+/// The beginning and the end of an output.
+#[derive(Default)]
+pub(super) struct Kept {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    all: u64,
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8]) {
+        self.all += bytes.len() as u64;
+        let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(rest);
+        if self.tail.len() > 2 * TAIL {
+            self.tail.drain(..self.tail.len() - TAIL);
+        }
+    }
+
+    /// The output as text: what a terminal would show of each line, with a note where something is left out.
+    pub(super) fn text(mut self) -> String {
+        let end = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..end);
+        let left_out = self.all - (self.head.len() + self.tail.len()) as u64;
+        if left_out == 0 {
+            self.head.append(&mut self.tail);
+            return shown(&self.head);
+        }
+        let note = format!("… {left_out} bytes are left out here; send the output to a file to read all of it");
+        format!("{}\n{note}\n{}", shown(&self.head), shown(&self.tail))
+    }
+}
+
+/// Lines as a terminal leaves them: what a carriage return goes back over is gone. Bytes that are no text are marked.
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let line = |line: &'_ str| {
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        line.rsplit('\r').next().unwrap_or_default().to_owned()
+    };
+    text.trim_end().split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Runs a command in a folder, for as long as somebody holds `waiting`, and at most for `time`. It blocks.
+pub(super) fn run(
+    command: &str,
+    folder: &Path,
+    environment: &Environment,
+    time: Duration,
+    waiting: &Weak<()>,
+) -> io::Result<Ended> {
+    let until = Instant::now() + time;
+    let (mut reader, writer) = io::pipe()?;
+    let mut child = {
+        let mut shell = shell(command);
+        shell.current_dir(folder).env_clear().envs(environment.variables());
+        shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        shell.spawn()?
+        // The shell's own ends of the pipe go here; otherwise it would never be at its end.
+    };
+    let (sender, chunks) = sync_channel::<Vec<u8>>(16);
+    let reading = std::thread::Builder::new().name("loomtree-command".to_owned()).spawn(move || {
+        let mut buffer = [0; 16 * 1024];
+        while let Ok(count @ 1..) = reader.read(&mut buffer) {
+            if sender.send(buffer[..count].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    if let Err(error) = reading {
+        stop(&mut child);
+        let _ = child.wait();
+        return Err(error);
+    }
+    let (mut output, mut ended, mut open) = (Kept::default(), None, true);
+    let stopped = loop {
+        if waiting.strong_count() == 0 {
+            break Some(End::Unwanted);
+        }
+        if Instant::now() >= until {
+            break Some(End::Late);
+        }
+        match chunks.recv_timeout(TICK) {
+            Ok(chunk) => {
+                output.push(&chunk);
+                if output.all > FLOOD {
+                    break Some(End::Flood);
+                }
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) if open => open = false,
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(TICK / 10),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if ended.is_none() && has_ended(&mut child).unwrap_or(true) {
+            ended = Some(Instant::now());
+        }
+        if ended.is_some_and(|at| !open || at.elapsed() >= GRACE) {
+            break None;
+        }
+    };
+    stop(&mut child);
+    let status = child.wait()?;
+    Ok(Ended { end: stopped.unwrap_or(End::Itself { status, left: open }), output })
+}
+
+#[cfg(unix)]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command);
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
+    shell
+}
+
+#[cfg(not(unix))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("cmd");
+    shell.arg("/C").arg(command);
+    shell
+}
+
+/// Whether the command ended, without reaping it: until that is done its number is its own.
+#[cfg(unix)]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let looking = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let Some(pid) = pid(child) else { return Ok(true) };
+    Ok(waitid(WaitId::Pid(pid), looking)?.is_some())
+}
+
+#[cfg(not(unix))]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    Ok(child.try_wait()?.is_some())
+}
+
+/// Kills the command and what it began.
+#[cfg(unix)]
+fn stop(child: &mut Child) {
+    if let Some(pid) = pid(child) {
+        // What is not there any more needs no end.
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn stop(child: &mut Child) {
+    let _ = child.kill();
+}
+
+#[cfg(unix)]
+fn pid(child: &Child) -> Option<rustix::process::Pid> {
+    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_keeps_its_beginning_and_its_end() {
+        let mut kept = Kept::default();
+        for n in 0..100_000 {
+            kept.push(format!("line {n}\n").as_bytes());
+        }
+        let text = kept.text();
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 99999") && text.len() < 10_000);
+        assert!(text.contains("bytes are left out here"));
+        let mut kept = Kept::default();
+        kept.push(&[b'x'; HEAD + TAIL]);
+        assert_eq!(kept.text().len(), HEAD + TAIL);
+    }
+
+    #[test]
+    fn a_line_is_what_a_terminal_leaves_of_it() {
+        assert_eq!(shown(b"10%\r20%\rdone\nnext\r\n\xff\n\n"), "done\nnext\n\u{fffd}");
+    }
+}
