@@ -51,8 +51,9 @@
 //! - Nothing here prints, sets up logging or holds global state. Everything below [`provider`] and [`session`] is
 //!   synchronous, and takes its clock and ids from the host.
 //!
-//! The features: `cli` (on by default) is what the program `loom` needs; `local` evaluates a model in the process
-//! (`provider::Local`); `workspace` has tools for work in a folder. A library sets `default-features = false`.
+//! The features: `cli` (on by default) is what the program `loom` needs, `tui` (on too) its screen; `local` evaluates a model
+//! in the process (`provider::Local`); `workspace` has tools for work in a folder. A library sets
+//! `default-features = false`.
 
 pub mod agent;
 pub mod archive;
@@ -66,5 +67,7 @@ pub mod recall;
 pub mod session;
 pub mod store;
 pub mod tools;
+#[cfg(feature = "tui")]
+pub mod tui;
 #[cfg(feature = "workspace")]
 pub mod workspace;

@@ -89,7 +89,10 @@ fn imports_go_down_only() {
         };
         for module in named(&text) {
             let Some(there) = floor(&module) else { continue };
-            // Floor 6 holds faces, and none imports another; on other floors neighbours may.
+            // Floor 6 holds faces, and none imports another; on other floors neighbours may. `loom` alone opens the screen.
+            if file == "cli/command/screen.rs" && module == "tui" {
+                continue;
+            }
             if there > here || there == here && here == FLOORS.len() - 1 && module != own {
                 wrong.push(format!("{file} (floor {here}) imports {module} (floor {there})"));
             }

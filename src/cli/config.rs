@@ -42,6 +42,8 @@ pub(crate) struct Config {
     pub(crate) strategy: Option<Strategy>,
     /// Whether prompts begin like the last one, or say everything as it is now.
     pub(crate) rendering: Option<Rendering>,
+    /// The colours of the screen: `dark`, `light` or `none`.
+    pub(crate) theme: Option<String>,
     /// What agents may do unasked in the workspace, where they have tools for it.
     #[serde(deserialize_with = "none_is_empty")]
     pub(crate) workspace: WorkspaceConfig,
@@ -109,6 +111,9 @@ pub(crate) const STARTER: &str = "\
 
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
+
+# The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.
+# theme: dark
 
 # What agents may do without asking in the workspace, with `loom chat --tools`: commands, and changes of files.
 # workspace:

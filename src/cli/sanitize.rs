@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 
+use loomtree::model::{harmless, is_harmful};
 use unicode_width::UnicodeWidthChar as _;
 
 /// `text` without what a terminal would obey, over as many lines as it has.
@@ -14,7 +15,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.replace("\r\n", "\n").chars().map(picture).collect())
+    Cow::Owned(text.replace("\r\n", "\n").chars().map(harmless).collect())
 }
 
 /// The beginning of `text` on one line, at most `width` columns wide, with `…` where something is left out.
@@ -42,7 +43,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
         if std::mem::take(&mut gap) {
             line.push(' ');
         }
-        line.push(picture(c));
+        line.push(harmless(c));
         used += wide;
     }
     line
@@ -76,21 +77,6 @@ pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(escaped)
-}
-
-/// Control characters but line feed and tab, and what turns the direction of writing.
-fn is_harmful(c: char) -> bool {
-    c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// What is shown for a character: itself, if it does no harm.
-fn picture(c: char) -> char {
-    match u32::from(c) {
-        _ if !is_harmful(c) => c,
-        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
-        0x7f => '␡',
-        _ => '\u{fffd}',
-    }
 }
 
 #[cfg(test)]

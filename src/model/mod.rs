@@ -42,7 +42,7 @@ pub use register::{
 };
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub use summary::{Summary, SummaryOf};
-pub use text::{first_sentence, first_words, one_line, sentences};
+pub use text::{first_sentence, first_words, harmless, is_harmful, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use tokens::estimated_tokens;

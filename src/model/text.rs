@@ -33,6 +33,24 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// Whether a terminal obeys a character, or reads others wrongly because of it: control characters but line feed and tab,
+/// and what turns the direction of writing.
+#[must_use]
+pub fn is_harmful(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// What to show for a character: itself, if it does no harm, else a picture of it.
+#[must_use]
+pub fn harmless(c: char) -> char {
+    match u32::from(c) {
+        _ if !is_harmful(c) => c,
+        code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
+        0x7f => '␡',
+        _ => '\u{fffd}',
+    }
+}
+
 /// The sentences of a text, without the white space around them. A sentence ends with its mark (`.`, `!`, `?` or their
 /// full-width forms) before white space, or with a blank line.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {

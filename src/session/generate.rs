@@ -15,7 +15,7 @@ use super::{
     plan::{GenerateError, Plan, Progress},
     prompt::{SoFar, prompt},
     save::{Saving, note_open, save, speaks_by},
-    stream::{Asking, Tell},
+    stream::{Asking, Tell, mind},
 };
 use crate::{
     agent::{Asked, Cause, Effect, Ending, Input, Turn},
@@ -166,6 +166,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             return Err(GenerateError::Nothing);
         }
         speaks_by(&self.actor, &self.plan.models).await?;
+        mind(&self.plan.stops, self.seats.len(), &self.tell);
         self.ask(0..self.seats.len(), 1).await
     }
 

@@ -34,6 +34,8 @@ pub struct Plan {
     pub context: context::Options,
     /// Ends everything early; what came is saved.
     pub cancel: CancellationToken,
+    /// Ends single continuations early, each by the token at its number; what came is saved.
+    pub stops: Vec<CancellationToken>,
     /// Where words are kept while they stream, so that [`super::recover`] finds them after a kill; `None`: nowhere.
     pub drafts: Option<PathBuf>,
     /// What tokens cost, to be kept with each generation.
@@ -57,6 +59,7 @@ impl Plan {
             sampling: Sampling::default(),
             context: context::Options::default(),
             cancel: CancellationToken::new(),
+            stops: Vec::new(),
             drafts: None,
             prices: Prices::default(),
             stay: false,

@@ -13,6 +13,20 @@ use crate::{
 /// What a stream tells, with the index of its seat.
 pub(super) type Tell = mpsc::Sender<(usize, super::generate::Report)>;
 
+/// Has single continuations of so many end when they are stopped.
+pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &Tell) {
+    for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
+        let tell = tell.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                // If nobody hears it any more, it has ended.
+                () = stop.cancelled() => drop(tell.send((index, Input::Cancelled.into())).await),
+                () = tell.closed() => {}
+            }
+        });
+    }
+}
+
 /// One request to a model, for the seats in `wanted`, with what stops each of their streams.
 pub(super) struct Asking {
     pub(super) model: Arc<dyn Model>,

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 pub use error::{Result, StoreError};
 pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
 pub use query::{
-    ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
+    Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,
 };
 pub use recall::{Beside, SaidPassage, WordFilter, WordHits, WordsSaid};
@@ -99,6 +99,9 @@ pub trait Snapshot {
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
     /// What hangs on a node, in the order in which it was added. Versions have their continuations in common.
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
+    /// The visible continuations of a node from a place among them, at most `most`, in the order in which they are met:
+    /// what is beside one of a thousand is found without reading the thousand.
+    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>>;
     /// Every wording of a node's place, the original first.
     fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
     /// A tree's nodes in the order in which they were added, after that sequence number.

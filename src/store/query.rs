@@ -25,6 +25,19 @@ pub struct ChildFilter {
     pub limit: u32,
 }
 
+/// Where to begin in what continues a node, and which way to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// From the first one on.
+    First,
+    /// From the last one backwards.
+    Last,
+    /// From the one after this sequence number on.
+    After(u64),
+    /// From the one before this sequence number backwards.
+    Before(u64),
+}
+
 /// Which sessions to list, the last active first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {

@@ -80,6 +80,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         sampling: Sampling { seed: args.seed, logprobs: args.logprobs, ..args.turn.sampling() },
         context: args.turn.context(&desk.config),
         cancel: cancel.clone(),
+        stops: Vec::new(),
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         models,

@@ -104,18 +104,24 @@ fn fetches(args: &Args, desk: &mut Desk<'_>) -> Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Brings the sample in. Where it is there already nothing changes.
+/// Brings the sample in, and says so.
 fn import(desk: &mut Desk<'_>) -> Result<Tree> {
-    let mut sample = SAMPLE.as_bytes();
-    let name = "the sample tree";
-    let imported = archive::import(&desk.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
-    let tree: TreeId = *imported.trees.first().ok_or_else(|| CliError::failed("the sample holds no tree"))?;
-    let what = match imported.nodes {
+    let (tree, nodes) = sample(desk)?;
+    let what = match nodes {
         0 => "is here already".to_owned(),
         nodes => format!("comes in: {}", count(nodes, "node")),
     };
     writeln!(desk.out, "{}", paint(DIM, format!("# the sample tree {what}")))?;
-    Ok(desk.loom.tree(tree)?)
+    Ok(tree)
+}
+
+/// Brings the sample in; also returns how many nodes came. Where it is there already nothing changes.
+pub(super) fn sample(desk: &Desk<'_>) -> Result<(Tree, u64)> {
+    let mut sample = SAMPLE.as_bytes();
+    let name = "the sample tree";
+    let imported = archive::import(&desk.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
+    let tree: TreeId = *imported.trees.first().ok_or_else(|| CliError::failed("the sample holds no tree"))?;
+    Ok((desk.loom.tree(tree)?, imported.nodes))
 }
 
 /// The local id of the line, if the demonstration ran before and nobody took it back.

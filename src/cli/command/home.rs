@@ -1,12 +1,16 @@
-//! `loom` alone: the tree of this folder, or what the program is and how to begin.
+//! `loom` alone: the screen, in a terminal. Where there is none, the tree of this folder, or what the program is and how to
+//! begin.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 
+#[cfg(feature = "tui")]
+use super::screen;
 use super::tree;
 use crate::cli::{
     args::Globals,
     desk::{self, Desk},
-    error::Result,
+    error::{CliError, Result},
+    host,
     out::{BOLD, DIM, Out, paint},
 };
 
@@ -17,12 +21,23 @@ const FIRST: [(&str, &str); 4] = [
     ("loom tree", "draws what there is; `loom switch ID` goes there"),
 ];
 
-/// Shows the tree if there is one, else how to begin. Makes no database.
+/// Opens the screen. Without a terminal it shows the tree if there is one, else how to begin, and makes no database.
 pub(crate) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
+    let dumb = host::env("TERM").is_none_or(|terminal| terminal == "dumb");
+    let drawable = out.terminal && std::io::stdin().is_terminal() && !dumb && !out.json;
+    #[cfg(feature = "tui")]
+    if drawable {
+        return screen::run(globals, out);
+    }
+    #[cfg(not(feature = "tui"))]
+    if drawable {
+        writeln!(out, "{}\n", paint(DIM, "This build has no screen; the feature `tui` adds it."))?;
+    }
     if desk::db_path(globals)?.exists() {
         let mut desk = Desk::open(globals, out, false)?;
         if desk.find_here()?.is_some() {
-            return tree::run(&tree::Args::default(), &mut desk);
+            tree::run(&tree::Args::default(), &mut desk)?;
+            return instead(out);
         }
     }
     writeln!(
@@ -34,5 +49,16 @@ pub(crate) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
         writeln!(out, "  {command:<30}  {}", paint(DIM, what))?;
     }
     writeln!(out, "\n`loom --help` lists all commands.")?;
+    instead(out)
+}
+
+/// Says what to use where nothing can be drawn, on standard error: what reads the output is not in need of it.
+fn instead(out: &mut Out) -> Result<()> {
+    out.flush()?;
+    if !out.json && cfg!(feature = "tui") {
+        let said =
+            "hint: in a terminal, `loom` opens the tree to walk in; here use `loom tree`, `loom view` and `loom chat`";
+        writeln!(std::io::stderr(), "{said}").map_err(|error| CliError::io("writing", error))?;
+    }
     Ok(())
 }

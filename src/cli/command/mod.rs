@@ -38,6 +38,8 @@ mod recall;
 mod rename;
 mod resume;
 mod say;
+#[cfg(feature = "tui")]
+mod screen;
 mod sessions;
 mod split;
 mod stats;

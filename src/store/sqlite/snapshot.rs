@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{
-    history, path,
+    continuations, history, nearest, path,
     pool::{Pool, Reader},
     recall, register,
     rows::{FROM, NODE, Names, NodeRow, coded},
@@ -21,17 +21,13 @@ use crate::{
         Record, Register, Session, Stashed, Summary, SummaryOf, Timestamp, Todo, Tree,
     },
     store::{
-        Beside, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        Beside, Beyond, ChangeKind, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
         SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
 
 /// Candidates named for an ambiguous id.
 const CANDIDATES: i64 = 10;
-/// Hints given for an id that names nothing.
-const HINTS: usize = 3;
-/// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
-const COMPARED: u32 = 200_000;
 
 pub(super) struct SqliteSnapshot<'p> {
     conn: Reader<'p>,
@@ -64,27 +60,6 @@ impl<'p> SqliteSnapshot<'p> {
             None => None,
         };
         Ok(session)
-    }
-
-    fn nearest(&self, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
-        let mut statement =
-            self.conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
-        let mut rows = statement.query(params![tree, COMPARED])?;
-        let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
-        while let Some(row) = rows.next()? {
-            let local: String = row.get(0)?;
-            let distance = strsim::osa_distance(&local, wanted);
-            // More than half of the characters wrong is no typo.
-            if distance > wanted.len().div_ceil(2) || best.len() == HINTS && distance >= best[HINTS - 1].0 {
-                continue;
-            }
-            if let Ok(local) = LocalId::try_from(local) {
-                let at = best.partition_point(|(d, _)| *d <= distance);
-                best.insert(at, (distance, local));
-                best.truncate(HINTS);
-            }
-        }
-        Ok(best.into_iter().map(|(_, local)| local).collect())
     }
 }
 
@@ -123,7 +98,7 @@ impl Snapshot for SqliteSnapshot<'_> {
                 return Ok(self.node(id)?.map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
             }
             Some(Pattern::Local(pattern)) => pattern.as_str().to_owned(),
-            None => return Ok(Lookup::None(self.nearest(row, &text.to_lowercase())?)),
+            None => return Ok(Lookup::None(nearest::to(&self.conn, row, &text.to_lowercase())?)),
         };
         // Whoever writes more than the local id writes more of the random part it was cut from.
         for length in (6..=pattern.len()).rev() {
@@ -145,7 +120,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             params![row, pattern, CANDIDATES],
         )?;
         Ok(match found.len() {
-            0 => Lookup::None(self.nearest(row, &pattern)?),
+            0 => Lookup::None(nearest::to(&self.conn, row, &pattern)?),
             1 => found.pop().map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
             _ => Lookup::Many(found),
         })
@@ -194,6 +169,10 @@ impl Snapshot for SqliteSnapshot<'_> {
             found.extend(below(shared, continuation)?);
         }
         Ok(found)
+    }
+
+    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>> {
+        continuations::of(&self.conn, of, from, most)
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {

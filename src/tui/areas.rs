@@ -1,0 +1,72 @@
+//! Where things stand on the screen: a function of its size, the layout and what is being written.
+
+use ratatui::layout::Rect;
+
+use super::{
+    message::Purpose,
+    model::{Layout, Mode, Model, Typing},
+};
+
+/// Where things stand on the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Areas {
+    pub(crate) title: Rect,
+    pub(crate) tree: Rect,
+    /// The line between the panes.
+    pub(crate) rule: Rect,
+    pub(crate) text: Rect,
+    pub(crate) input: Rect,
+    pub(crate) status: Rect,
+}
+
+/// Columns below which one pane is enough.
+const NARROW: u16 = 72;
+
+impl Model {
+    /// Where things stand. Nothing but the size, the layout and what is written decides.
+    pub(crate) fn areas(&self) -> Areas {
+        let (width, height) = (self.width, self.height);
+        let title = Rect::new(0, 0, width, height.min(1));
+        let status = Rect::new(0, height.saturating_sub(1), width, u16::from(height > 1));
+        let input = self.input_rows(height.saturating_sub(2));
+        let middle = Rect::new(0, 1, width, height.saturating_sub(2 + input));
+        let input = Rect::new(0, middle.bottom(), width, input);
+        let none = Rect::new(0, middle.y, 0, middle.height);
+        let (tree, rule, text) = match self.layout {
+            Layout::Text => (none, none, middle),
+            Layout::Tree => (middle, none, none),
+            Layout::Both if width < NARROW => {
+                // One above the other: a third for the tree.
+                let upper = (middle.height / 3).max(3).min(middle.height);
+                let tree = Rect { height: upper, ..middle };
+                let rule = Rect { y: tree.bottom(), height: u16::from(middle.height > upper), ..middle };
+                let text = Rect { y: rule.bottom(), height: middle.height.saturating_sub(upper + 1), ..middle };
+                (tree, rule, text)
+            }
+            Layout::Both => {
+                let left = (width * 2 / 5).clamp(30, 64);
+                let tree = Rect { width: left, ..middle };
+                let rule = Rect { x: left, width: 1, ..middle };
+                (tree, rule, Rect { x: left + 1, width: width - left - 1, ..middle })
+            }
+        };
+        Areas { title, tree, rule, text, input, status }
+    }
+
+    /// Rows of the input.
+    fn input_rows(&self, room: u16) -> u16 {
+        let wanted = match &self.mode {
+            Mode::Type(typing) => {
+                let room = usize::from(self.width).saturating_sub(4);
+                let (lines, _) = typing.editor.lines(room, ratatui::style::Style::new());
+                u16::try_from(lines.len()).unwrap_or(u16::MAX).max(1)
+            }
+            _ => 1,
+        };
+        let most = match &self.mode {
+            Mode::Type(Typing { purpose: Purpose::Edit(_) | Purpose::Split(_), .. }) => room.saturating_sub(4),
+            _ => room / 2,
+        };
+        wanted.min(most.max(1)).min(room)
+    }
+}

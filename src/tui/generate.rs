@@ -1,0 +1,183 @@
+//! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
+
+use std::collections::HashMap;
+
+use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Setup,
+    message::{Growing, Heard, Job, Report},
+    writer::speech,
+};
+use crate::{
+    id::{NodeId, SessionId},
+    model::{Agent, Permission},
+    ops::{Actor, OpsError},
+    session::{GenerateError, Plan, Progress, seat, start},
+};
+
+/// The agent that continues, and the one that answers.
+pub(crate) const SUBJECT: &str = "subject";
+pub(crate) const COLLABORATOR: &str = "collaborator";
+
+/// What ends a job early, and what each of its continuations.
+#[derive(Clone)]
+struct Stops {
+    all: CancellationToken,
+    each: Vec<CancellationToken>,
+}
+
+/// What is being generated.
+pub(crate) struct Jobs {
+    setup: Setup,
+    runtime: Handle,
+    tell: UnboundedSender<Report>,
+    running: HashMap<u64, Stops>,
+}
+
+impl Jobs {
+    pub(crate) fn new(setup: Setup, runtime: Handle, tell: UnboundedSender<Report>) -> Self {
+        Self { setup, runtime, tell, running: HashMap::new() }
+    }
+
+    /// Starts a job, in the person's session if there is one.
+    pub(crate) fn start(&mut self, job: Job, session: Option<SessionId>) {
+        let columns = job.n * job.models.len().max(1);
+        // Each is a token of its own: a clone would be the same one.
+        let each = std::iter::repeat_with(CancellationToken::new).take(columns).collect();
+        let stops = Stops { all: CancellationToken::new(), each };
+        self.running.insert(job.number, stops.clone());
+        let (setup, tell) = (self.setup.clone(), self.tell.clone());
+        self.runtime.spawn(async move {
+            let say = |growing| drop(tell.send(Report(Heard::Grew(job.number, growing))));
+            let ended = carry_out(&setup, &job, session, stops, &say).await;
+            let (error, stands) = match ended {
+                Ok(stands) => (None, stands),
+                Err(error) => (Some(error), None),
+            };
+            say(Growing::Ended(error, stands));
+        });
+    }
+
+    /// Ends a job early, or one continuation of it; what came is saved.
+    pub(crate) fn cancel(&mut self, number: u64, column: Option<usize>) {
+        let Some(stops) = self.running.get(&number) else { return };
+        match column {
+            None => stops.all.cancel(),
+            Some(column) => stops.each.get(column).map_or((), CancellationToken::cancel),
+        }
+    }
+
+    /// A job has ended.
+    pub(crate) fn ended(&mut self, number: u64) {
+        self.running.remove(&number);
+    }
+
+    /// Ends all of them early.
+    pub(crate) fn cancel_all(&mut self) {
+        for stops in self.running.values() {
+            stops.all.cancel();
+        }
+    }
+
+    /// Whether something is being generated.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+}
+
+async fn carry_out(
+    setup: &Setup,
+    job: &Job,
+    session: Option<SessionId>,
+    stops: Stops,
+    say: &impl Fn(Growing),
+) -> Result<Option<NodeId>, String> {
+    let author = setup.loom.agent(if job.turn { COLLABORATOR } else { SUBJECT }).map_err(|error| speech(&error))?;
+    let mut models = Vec::new();
+    let wanted = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
+    for reference in wanted {
+        let asked = match reference {
+            Some(reference) => with_model(&author, reference),
+            None => author.clone(),
+        };
+        let opened = setup.commands.models.open(&asked).await;
+        models.push(opened.map_err(|failure| match failure.hint {
+            Some(hint) => format!("{}; {hint}", failure.message),
+            None => failure.message,
+        })?);
+    }
+    let acts = job.turn && author.profile.permissions.has(Permission::LoomAware);
+    let actor = actor(setup, &author, job, session, acts).map_err(|error| speech(&error))?;
+    say(Growing::Began(
+        models.iter().flat_map(|model| std::iter::repeat_n(model.reference().to_owned(), job.n)).collect(),
+    ));
+    let plan = Plan {
+        from: job.from,
+        versions: job.versions.clone(),
+        author,
+        n: job.n,
+        context: setup.context,
+        cancel: stops.all,
+        stops: stops.each,
+        drafts: setup.drafts.clone(),
+        prices: setup.prices.clone(),
+        stay: !acts,
+        commands: acts.then(|| setup.commands.clone()),
+        models,
+        sampling: crate::provider::Sampling::default(),
+    };
+    let mut running = start(actor.clone(), plan);
+    while let Some(progress) = running.next().await {
+        if let Some(growing) = heard(progress) {
+            say(growing);
+        }
+    }
+    match running.end().await {
+        Ok(_) if acts => Ok(actor.session().and_then(|session| setup.loom.session(session).ok()?.position)),
+        Ok(_) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// An agent that has another model.
+fn with_model(author: &Agent, reference: &str) -> Agent {
+    let mut author = author.clone();
+    author.profile.model = Some(reference.to_owned());
+    author
+}
+
+/// Who carries it out: the agent itself where it acts by commands, else the person.
+fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, acts: bool) -> Result<Actor, OpsError> {
+    if acts {
+        return seat(&setup.loom, author, &setup.workspace, job.from);
+    }
+    match session {
+        Some(session) => Ok(setup.loom.actor(&setup.agent).in_session(session)),
+        None => seat(&setup.loom, &setup.agent, &setup.workspace, job.from),
+    }
+}
+
+fn heard(progress: Progress) -> Option<Growing> {
+    Some(match progress {
+        Progress::Text { index, text } => Growing::Text(index, text),
+        Progress::Saved { index, node, .. } => Growing::Saved(index, node.id, node.content),
+        Progress::Ran { index, line, reply } => {
+            let answer = reply.to_string();
+            let more = answer.lines().count().saturating_sub(1);
+            let first = answer.lines().next().unwrap_or_default().to_owned();
+            let answer = if more > 0 { format!("{first}  (+{more} lines)") } else { first };
+            Growing::Ran(index, line, answer)
+        }
+        Progress::Failed { index, error, saved } => {
+            let cancelled = matches!(error, GenerateError::Provider(crate::provider::ProviderError::Cancelled));
+            let error = if cancelled { "stopped; what came is kept".to_owned() } else { error.to_string() };
+            Growing::Failed(index, error, saved.map(|node| node.id))
+        }
+        Progress::OutOfRounds { index } => {
+            Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
+        }
+        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
+    })
+}

@@ -1,0 +1,297 @@
+//! What is read for the screen: a [`Look`] says from where and how much, a [`Sight`] is what is seen there. A look reads
+//! what is visible and a screen around it; what it costs does not depend on the size of the tree.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use ratatui::text::Line;
+
+use super::{
+    outline::{PATH, Walker, Window},
+    page::Page,
+    theme::Palette,
+};
+use crate::{
+    id::{AgentId, NodeId, SessionId},
+    model::{Agent, EdgeKind, Mode, Node, Timestamp, Tree},
+    ops::{Loom, OpsError, Result},
+    store::{Beyond, SessionFilter, Snapshot},
+};
+
+/// For how long one who did something counts as present, in milliseconds.
+const PRESENT: i64 = 120_000;
+/// Others who are named at most.
+const OTHERS: u32 = 16;
+/// Siblings that are counted one by one.
+const SIBLINGS: u32 = 2_000;
+
+/// A step from a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// To the node before.
+    Parent,
+    /// To the continuation visited last, else the first.
+    Child,
+    /// To the branch beside this one; after the last the first.
+    Sibling(bool),
+    /// To the line of the outline below or above.
+    Line(bool),
+    /// To the root.
+    Root,
+    /// To the end of the branch.
+    End,
+    /// To the next bookmark.
+    Bookmark,
+    /// To another wording of the place.
+    Version(bool),
+}
+
+/// How the path is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// Turns, each with its header.
+    #[default]
+    Talk,
+    /// One text without seams.
+    Prose,
+}
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub(crate) struct Look {
+    pub(crate) at: NodeId,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) folds: Arc<HashSet<NodeId>>,
+    pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
+    pub(crate) hoist: Option<NodeId>,
+    /// Lines of the outline above and below the cursor.
+    pub(crate) above: usize,
+    pub(crate) below: usize,
+    /// Columns and rows of the text; rows count those that were scrolled back.
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) reading: Reading,
+    pub(crate) palette: Palette,
+    pub(crate) agent: AgentId,
+    pub(crate) session: Option<SessionId>,
+    /// Counts looks, so that only the newest is shown.
+    pub(crate) number: u64,
+}
+
+/// A node of the path, laid out.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    pub(crate) lines: Vec<Line<'static>>,
+}
+
+/// Somebody else in the tree.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Other {
+    pub(crate) name: String,
+    pub(crate) at: NodeId,
+    pub(crate) generating: bool,
+}
+
+/// What is seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Sight {
+    pub(crate) tree: Tree,
+    pub(crate) at: Node,
+    /// The place that the cursor's node is a wording of.
+    pub(crate) place: NodeId,
+    pub(crate) window: Window,
+    pub(crate) blocks: Vec<Block>,
+    /// The ends of the path, the oldest first, as it is read.
+    pub(crate) path: Vec<Node>,
+    /// Which of how many branches this one is.
+    pub(crate) branch: (usize, usize),
+    pub(crate) others: Vec<Other>,
+    /// Whether the last step led nowhere.
+    pub(crate) stuck: Option<Step>,
+    /// Versions that are chosen now.
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) pins: Vec<NodeId>,
+    /// The journal's last number.
+    pub(crate) seq: u64,
+}
+
+/// Looks.
+///
+/// # Errors
+/// If the store cannot be read, or the node or tree is not there.
+pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
+    let snapshot = loom.snapshot()?;
+    let snapshot = &*snapshot;
+    let mut look = look.clone();
+    // What was pruned meanwhile is not stood on.
+    let mut at = visible(snapshot, node(snapshot, look.at)?)?;
+    let mut stuck = None;
+    for step in std::mem::take(&mut look.steps) {
+        match stepped(snapshot, &mut look, &at, step)? {
+            Some(next) => at = next,
+            None => stuck = Some(step),
+        }
+    }
+    let tree = snapshot.tree(at.tree)?.ok_or_else(|| OpsError::missing("tree", at.tree))?;
+    let path = snapshot.path_back(at.id, &look.versions, PATH)?;
+    let mut hoist = look.hoist;
+    if !path.iter().any(|node| hoist == Some(node.id) || hoist == node.version_of) {
+        hoist = None;
+    }
+    let walker = Walker { snapshot, versions: &look.versions, folds: &look.folds, hoist };
+    let window = walker.around(&path, look.above, look.below)?;
+    let place = match window.rows.get(window.here).map(|row| &row.what) {
+        Some(super::outline::What::Node { place, .. }) => *place,
+        _ => at.id,
+    };
+    let agents = snapshot.agents()?;
+    let now = loom.now();
+    let others = others(snapshot, &look, &tree, &agents, now)?;
+    let shown = path.len().saturating_sub(look.rows / 2 + 2);
+    let prose = look.reading == Reading::Prose || tree.mode == Mode::Buffer;
+    let mut page = Page { snapshot, look: &look, agents: &agents, now, here: at.id };
+    let blocks = if prose { page.prose(&path[shown..])? } else { page.talk(&path[shown..])? };
+    let pins = snapshot.memory(look.agent, tree.id)?.pins.into_iter();
+    let pins = pins.filter_map(|pin| match pin.target {
+        crate::model::PinTarget::Node(id) => Some(id),
+        crate::model::PinTarget::Document { .. } => None,
+    });
+    Ok(Sight {
+        branch: branch(snapshot, &at, place)?,
+        place,
+        blocks,
+        window,
+        path,
+        others,
+        pins: pins.collect(),
+        stuck,
+        versions: look.versions,
+        seq: snapshot.last_seq()?,
+        at,
+        tree,
+    })
+}
+
+fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
+    snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
+}
+
+/// The node, or the nearest one above it that is not pruned.
+fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
+    while at.state.pruned_by.is_some()
+        && let Some(parent) = at.parent
+    {
+        at = node(snapshot, parent)?;
+    }
+    Ok(at)
+}
+
+/// Where a step leads; `None`: nowhere.
+fn stepped(snapshot: &dyn Snapshot, look: &mut Look, at: &Node, step: Step) -> Result<Option<Node>> {
+    let walker = Walker { snapshot, versions: &look.versions, folds: &look.folds, hoist: look.hoist };
+    let read = |node: Option<Node>| node.map(|node| walker.read(&node)).transpose();
+    let place = at.version_of.filter(|_| at.kind == EdgeKind::Version).unwrap_or(at.id);
+    let found = match step {
+        Step::Parent => {
+            let path = snapshot.path_back(at.id, &look.versions, 2)?;
+            let parent = path.into_iter().next().filter(|node| node.id != at.id);
+            parent.filter(|_| look.hoist != Some(place))
+        }
+        Step::Child => read(child(snapshot, look, place)?)?,
+        Step::Sibling(forward) => {
+            let Some(original) = snapshot.node(place)? else { return Ok(None) };
+            let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else {
+                return Ok(None);
+            };
+            let (next, wrap) = if forward {
+                (Beyond::After(original.seq), Beyond::First)
+            } else {
+                (Beyond::Before(original.seq), Beyond::Last)
+            };
+            let mut found = snapshot.continuations(parent, next, 1)?.pop();
+            if found.is_none() {
+                found = snapshot.continuations(parent, wrap, 1)?.pop();
+            }
+            read(found.filter(|node| node.id != place))?
+        }
+        Step::Line(down) => walker.line(&snapshot.path_back(at.id, &look.versions, PATH)?, down)?,
+        Step::Root => {
+            let root = look.hoist.or(snapshot.tree(at.tree)?.and_then(|tree| tree.root));
+            let root = root.map(|id| node(snapshot, id)).transpose()?;
+            read(root)?.filter(|root| root.id != at.id)
+        }
+        Step::End => {
+            let mut end = at.clone();
+            let mut from = place;
+            // So far that nobody waits; a second press goes on.
+            for _ in 0..20_000 {
+                let Some(next) = child(snapshot, look, from)? else { break };
+                from = next.id;
+                end = next;
+            }
+            read(Some(end).filter(|end| end.id != at.id))?
+        }
+        Step::Bookmark => {
+            let marked = snapshot.bookmarks(at.tree)?;
+            let next = marked.iter().find(|node| node.seq > at.seq).or(marked.first());
+            next.filter(|node| node.id != at.id).cloned()
+        }
+        Step::Version(forward) => {
+            let wordings = snapshot.versions(at.id)?;
+            let here = wordings.iter().position(|node| node.id == at.id);
+            let next = here.and_then(|here| {
+                if forward { wordings.get(here + 1) } else { here.checked_sub(1).map(|at| &wordings[at]) }
+            });
+            if let Some(next) = next {
+                look.versions.retain(|chosen| wordings.iter().all(|node| node.id != *chosen));
+                look.versions.push(next.id);
+            }
+            next.cloned()
+        }
+    };
+    Ok(found)
+}
+
+/// The continuation of a place that was visited last, else its first.
+fn child(snapshot: &dyn Snapshot, look: &Look, place: NodeId) -> Result<Option<Node>> {
+    if let Some(last) = look.visited.get(&place)
+        && let Some(node) = snapshot.node(*last)?
+        && node.state.pruned_by.is_none()
+    {
+        return Ok(Some(node));
+    }
+    Ok(snapshot.continuations(place, Beyond::First, 1)?.pop())
+}
+
+/// Which of how many branches a place is. Beyond some thousands nobody counts.
+fn branch(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
+    let original = if at.id == place { at.clone() } else { node(snapshot, place)? };
+    let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok((1, 1)) };
+    let all = node(snapshot, parent)?.state.continuations as usize;
+    if all < 2 {
+        return Ok((1, 1));
+    }
+    let before = snapshot.continuations(parent, Beyond::Before(original.seq), SIBLINGS)?.len();
+    Ok((before + 1, all.max(before + 1)))
+}
+
+fn others(snapshot: &dyn Snapshot, look: &Look, tree: &Tree, agents: &[Agent], now: Timestamp) -> Result<Vec<Other>> {
+    let name = |id: AgentId| agents.iter().find(|agent| agent.id() == id).map_or("?", Agent::name).to_owned();
+    let mut found: Vec<Other> = Vec::new();
+    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now) && lease.session != look.session) {
+        found.push(Other { name: name(lease.agent), at: lease.node, generating: true });
+    }
+    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: OTHERS, ..SessionFilter::default() };
+    for session in snapshot.sessions(&filter)? {
+        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENT);
+        let own = Some(session.id) == look.session || session.agent == look.agent;
+        let name = name(session.agent);
+        if let Some(at) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
+            found.push(Other { name, at, generating: false });
+        }
+    }
+    Ok(found)
+}

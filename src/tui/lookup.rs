@@ -1,0 +1,374 @@
+//! Questions that the screen asks beside its looks: what lists show, what pages say. Each is answered on the reader's
+//! thread, and bounded.
+
+mod prompt;
+
+use ratatui::text::{Line, Span};
+use similar::{ChangeTag, TextDiff};
+
+use super::{
+    Setup,
+    generate::{COLLABORATOR, SUBJECT},
+    markdown,
+    message::{Answer, Item, Question, Scope, Then},
+    model::Model,
+    page::sign,
+    text::{self, Piece},
+    theme::{Palette, Role},
+    view::thousands,
+    writer::speech,
+};
+use crate::{
+    context,
+    id::{NodeId, SessionId, TreeId},
+    model::{Agent, Document, Node, Timestamp, Tree},
+    ops::{Loom, OpsError, Result},
+    provider::Prices,
+    recall::{self, Query},
+    store::{Beyond, SessionFilter, Snapshot, TreeFilter},
+};
+
+/// Things listed at most.
+const LISTED: u32 = 500;
+/// Nodes looked through for words as they stand.
+const LITERAL: u32 = 20_000;
+/// Hits of a search.
+const HITS: usize = 100;
+/// Nodes counted below one that is to be pruned.
+const COUNTED: usize = 2_000;
+/// Nodes of a path that are searched or compared.
+const PATH: u32 = 20_000;
+
+/// What a question is asked about: where the screen stands, and what it is set up with.
+pub(crate) struct About {
+    tree: TreeId,
+    at: NodeId,
+    agent: Agent,
+    session: Option<SessionId>,
+    versions: Vec<NodeId>,
+    palette: Palette,
+    columns: usize,
+    context: context::Options,
+    prices: Prices,
+    model: Option<String>,
+    models: Vec<String>,
+    taken: Vec<String>,
+}
+
+impl About {
+    pub(crate) fn of(model: &Model, setup: &Setup) -> Self {
+        Self {
+            tree: model.tree,
+            at: model.at,
+            agent: setup.agent.clone(),
+            session: model.session,
+            versions: model.versions.clone(),
+            palette: model.palette,
+            columns: usize::from(model.width.min(100)).saturating_sub(8).max(20),
+            context: setup.context,
+            prices: setup.prices.clone(),
+            model: model.models.first().or(setup.model.as_ref()).cloned(),
+            models: setup.models.clone(),
+            taken: model.models.clone(),
+        }
+    }
+}
+
+/// Answers a question.
+pub(crate) fn lookup(loom: &Loom, question: &Question, about: &About) -> std::result::Result<Answer, String> {
+    let asked = Asked { loom, about };
+    let answer = match question {
+        Question::Trees => asked.trees(),
+        Question::Sessions => asked.sessions(),
+        Question::Bookmarks => asked.nodes(|snapshot| Ok(snapshot.bookmarks(about.tree)?), true),
+        Question::Pruned => asked.nodes(|snapshot| Ok(snapshot.pruned(about.tree)?), false),
+        Question::Documents => asked.documents(),
+        Question::Document(id) => asked.document(*id),
+        Question::Context(node) => return asked.context(*node),
+        Question::Cost(node) => return asked.cost(*node),
+        Question::Search(words, scope) => asked.search(words, *scope),
+        Question::Diff(one, other) => asked.diff(*one, *other),
+        Question::Below(node) => asked.below(*node),
+        Question::Text(node, _) => loom.node(*node).map(|node| Answer::Text(node.content)),
+        Question::Models => asked.models(),
+        Question::Find(text) => loom.find_node(about.tree, text).map(|node| Answer::Node(node.id)),
+    };
+    answer.map_err(|error| speech(&error))
+}
+
+/// The branch that one stands on when this one is gone: the one before it, else the one after.
+pub(crate) fn beside(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<NodeId>> {
+    let Some(parent) = node.parent else { return Ok(None) };
+    let before = snapshot.continuations(parent, Beyond::Before(node.seq), 1)?.pop();
+    let found = match before {
+        Some(before) => Some(before),
+        None => snapshot.continuations(parent, Beyond::After(node.seq), 1)?.pop(),
+    };
+    Ok(found.map(|node| node.id))
+}
+
+/// A text as a page, as it stands.
+pub(crate) fn plain_page(text: &str) -> Vec<Line<'static>> {
+    markdown::plain(text, 92, ratatui::style::Style::new())
+}
+
+struct Asked<'a> {
+    loom: &'a Loom,
+    about: &'a About,
+}
+
+impl Asked<'_> {
+    fn dim(&self, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.about.palette.style(Role::Dim))
+    }
+
+    fn id(&self, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.about.palette.style(Role::Id))
+    }
+
+    fn trees(&self) -> Result<Answer> {
+        let trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: LISTED })?;
+        let now = self.loom.now();
+        Ok(Answer::Items(trees.into_iter().map(|tree| self.tree(&tree, now)).collect()))
+    }
+
+    fn tree(&self, tree: &Tree, now: Timestamp) -> Item {
+        let here = tree.id == self.about.tree;
+        let facts = format!("{} nodes · {}", thousands(tree.counts.nodes), tree.updated_at.age(now));
+        let room = self.about.columns.saturating_sub(text::width(&facts) + 4);
+        let line = Line::from(vec![
+            Span::styled(if here { "▸ " } else { "  " }, self.about.palette.style(Role::Accent)),
+            Span::raw(text::fit(&tree.title, room)),
+            self.dim(format!("  {facts}")),
+        ]);
+        Item { line, words: tree.title.clone(), then: Then::Tree(tree.id) }
+    }
+
+    fn sessions(&self) -> Result<Answer> {
+        let snapshot = self.loom.snapshot()?;
+        let filter = SessionFilter { active: true, limit: LISTED, ..SessionFilter::default() };
+        let (agents, now) = (snapshot.agents()?, self.loom.now());
+        let mut items = Vec::new();
+        for session in snapshot.sessions(&filter)? {
+            let Some(tree) = snapshot.tree(session.tree)? else { continue };
+            let Some(at) = session.position.or(tree.root) else { continue };
+            let name = agents.iter().find(|agent| agent.id() == session.agent).map_or("?", Agent::name);
+            let folder = session.workspace.rsplit('/').next().unwrap_or_default();
+            let facts = format!("{} turns · {} · {folder}", session.turns, session.last_active_at.age(now));
+            let room = self.about.columns.saturating_sub(text::width(&facts) + 18);
+            let line = Line::from(vec![
+                Span::styled(text::fit(name, 14), self.about.palette.style(Role::Human)),
+                Span::raw(format!("  {}", text::fit(&tree.title, room))),
+                self.dim(format!("  {facts}")),
+            ]);
+            let words = format!("{name} {} {folder}", tree.title);
+            items.push(Item { line, words, then: Then::Go(tree.id, at) });
+        }
+        Ok(Answer::Items(items))
+    }
+
+    fn nodes(&self, read: impl Fn(&dyn Snapshot) -> Result<Vec<Node>>, go: bool) -> Result<Answer> {
+        let nodes = read(&*self.loom.snapshot()?)?;
+        let items = nodes.iter().rev().take(LISTED as usize).map(|node| {
+            let label = node.state.bookmark.clone().unwrap_or_default();
+            let then = if go { Then::Go(node.tree, node.id) } else { Then::Restore(node.id) };
+            self.node(node, &label, None, then)
+        });
+        Ok(Answer::Items(items.collect()))
+    }
+
+    /// A node on one line; what was looked for is lit up.
+    fn node(&self, node: &Node, before: &str, lit: Option<&str>, then: Then) -> Item {
+        let palette = self.about.palette;
+        let mut spans = vec![
+            self.id(text::fit(&node.local, 7)),
+            Span::styled(format!("{} ", sign(node.author_type)), palette.author(node.author_type)),
+        ];
+        if !before.is_empty() {
+            spans.push(Span::styled(format!("{}  ", text::cut(before, 24)), palette.style(Role::Mark)));
+        }
+        let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+        let room = self.about.columns.saturating_sub(used);
+        let words = text::cut(around(&node.content, lit), room);
+        match lit.and_then(|lit| find(&words, lit).map(|at| (at, lit.len()))) {
+            Some((at, length)) if words.is_char_boundary(at + length) => {
+                spans.push(Span::raw(words[..at].to_owned()));
+                spans.push(Span::styled(words[at..at + length].to_owned(), palette.style(Role::Accent)));
+                spans.push(Span::raw(words[at + length..].to_owned()));
+            }
+            _ => spans.push(Span::raw(words)),
+        }
+        let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
+        Item { line: Line::from(spans), words, then }
+    }
+
+    fn documents(&self) -> Result<Answer> {
+        let now = self.loom.now();
+        let found = self.loom.snapshot()?.documents()?.into_iter().filter(|document| !document.removed);
+        let item = |document: Document| {
+            let facts = format!("version {} · {}", document.version, document.updated_at.age(now));
+            let room = self.about.columns.saturating_sub(text::width(&facts) + 2);
+            let line = Line::from(vec![Span::raw(text::fit(&document.name, room)), self.dim(format!("  {facts}"))]);
+            Item { line, words: document.name, then: Then::Document(document.id) }
+        };
+        Ok(Answer::Items(found.map(item).collect()))
+    }
+
+    fn document(&self, id: crate::id::DocumentId) -> Result<Answer> {
+        let snapshot = self.loom.snapshot()?;
+        let name = snapshot.documents()?.into_iter().find(|document| document.id == id).map(|document| document.name);
+        let version = snapshot.document_version(id, 0)?.ok_or_else(|| OpsError::missing("document", id))?;
+        let palette = self.about.palette;
+        let lines = markdown::render(&version.content, self.about.columns, palette.style(Role::Words), palette);
+        Ok(Answer::Page(format!("{} · version {}", name.unwrap_or_default(), version.version), lines))
+    }
+
+    fn search(&self, words: &str, scope: Scope) -> Result<Answer> {
+        let snapshot = self.loom.snapshot()?;
+        let mut hits: Vec<Node> = Vec::new();
+        match scope {
+            Scope::Path => {
+                let path = snapshot.path_back(self.about.at, &self.about.versions, PATH)?;
+                hits.extend(path.into_iter().rev().filter(|node| find(&node.content, words).is_some()).take(HITS));
+            }
+            Scope::Tree | Scope::Everything => {
+                let within =
+                    if scope == Scope::Tree { recall::Scope::Tree(self.about.tree) } else { recall::Scope::Everything };
+                let query = Query { limit: HITS, ..Query::new(words, within) };
+                hits.extend(recall::search(&*snapshot, &query)?.hits.into_iter().map(|hit| hit.node));
+                self.literally(&*snapshot, words, scope, &mut hits)?;
+            }
+        }
+        hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
+        let items = hits.iter().map(|node| {
+            let elsewhere =
+                if node.tree == self.about.tree { String::new() } else { self.title(&*snapshot, node.tree) };
+            self.node(node, &elsewhere, Some(words), Then::Go(node.tree, node.id))
+        });
+        Ok(Answer::Items(items.collect()))
+    }
+
+    /// Adds what holds the words as they stand: the last of them may be half written.
+    fn literally(&self, snapshot: &dyn Snapshot, words: &str, scope: Scope, hits: &mut Vec<Node>) -> Result<()> {
+        let mut found = Vec::new();
+        let room = HITS.saturating_sub(hits.len()).min(40);
+        let filter = crate::store::WordFilter {
+            tree: (scope == Scope::Tree).then_some(self.about.tree),
+            ..crate::store::WordFilter::default()
+        };
+        snapshot.newest_first(&filter, LITERAL, &mut |seq, content| {
+            if find(content, words).is_some() && hits.iter().all(|node| node.seq != seq) {
+                found.push(seq);
+            }
+            found.len() < room
+        })?;
+        hits.extend(snapshot.nodes_at(&found)?);
+        Ok(())
+    }
+
+    fn title(&self, snapshot: &dyn Snapshot, tree: TreeId) -> String {
+        snapshot.tree(tree).ok().flatten().map(|tree| tree.title).unwrap_or_default()
+    }
+
+    /// Two branches, word by word, from where they part.
+    fn diff(&self, one: NodeId, other: NodeId) -> Result<Answer> {
+        let snapshot = self.loom.snapshot()?;
+        let read = |id| snapshot.path_back(id, &self.about.versions, PATH);
+        let (left, right) = (read(one)?, read(other)?);
+        let common = left.iter().zip(&right).take_while(|(left, right)| left.id == right.id).count();
+        let text =
+            |path: &[Node]| path[common..].iter().map(|node| node.content.trim_end()).collect::<Vec<_>>().join("\n\n");
+        let palette = self.about.palette;
+        let mut pieces: Vec<Piece> = Vec::new();
+        let (before, after) = (text(&left), text(&right));
+        let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_words(&before, &after);
+        for change in diff.iter_all_changes() {
+            let role = match change.tag() {
+                ChangeTag::Equal => Role::Words,
+                ChangeTag::Delete => Role::Gone,
+                ChangeTag::Insert => Role::Added,
+            };
+            pieces.push((change.value().to_owned(), palette.style(role)));
+        }
+        let name = |path: &[Node]| path.last().map(|node| node.local.to_string()).unwrap_or_default();
+        let parted = match left.get(common.saturating_sub(1)) {
+            Some(node) if common > 0 => format!("they part after {}", node.local),
+            _ => "they share no beginning".to_owned(),
+        };
+        let mut lines = vec![
+            Line::from(vec![
+                Span::styled(name(&left), palette.style(Role::Gone)),
+                Span::raw(" → "),
+                Span::styled(name(&right), palette.style(Role::Added)),
+                self.dim(format!("   {parted}")),
+            ]),
+            Line::default(),
+        ];
+        if pieces.is_empty() {
+            lines.push(Line::from(self.dim("there is no difference")));
+        }
+        lines.extend(text::wrap(&pieces, self.about.columns, &[], &[]));
+        Ok(Answer::Page("two branches".to_owned(), lines))
+    }
+
+    fn below(&self, node: NodeId) -> Result<Answer> {
+        let snapshot = self.loom.snapshot()?;
+        let (mut waiting, mut count) = (vec![node], 0);
+        while let Some(next) = waiting.pop() {
+            let room = u32::try_from(COUNTED + 1 - count).unwrap_or(0);
+            let children = snapshot.continuations(next, Beyond::First, room)?;
+            count += children.len();
+            if count > COUNTED {
+                return Ok(Answer::Below(COUNTED, true));
+            }
+            waiting.extend(children.into_iter().map(|child| child.id));
+        }
+        Ok(Answer::Below(count, false))
+    }
+
+    fn models(&self) -> Result<Answer> {
+        let agents = self.loom.snapshot()?.agents()?;
+        let own = agents.iter().filter(|agent| !agent.removed && [SUBJECT, COLLABORATOR].contains(&agent.name()));
+        let mut names: Vec<String> = self.about.taken.clone();
+        let known = self.about.model.iter().cloned().chain(self.about.models.iter().cloned());
+        for name in known.chain(own.filter_map(|agent| agent.profile.model.clone())) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let items = names.into_iter().map(|name| {
+            let taken = self.about.taken.contains(&name);
+            let line = Line::from(vec![
+                Span::styled(if taken { "✓ " } else { "  " }, self.about.palette.style(Role::Accent)),
+                Span::raw(text::cut(&name, self.about.columns)),
+            ]);
+            Item { line, words: name.clone(), then: Then::Model(name) }
+        });
+        Ok(Answer::Items(items.collect()))
+    }
+}
+
+/// Where words stand in a text, whatever their case.
+fn find(text: &str, words: &str) -> Option<usize> {
+    let words = words.trim();
+    if words.is_empty() {
+        return None;
+    }
+    if let Some(at) = text.find(words) {
+        return Some(at);
+    }
+    let lower = text.to_lowercase();
+    // Where lower case is longer or shorter, places are not the same any more; then it is only said that it is there.
+    lower.find(&words.to_lowercase()).map(|at| if lower.len() == text.len() { at } else { 0 })
+}
+
+/// A text from shortly before what was looked for.
+fn around<'t>(text: &'t str, lit: Option<&str>) -> &'t str {
+    let Some(at) = lit.and_then(|lit| find(text, lit)).filter(|at| *at > 40) else { return text };
+    let mut from = at - 24;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let word = text[from..at].find(' ').map_or(from, |space| from + space + 1);
+    &text[word..]
+}

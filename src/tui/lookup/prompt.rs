@@ -1,0 +1,113 @@
+//! What a model would be sent from a node, part by part, and what that costs.
+
+use ratatui::text::{Line, Span};
+
+use super::Asked;
+use crate::{
+    context::{Fate, Reason, Report},
+    id::NodeId,
+    ops::OpsError,
+    provider::Usage,
+    session::context_of,
+    tui::{
+        generate::SUBJECT,
+        message::{Answer, Item, Then},
+        page::sign,
+        text,
+        theme::Role,
+        view::thousands,
+        writer::speech,
+    },
+};
+
+impl Asked<'_> {
+    fn report(&self, node: NodeId, by: &str) -> std::result::Result<Report, String> {
+        let said = |error: OpsError| speech(&error);
+        let author = self.loom.agent(by).map_err(said)?;
+        let mut actor = self.loom.actor(&self.about.agent);
+        if let Some(session) = self.about.session {
+            actor = actor.in_session(session);
+        }
+        let mut options = self.about.context;
+        let known = author.profile.model.as_deref().or(self.about.model.as_deref());
+        if let Some(reference) = known {
+            let correction = self.loom.snapshot().map_err(said)?.correction(reference);
+            options.correction = correction.map_err(|error| error.to_string())?.unwrap_or_default();
+        }
+        let assembled = context_of(&actor, &author, node, &self.about.versions, options);
+        Ok(assembled.map_err(|error| error.to_string())?.report)
+    }
+
+    /// What a model would be sent, part by part: first its parts, then the nodes of the path with what became of each.
+    pub(super) fn context(&self, node: NodeId) -> std::result::Result<Answer, String> {
+        let report = self.report(node, SUBJECT)?;
+        let palette = self.about.palette;
+        let mut items = Vec::new();
+        let tokens = |number: u32| self.id(format!("{:>8}  ", thousands(number.into())));
+        let plain =
+            |line: Vec<Span<'static>>| Item { line: Line::from(line), words: String::new(), then: Then::Part(None) };
+        for (part, number) in &report.parts {
+            items.push(plain(vec![tokens(*number), Span::raw(part.as_str())]));
+        }
+        let share = u64::from(report.total) * 100 / u64::from(report.budget.max(1));
+        let money = self.money(&report).map(|money| format!(" · {money}")).unwrap_or_default();
+        items.push(plain(vec![
+            tokens(report.total),
+            Span::styled(
+                format!("in all, {share}% of {}{money}", thousands(report.budget.into())),
+                palette.style(Role::Accent),
+            ),
+        ]));
+        if report.earlier > 0 {
+            items.push(plain(vec![
+                self.dim(format!("          ⋮ {} nodes above: no room", thousands(report.earlier.into()))),
+            ]));
+        }
+        let snapshot = self.loom.snapshot().map_err(|error| speech(&error))?;
+        for part in report.path.iter().rev() {
+            let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
+            let (fate, style) = match part.fate {
+                Fate::In => (String::new(), palette.style(Role::Words)),
+                Fate::Cut(why) => (format!("cut: {}  ", why.as_str()), palette.style(Role::Mark)),
+                Fate::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(Role::Dim)),
+            };
+            let room = self.about.columns.saturating_sub(20 + text::width(&fate));
+            let line = vec![
+                tokens(part.tokens),
+                self.id(text::fit(&part.local, 7)),
+                Span::styled(format!("{} ", sign(part.author_type)), palette.author(part.author_type)),
+                Span::styled(fate, palette.style(Role::Mark)),
+                Span::styled(text::cut(&words, room), style),
+            ];
+            let excluded = part.fate == Fate::Out(Reason::Excluded);
+            let words = if excluded { "excluded" } else { "" };
+            items.push(Item { line: Line::from(line), words: words.to_owned(), then: Then::Part(Some(part.id)) });
+        }
+        for pin in &report.pins {
+            let then = match &pin.target {
+                crate::model::PinTarget::Node(id) => Then::Part(Some(*id)),
+                crate::model::PinTarget::Document { .. } => Then::Part(None),
+            };
+            let name = text::cut(&pin.name, self.about.columns.saturating_sub(20));
+            let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);
+            items.push(Item { line, words: String::new(), then });
+        }
+        Ok(Answer::Items(items))
+    }
+
+    fn money(&self, report: &Report) -> Option<String> {
+        let usage = Usage { prompt: report.total.into(), ..Usage::default() };
+        let money = self.about.prices.cost(self.about.model.as_deref()?, None, usage)?;
+        let sign = match money.currency.as_str() {
+            "USD" => "$".to_owned(),
+            "EUR" => "€".to_owned(),
+            other => format!("{other} "),
+        };
+        Some(format!("{sign}{:.4}", money.amount))
+    }
+
+    pub(super) fn cost(&self, node: NodeId) -> std::result::Result<Answer, String> {
+        let report = self.report(node, SUBJECT)?;
+        Ok(Answer::Cost { tokens: report.total, budget: report.budget, money: self.money(&report) })
+    }
+}

@@ -1,0 +1,258 @@
+//! What can happen, and what is to be done about it. An update takes a [`Message`] and answers with [`Effect`]s; it does
+//! nothing itself. Both are plain data, so what a key comes to can be tested without a terminal or a store.
+
+use std::sync::Arc;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::text::Line;
+
+use super::look::{Look, Sight};
+use crate::id::{DocumentId, NodeId, SessionId, TreeId};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Message {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The mouse did something.
+    Mouse(MouseEvent),
+    /// The screen has another size.
+    Resize(u16, u16),
+    /// Something from the background; see [`Report`].
+    Report(Report),
+}
+
+/// What the background reports.
+#[derive(Debug)]
+pub struct Report(pub(crate) Heard);
+
+/// What the background reports.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A look is done.
+    Seen(u64, Result<Box<Sight>, String>),
+    /// A question is answered.
+    Answered(Question, Result<Answer, String>),
+    /// A deed is done, or was not.
+    Done(Result<Outcome, String>),
+    /// Something of a generation.
+    Grew(u64, Growing),
+    /// A question was passed over for a newer one.
+    Passed,
+    /// The journal has grown, by whomever.
+    Changed(u64),
+    /// What came back from the editor; `None`: nothing was changed.
+    Edited(Purpose, Option<String>),
+}
+
+/// What a text is written for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Purpose {
+    /// The next node, or arrow lines.
+    Say,
+    /// A command of the program's.
+    Command,
+    /// How many continuations.
+    Count,
+    /// A note on a node.
+    Annotate(NodeId),
+    /// The label of a bookmark.
+    Label(NodeId),
+    /// Another wording.
+    Edit(NodeId),
+    /// A node that draws on others.
+    Merge(Vec<NodeId>),
+    /// Where a node is cut: the cursor.
+    Split(NodeId),
+}
+
+/// Something to be looked up.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Question {
+    Trees,
+    Sessions,
+    Bookmarks,
+    Pruned,
+    Documents,
+    Document(DocumentId),
+    /// What a model would be sent from a node, by whom it would be written.
+    Context(NodeId),
+    /// What the next prompt takes.
+    Cost(NodeId),
+    /// A text, and how far to look.
+    Search(String, Scope),
+    /// Two ends of branches.
+    Diff(NodeId, NodeId),
+    /// How much hangs below a node.
+    Below(NodeId),
+    /// What is in the store: a node's whole text.
+    Text(NodeId, Purpose),
+    /// The models there are.
+    Models,
+    /// The node with an id as somebody writes it.
+    Find(String),
+}
+
+/// How far a search looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Path,
+    #[default]
+    Tree,
+    Everything,
+}
+
+impl Scope {
+    pub(crate) fn next(self) -> Self {
+        match self {
+            Self::Path => Self::Tree,
+            Self::Tree => Self::Everything,
+            Self::Everything => Self::Path,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Path => "this path",
+            Self::Tree => "this tree",
+            Self::Everything => "everything",
+        }
+    }
+}
+
+/// What was looked up.
+#[derive(Debug, Clone)]
+pub(crate) enum Answer {
+    /// Things to choose from.
+    Items(Vec<Item>),
+    /// Something to read.
+    Page(String, Vec<Line<'static>>),
+    /// What a prompt takes, and costs if that is known.
+    Cost { tokens: u32, budget: u32, money: Option<String> },
+    /// So many nodes, or more than somebody counts.
+    Below(usize, bool),
+    /// A node's text.
+    Text(String),
+    /// A node that was meant.
+    Node(NodeId),
+}
+
+/// Something to choose.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Item {
+    pub(crate) line: Line<'static>,
+    /// What is searched when the list is narrowed down.
+    pub(crate) words: String,
+    pub(crate) then: Then,
+}
+
+/// What choosing comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Then {
+    /// Go to a node, perhaps of another tree.
+    Go(TreeId, NodeId),
+    /// Take up a tree.
+    Tree(TreeId),
+    /// Bring a branch back.
+    Restore(NodeId),
+    /// Read a document.
+    Document(DocumentId),
+    /// Take a model, or leave it out.
+    Model(String),
+    /// A node of the context.
+    Part(Option<NodeId>),
+}
+
+/// Something to be done to the store, in the order in which it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Deed {
+    Say(NodeId, String),
+    /// Arrow lines of the person's.
+    Lines(NodeId, String),
+    Edit(NodeId, String),
+    Annotate(NodeId, String),
+    Bookmark(NodeId, Option<String>),
+    Prune(NodeId),
+    /// Prunes what was not chosen of what was generated.
+    PruneAll(Vec<NodeId>),
+    Restore(NodeId),
+    Undo,
+    Redo,
+    Exclude(NodeId, bool),
+    Pin(NodeId, bool),
+    Merge(Vec<NodeId>, String),
+    /// A node and the character before which it is cut.
+    Split(NodeId, usize),
+    Copy(NodeId, NodeId),
+    Move(NodeId, NodeId),
+    Title(String),
+    NewTree(String, bool),
+    Version(NodeId),
+    /// Where the person stands, so that other programs and the next time find it.
+    Stand(NodeId),
+    /// Another tree is worked on, at this node or where one was last.
+    Enter(TreeId, Option<NodeId>),
+}
+
+/// What a deed came to.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Outcome {
+    /// In words; empty: nothing to say.
+    pub(crate) said: String,
+    /// Where to go.
+    pub(crate) go: Option<NodeId>,
+    /// The tree that is worked on now.
+    pub(crate) tree: Option<TreeId>,
+    /// The session in it.
+    pub(crate) session: Option<SessionId>,
+    /// Whether undo takes it back.
+    pub(crate) undo: bool,
+    /// Versions that the session reads.
+    pub(crate) versions: Option<Vec<NodeId>>,
+    /// More to read than a line.
+    pub(crate) page: Option<(String, Vec<Line<'static>>)>,
+}
+
+/// What is heard of a generation.
+#[derive(Debug, Clone)]
+pub(crate) enum Growing {
+    /// It began: a column for each continuation, named by its model.
+    Began(Vec<String>),
+    Text(usize, String),
+    Saved(usize, NodeId, String),
+    /// A command was run: the line, and the first line of its answer.
+    Ran(usize, String, String),
+    Failed(usize, String, Option<NodeId>),
+    /// All have ended. The node where the agent stands, if it acted.
+    Ended(Option<String>, Option<NodeId>),
+}
+
+/// What to generate.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Job {
+    pub(crate) number: u64,
+    pub(crate) from: NodeId,
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) models: Vec<String>,
+    pub(crate) n: usize,
+    /// The agent that answers with commands; else the subject continues.
+    pub(crate) turn: bool,
+}
+
+/// Something to be done outside of the model.
+#[derive(Debug, Clone)]
+pub(crate) enum Effect {
+    Look(Arc<Look>),
+    Ask(Question),
+    Do(Deed),
+    Generate(Job),
+    /// Ends a generation, or one continuation of it.
+    Cancel(u64, Option<usize>),
+    /// Opens a text in the person's editor.
+    Editor(String, Purpose),
+    Redraw,
+    Suspend,
+    Quit,
+}

@@ -1,0 +1,312 @@
+//! Everything that the screen shows and the keys change, in one value. It holds what was last seen of the store, never a
+//! way to it.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
+
+pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
+use super::{
+    keys::KeyMap,
+    look::{Look, Reading, Sight, Step},
+    message::{Effect, Question},
+    theme::{Palette, Role},
+};
+use crate::{
+    id::{AgentId, NodeId, SessionId, TreeId},
+    model::Node,
+};
+
+/// How long a notice is shown, in milliseconds, and an error.
+const NOTICE: u64 = 4_000;
+const ERROR: u64 = 9_000;
+/// Nodes whose last visited continuation is remembered.
+const VISITED: usize = 20_000;
+/// Lines of history that are kept.
+const HISTORY: usize = 200;
+/// The most continuations that are asked for at once.
+pub(crate) const MOST: usize = 9;
+
+/// What the keys are for at the moment.
+#[derive(Debug, Default)]
+pub(crate) enum Mode {
+    /// Walking the tree.
+    #[default]
+    Walk,
+    /// Writing a text.
+    Type(Typing),
+    /// Choosing from a list.
+    Choose(List),
+    /// Reading a page.
+    Read(Page),
+    /// Answering a question.
+    Ask(Ask),
+    /// Watching continuations grow.
+    Grow,
+}
+
+/// The whole.
+#[derive(Debug)]
+pub(crate) struct Model {
+    pub(crate) width: u16,
+    pub(crate) height: u16,
+    pub(crate) palette: Palette,
+    pub(crate) keys: KeyMap,
+    pub(crate) mode: Mode,
+    /// Milliseconds since the beginning.
+    pub(crate) now: u64,
+
+    pub(crate) agent: AgentId,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) tree: TreeId,
+    pub(crate) at: NodeId,
+    pub(crate) sight: Option<Box<Sight>>,
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) folds: Arc<HashSet<NodeId>>,
+    pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
+    pub(crate) hoist: Option<NodeId>,
+    /// Where one was before, the newest last.
+    pub(crate) back: Vec<NodeId>,
+    /// Steps that wait for a look that is under way.
+    pub(crate) steps: VecDeque<Step>,
+    /// Number of the last look, and whether it is under way.
+    pub(crate) looks: u64,
+    pub(crate) looking: bool,
+    /// Whether something changed since the look under way began.
+    pub(crate) stale: bool,
+    /// Whether the cursor was put elsewhere since then.
+    pub(crate) moved: bool,
+    /// The cursor's line in the tree pane.
+    pub(crate) row: usize,
+    /// Lines that the text is scrolled back; less than none: on.
+    pub(crate) scroll: isize,
+    pub(crate) layout: Layout,
+    pub(crate) reading: Reading,
+    pub(crate) marked: Vec<NodeId>,
+
+    pub(crate) count: usize,
+    pub(crate) models: Vec<String>,
+    pub(crate) growth: Option<Growth>,
+    pub(crate) jobs: u64,
+    /// Whether the collaborator is to answer what is being said.
+    pub(crate) answer_after_say: bool,
+    pub(crate) cost: Option<Cost>,
+    pub(crate) history: Vec<String>,
+    pub(crate) notice: Option<Notice>,
+    /// Deeds that are on their way to the disk.
+    pub(crate) unsaved: usize,
+    /// The step of the tour, if it is on.
+    pub(crate) tour: Option<usize>,
+    pub(crate) ended: bool,
+}
+
+/// What a model begins with.
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
+    pub(crate) agent: AgentId,
+    pub(crate) session: Option<SessionId>,
+    pub(crate) tree: TreeId,
+    pub(crate) at: NodeId,
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) count: usize,
+    pub(crate) palette: Palette,
+    pub(crate) keys: KeyMap,
+    pub(crate) tour: bool,
+}
+
+impl Model {
+    pub(crate) fn new(begin: Beginning, width: u16, height: u16) -> Self {
+        Self {
+            width,
+            height,
+            palette: begin.palette,
+            keys: begin.keys,
+            mode: Mode::Walk,
+            now: 0,
+            agent: begin.agent,
+            session: begin.session,
+            tree: begin.tree,
+            at: begin.at,
+            sight: None,
+            versions: begin.versions,
+            folds: Arc::default(),
+            visited: Arc::default(),
+            hoist: None,
+            back: Vec::new(),
+            steps: VecDeque::new(),
+            looks: 0,
+            looking: false,
+            stale: false,
+            moved: false,
+            row: usize::MAX,
+            scroll: 0,
+            layout: Layout::Both,
+            reading: Reading::Talk,
+            marked: Vec::new(),
+            count: begin.count.clamp(1, MOST),
+            models: Vec::new(),
+            growth: None,
+            jobs: 0,
+            answer_after_say: false,
+            cost: None,
+            history: Vec::new(),
+            notice: None,
+            unsaved: 0,
+            tour: begin.tour.then_some(0),
+            ended: false,
+        }
+    }
+
+    /// Says something for a while.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), role: Role::Dim, until: self.now + NOTICE });
+    }
+
+    /// Says what went wrong, for a while.
+    pub(crate) fn fail(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), role: Role::Error, until: self.now + ERROR });
+    }
+
+    /// When something on the screen changes by itself, in milliseconds since the beginning.
+    pub(crate) fn wakes(&self) -> Option<u64> {
+        self.notice.as_ref().map(|notice| notice.until)
+    }
+
+    /// The time is now so much. Whether something on the screen changed by that.
+    pub(crate) fn tick(&mut self, now: u64) -> bool {
+        self.now = now;
+        let over = self.notice.as_ref().is_some_and(|notice| notice.until <= now);
+        if over {
+            self.notice = None;
+        }
+        over
+    }
+
+    /// The node under the cursor.
+    pub(crate) fn node(&self) -> Option<&Node> {
+        self.sight.as_ref().map(|sight| &sight.at)
+    }
+
+    /// Has the screen read anew: at once, or when the look under way is done.
+    pub(crate) fn look(&mut self) -> Vec<Effect> {
+        if self.looking {
+            self.stale = true;
+            return Vec::new();
+        }
+        self.looks += 1;
+        self.looking = true;
+        self.stale = false;
+        self.moved = false;
+        let areas = self.areas();
+        let look = Look {
+            at: self.at,
+            steps: self.steps.drain(..).collect(),
+            versions: self.versions.clone(),
+            folds: Arc::clone(&self.folds),
+            visited: Arc::clone(&self.visited),
+            hoist: self.hoist,
+            // A screen more on either side, so that a step's lines are there already.
+            above: usize::from(self.height) * 2,
+            below: usize::from(self.height) * 2,
+            columns: usize::from(areas.text.width).saturating_sub(2).max(8),
+            rows: usize::from(areas.text.height) * 2 + self.scroll.unsigned_abs(),
+            reading: self.reading,
+            palette: self.palette,
+            agent: self.agent,
+            session: self.session,
+            number: self.looks,
+        };
+        vec![Effect::Look(Arc::new(look))]
+    }
+
+    /// Takes a step as soon as the ones before it are taken.
+    pub(crate) fn step(&mut self, step: Step) -> Vec<Effect> {
+        // Keys that repeat faster than anybody can look are let go of.
+        if self.steps.len() < 64 {
+            self.steps.push_back(step);
+        }
+        self.scroll = 0;
+        self.look()
+    }
+
+    /// Goes to a node of this tree.
+    pub(crate) fn go(&mut self, to: NodeId) -> Vec<Effect> {
+        if to != self.at {
+            self.back.push(self.at);
+        }
+        self.at = to;
+        self.moved = self.looking;
+        self.scroll = 0;
+        self.steps.clear();
+        self.look()
+    }
+
+    /// Takes in what was seen.
+    pub(crate) fn saw(&mut self, sight: Box<Sight>) {
+        if sight.at.id != self.at {
+            self.back.push(self.at);
+            if self.back.len() > 1_000 {
+                self.back.drain(..500);
+            }
+        }
+        self.at = sight.at.id;
+        self.versions.clone_from(&sight.versions);
+        self.remember(&sight);
+        let rows = usize::from(self.areas().tree.height).max(1);
+        self.row = self.scrolled(&sight, rows);
+        self.sight = Some(sight);
+    }
+
+    /// Remembers which continuations lead here.
+    fn remember(&mut self, sight: &Sight) {
+        let visited = Arc::make_mut(&mut self.visited);
+        if visited.len() > VISITED {
+            visited.clear();
+        }
+        for pair in sight.path.windows(2).rev().take(64) {
+            let place = pair[1].version_of.filter(|_| pair[1].kind == crate::model::EdgeKind::Version);
+            let parent = pair[0].version_of.filter(|_| pair[0].kind == crate::model::EdgeKind::Version);
+            visited.insert(parent.unwrap_or(pair[0].id), place.unwrap_or(pair[1].id));
+        }
+    }
+
+    /// The line of the tree pane that the cursor is shown in: where its line was, if that was on the screen; else as near
+    /// as it can be.
+    fn scrolled(&self, sight: &Sight, rows: usize) -> usize {
+        let margin = (rows / 6).min(3);
+        let window = &sight.window;
+        let shown = self.sight.as_ref().filter(|_| self.row != usize::MAX).and_then(|before| {
+            let old =
+                before.window.rows.iter().position(|row| row.node().is_some_and(|node| node.id == sight.at.id))?;
+            (old + self.row).checked_sub(before.window.here)
+        });
+        let row = shown.unwrap_or(if self.row == usize::MAX { rows / 3 } else { rows / 2 });
+        let row = row.clamp(margin, rows.saturating_sub(margin + 1).max(margin));
+        // No empty lines above what there is, nor below it while there is more above.
+        let below = window.rows.len() - window.here;
+        let row = if below < rows { row.max(rows - below) } else { row };
+        row.min(window.here).min(rows - 1)
+    }
+
+    /// Keeps a line that was written.
+    pub(crate) fn record(&mut self, line: &str) {
+        if self.history.last().is_none_or(|last| last != line) && !line.trim().is_empty() {
+            self.history.push(line.to_owned());
+            if self.history.len() > HISTORY {
+                self.history.remove(0);
+            }
+        }
+    }
+
+    /// Whether a list waits for this answer.
+    pub(crate) fn waits_for(&self, question: &Question) -> bool {
+        match (&self.mode, question) {
+            (Mode::Choose(list), Question::Search(text, scope)) => {
+                list.kind == Kind::Search(*scope) && list.filter.text() == text
+            }
+            (Mode::Choose(list), _) => list.waiting,
+            _ => false,
+        }
+    }
+}

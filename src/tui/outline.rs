@@ -1,0 +1,284 @@
+//! The outline around the cursor: a window of a tree's lines, read from the cursor outwards, so that a tree of a million
+//! nodes costs what is shown of it.
+//!
+//! It indents at branch points only: what follows without a choice stands in one column. The order of lines depends on
+//! what is folded and on nothing else; moving the cursor never moves a line, it only scrolls.
+//!
+//! A place that has several wordings is one line, which shows the one that is read.
+
+use std::collections::HashSet;
+
+use crate::{
+    id::NodeId,
+    model::{EdgeKind, Node},
+    store::{Beyond, Result, Snapshot},
+};
+
+/// Nodes of the path above the cursor that are looked at.
+pub(crate) const PATH: u32 = 2_000;
+/// Steps down that are taken at most to find the line above one.
+const DEEP: usize = 600;
+
+/// A line of an outline.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Row {
+    /// What the line is about.
+    pub(crate) what: What,
+    /// For each level of branches that the line is in, whether its branch is the last there.
+    pub(crate) levels: Vec<bool>,
+    /// Whether the node begins a branch of the last level.
+    pub(crate) opens: bool,
+}
+
+/// What a line is about.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum What {
+    /// A node as it is read, the node whose place that is, and whether what follows is folded.
+    Node {
+        /// The wording that is read.
+        node: Box<Node>,
+        /// The original, under which things hang.
+        place: NodeId,
+        /// Whether something follows that is not shown.
+        folded: bool,
+    },
+    /// Lines that were not looked at.
+    Gap,
+}
+
+impl Row {
+    /// The node of the line.
+    pub(crate) fn node(&self) -> Option<&Node> {
+        match &self.what {
+            What::Node { node, .. } => Some(node),
+            What::Gap => None,
+        }
+    }
+
+    fn gap() -> Self {
+        Self { what: What::Gap, levels: Vec::new(), opens: false }
+    }
+}
+
+/// A branch that a line is in.
+#[derive(Debug, Clone)]
+struct Edge {
+    parent: NodeId,
+    /// The sequence number of the branch's first place.
+    seq: u64,
+    /// Whether no branch follows; looked up when it is asked for.
+    last: Option<bool>,
+}
+
+/// A place in the outline.
+#[derive(Debug, Clone)]
+struct Spot {
+    /// The original of the place.
+    place: Node,
+    edges: Vec<Edge>,
+    opens: bool,
+}
+
+/// Reads an outline.
+pub(crate) struct Walker<'a> {
+    pub(crate) snapshot: &'a dyn Snapshot,
+    pub(crate) versions: &'a [NodeId],
+    pub(crate) folds: &'a HashSet<NodeId>,
+    pub(crate) hoist: Option<NodeId>,
+}
+
+/// The lines around a node, and which of them is its own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Window {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) here: usize,
+    /// For each line, whether it is on the path to the cursor.
+    pub(crate) path: Vec<bool>,
+}
+
+impl Walker<'_> {
+    /// The lines around the end of `path`: so many above it and below. Folds on the path itself are looked past.
+    pub(crate) fn around(&self, path: &[Node], above: usize, below: usize) -> Result<Window> {
+        let Some(mut spot) = self.spot(path)? else { return Ok(Window::default()) };
+        let top = match self.hoist {
+            Some(hoist) => Some(hoist),
+            None => path.first().filter(|first| first.parent.is_some()).map(place_of),
+        };
+        let mut before = Vec::new();
+        let mut up = spot.clone();
+        while before.len() < above {
+            if Some(up.place.id) == top {
+                if self.hoist.is_none() {
+                    before.push(Row::gap());
+                }
+                break;
+            }
+            match self.previous(&up)? {
+                Some(Ok(next)) => up = next,
+                Some(Err(Deep)) => {
+                    before.push(Row::gap());
+                    break;
+                }
+                None => break,
+            }
+            before.push(self.row(&mut up)?);
+        }
+        before.reverse();
+        let here = before.len();
+        let mut rows = before;
+        rows.push(self.row(&mut spot)?);
+        for _ in 0..below {
+            let Some(next) = self.next(&mut spot)? else { break };
+            spot = next;
+            rows.push(self.row(&mut spot)?);
+        }
+        let on: HashSet<NodeId> = path.iter().map(|node| node.id).collect();
+        let path = rows.iter().map(|row| row.node().is_some_and(|node| on.contains(&node.id))).collect();
+        Ok(Window { rows, here, path })
+    }
+
+    /// The line after or before the end of `path`.
+    pub(crate) fn line(&self, path: &[Node], down: bool) -> Result<Option<Node>> {
+        let Some(mut spot) = self.spot(path)? else { return Ok(None) };
+        let found = if down {
+            self.next(&mut spot)?
+        } else if Some(spot.place.id) == self.hoist {
+            None
+        } else {
+            self.previous(&spot)?.and_then(std::result::Result::ok)
+        };
+        found.map(|spot| self.read(&spot.place)).transpose()
+    }
+
+    /// The place at the end of a path, with the branches that it is in.
+    fn spot(&self, path: &[Node]) -> Result<Option<Spot>> {
+        let mut places: Vec<Node> = Vec::with_capacity(path.len());
+        for node in path {
+            let place = self.original(node)?;
+            // The halves of a split are one place.
+            if places.last().is_none_or(|last| last.id != place.id) {
+                places.push(place);
+            }
+        }
+        if let Some(at) = self.hoist.and_then(|hoist| places.iter().position(|place| place.id == hoist)) {
+            places.drain(..at);
+        }
+        let mut edges: Vec<Edge> = Vec::new();
+        let mut opens = false;
+        for pair in places.windows(2) {
+            opens = pair[0].state.continuations > 1;
+            if opens {
+                edges.push(Edge { parent: pair[0].id, seq: pair[1].seq, last: None });
+            }
+        }
+        Ok(places.pop().map(|place| Spot { place, edges, opens }))
+    }
+
+    fn original(&self, node: &Node) -> Result<Node> {
+        let mut place = node.clone();
+        while place.kind == EdgeKind::Version {
+            // A first half that stands for itself hangs above the second; that one names the place.
+            let Some(of) = place.version_of.or(place.edited_from) else { break };
+            let Some(original) = self.snapshot.node(of)? else { break };
+            place = original;
+        }
+        Ok(place)
+    }
+
+    /// The wording of a place that is read.
+    pub(crate) fn read(&self, place: &Node) -> Result<Node> {
+        if place.state.versions == 0 {
+            return Ok(place.clone());
+        }
+        let mut wordings = self.snapshot.versions(place.id)?;
+        let chosen = self.versions.iter().find_map(|id| wordings.iter().position(|node| node.id == *id));
+        let Some(at) = chosen.or(wordings.len().checked_sub(1)) else { return Ok(place.clone()) };
+        let mut chosen = wordings.swap_remove(at);
+        chosen.state.versions = place.state.versions;
+        chosen.state.continuations = place.state.continuations;
+        Ok(chosen)
+    }
+
+    fn row(&self, spot: &mut Spot) -> Result<Row> {
+        for edge in &mut spot.edges {
+            if edge.last.is_none() {
+                let after = self.snapshot.continuations(edge.parent, Beyond::After(edge.seq), 1)?;
+                edge.last = Some(after.is_empty());
+            }
+        }
+        let folded = spot.place.state.continuations > 0 && self.folds.contains(&spot.place.id);
+        let what = What::Node { node: Box::new(self.read(&spot.place)?), place: spot.place.id, folded };
+        let levels = spot.edges.iter().map(|edge| edge.last.unwrap_or(true)).collect();
+        Ok(Row { what, levels, opens: spot.opens })
+    }
+
+    fn next(&self, spot: &mut Spot) -> Result<Option<Spot>> {
+        if spot.place.state.continuations > 0 && !self.folds.contains(&spot.place.id) {
+            let mut children = self.snapshot.continuations(spot.place.id, Beyond::First, 2)?.into_iter();
+            if let Some(first) = children.next() {
+                let mut edges = spot.edges.clone();
+                let opens = children.next().is_some();
+                if opens {
+                    edges.push(Edge { parent: spot.place.id, seq: first.seq, last: Some(false) });
+                }
+                return Ok(Some(Spot { place: first, edges, opens }));
+            }
+        }
+        let mut edges = spot.edges.clone();
+        while let Some(mut edge) = edges.pop() {
+            if edge.last == Some(true) {
+                continue;
+            }
+            let mut after = self.snapshot.continuations(edge.parent, Beyond::After(edge.seq), 2)?.into_iter();
+            if let Some(next) = after.next() {
+                edge.seq = next.seq;
+                edge.last = Some(after.next().is_none());
+                edges.push(edge);
+                return Ok(Some(Spot { place: next, edges, opens: true }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The line above; `Err` if it is further down than anybody looks.
+    fn previous(&self, spot: &Spot) -> Result<Option<std::result::Result<Spot, Deep>>> {
+        let mut edges = spot.edges.clone();
+        if let Some(edge) = edges.last_mut().filter(|_| spot.opens) {
+            if let Some(before) = self.snapshot.continuations(edge.parent, Beyond::Before(edge.seq), 1)?.pop() {
+                edge.seq = before.seq;
+                edge.last = Some(false);
+                return self.deepest(Spot { place: before, edges, opens: true }).map(Some);
+            }
+            edges.pop();
+        }
+        let parent = spot.place.parent.map(|id| self.snapshot.node(id)).transpose()?.flatten();
+        Ok(parent.map(|place| {
+            let opens = edges.last().is_some_and(|edge| edge.seq == place.seq);
+            Ok(Spot { place, edges, opens })
+        }))
+    }
+
+    fn deepest(&self, mut spot: Spot) -> Result<std::result::Result<Spot, Deep>> {
+        for _ in 0..DEEP {
+            if spot.place.state.continuations == 0 || self.folds.contains(&spot.place.id) {
+                return Ok(Ok(spot));
+            }
+            let Some(last) = self.snapshot.continuations(spot.place.id, Beyond::Last, 1)?.pop() else {
+                return Ok(Ok(spot));
+            };
+            spot.opens = spot.place.state.continuations > 1;
+            if spot.opens {
+                spot.edges.push(Edge { parent: spot.place.id, seq: last.seq, last: Some(true) });
+            }
+            spot.place = last;
+        }
+        Ok(Err(Deep))
+    }
+}
+
+/// A branch is too deep to look for its end.
+struct Deep;
+
+fn place_of(node: &Node) -> NodeId {
+    node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id)
+}

@@ -1,0 +1,167 @@
+//! The path laid out in lines: as a conversation, turn by turn, or as one text. Done by the reader, so that a frame only
+//! copies lines.
+
+use ratatui::{
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::{
+    look::{Block, Look},
+    markdown,
+    text::{self, Piece},
+    theme::Role,
+};
+use crate::{
+    id::NodeId,
+    model::{Agent, AuthorType, EdgeKind, Mode, Node, Timestamp},
+    ops::Result,
+    store::{ChildFilter, Snapshot},
+};
+
+/// Notes shown under a node.
+const NOTES: u32 = 8;
+
+/// Lays out the path.
+pub(super) struct Page<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) look: &'a Look,
+    pub(super) agents: &'a [Agent],
+    pub(super) now: Timestamp,
+    pub(super) here: NodeId,
+}
+
+impl Page<'_> {
+    pub(super) fn talk(&mut self, path: &[Node]) -> Result<Vec<Block>> {
+        path.iter().map(|node| self.turn(node)).collect()
+    }
+
+    fn turn(&mut self, node: &Node) -> Result<Block> {
+        let palette = self.look.palette;
+        let mut lines = vec![self.header(node)];
+        let room = self.look.columns;
+        if node.purged_at.is_some() {
+            lines.push(Line::styled("(purged)", palette.style(Role::Dim)));
+        } else {
+            lines.extend(markdown::render(&node.content, room, palette.words(node.author_type), palette));
+        }
+        if node.state.annotations > 0 || node.raw.is_some() {
+            lines.extend(self.beside(node)?);
+        }
+        lines.push(Line::default());
+        Ok(Block { lines })
+    }
+
+    fn header(&self, node: &Node) -> Line<'static> {
+        let palette = self.look.palette;
+        let name = self.agents.iter().find(|agent| agent.id() == node.author).map_or("?", Agent::name);
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        let mut push = |text: String, style| spans.push(Span::styled(text, style));
+        let here = node.id == self.here;
+        push(if here { "▸ ".into() } else { "  ".into() }, palette.style(Role::Accent));
+        push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
+        push(format!("  {}", node.local), palette.style(Role::Id));
+        push(format!("  {}", node.created_at.age(self.now)), palette.style(Role::Dim));
+        if node.state.continuations > 1 {
+            push(format!("  {} ways on", node.state.continuations), palette.style(Role::Dim));
+        }
+        for mark in marks(node) {
+            push(format!("  {mark}"), palette.style(Role::Mark));
+        }
+        Line::from(spans)
+    }
+
+    /// What stands beside a node: notes, thoughts, what commands were answered.
+    fn beside(&self, node: &Node) -> Result<Vec<Line<'static>>> {
+        let palette = self.look.palette;
+        let mut lines = Vec::new();
+        let room = self.look.columns;
+        for (kind, sign) in [(EdgeKind::Annotation, "✎ "), (EdgeKind::Thought, "∴ "), (EdgeKind::Tool, "⤷ ")] {
+            let filter = ChildFilter { kind: Some(kind), pruned: false, limit: NOTES };
+            for note in self.snapshot.children(node.id, &filter)? {
+                // Answers of commands are folded to a line each; context and notes in full.
+                let words = if kind == EdgeKind::Annotation {
+                    note.content.clone()
+                } else {
+                    text::cut(&note.content, room.saturating_sub(4))
+                };
+                let bar = palette.style(Role::Guide);
+                let first: [Piece; 2] = [("┊ ".into(), bar), (sign.into(), palette.style(Role::Mark))];
+                let rest: [Piece; 2] = [("┊ ".into(), bar), ("  ".into(), bar)];
+                let words = [(words, palette.style(Role::Dim))];
+                lines.extend(text::wrap(&words, room, &first, &rest));
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The path as one text, without seams: a model's words in their colour.
+    pub(super) fn prose(&mut self, path: &[Node]) -> Result<Vec<Block>> {
+        let palette = self.look.palette;
+        let pieces: Vec<Piece> = path
+            .iter()
+            .filter(|node| node.purged_at.is_none())
+            .map(|node| (node.content.clone(), palette.words(node.author_type)))
+            .collect();
+        let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len() * 2);
+        for (words, style) in pieces {
+            let seam = joined.last().is_some_and(|(last, _)| needs_seam(last, &words)) && self.is_talk(path);
+            if seam {
+                joined.push(("\n\n".to_owned(), style));
+            }
+            joined.push((words, style));
+        }
+        Ok(vec![Block { lines: text::wrap(&joined, self.look.columns, &[], &[]) }])
+    }
+
+    /// Whether the path is a conversation: then what each says is a paragraph of its own.
+    fn is_talk(&self, path: &[Node]) -> bool {
+        path.first()
+            .and_then(|node| self.snapshot.tree(node.tree).ok().flatten())
+            .is_none_or(|tree| tree.mode == Mode::Dialogue)
+    }
+}
+
+fn needs_seam(before: &str, after: &str) -> bool {
+    !before.ends_with('\n') && !after.starts_with('\n')
+}
+
+/// What there is to say of a node in a word each.
+pub(crate) fn marks(node: &Node) -> Vec<String> {
+    let state = &node.state;
+    let mut marks = Vec::new();
+    if let Some(label) = &state.bookmark {
+        marks.push(format!("★ {}", text::cut(label, 24)).trim_end().to_owned());
+    }
+    let number = |count: u32, one: &str| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {one}s"),
+    };
+    if state.annotations > 0 {
+        marks.push(number(state.annotations, "note"));
+    }
+    if state.links > 0 {
+        marks.push(number(state.links, "link"));
+    }
+    if state.versions > 0 {
+        marks.push(number(state.versions + 1, "version"));
+    }
+    let words = [
+        (node.edited_from.is_some() && node.kind != EdgeKind::Version, "edited"),
+        (state.excluded, "excluded"),
+        (node.interrupted, "interrupted"),
+        (node.purged_at.is_some(), "purged"),
+    ];
+    marks.extend(words.iter().filter(|(is, _)| *is).map(|(_, word)| (*word).to_owned()));
+    marks
+}
+
+/// The sign of an author in the outline.
+pub(crate) fn sign(kind: AuthorType) -> &'static str {
+    match kind {
+        AuthorType::Human => "○",
+        AuthorType::Model => "●",
+        AuthorType::Tool => "◇",
+        AuthorType::System => "·",
+    }
+}

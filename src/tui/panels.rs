@@ -1,0 +1,136 @@
+//! What can be open beside the tree, and what is shown for a while: the parts that a model is made of.
+
+use ratatui::text::Line;
+
+use super::{
+    editor::Editor,
+    message::{Effect, Item, Job, Purpose, Scope, Then},
+    theme::Role,
+};
+use crate::id::NodeId;
+
+/// A text being written.
+#[derive(Debug)]
+pub(crate) struct Typing {
+    pub(crate) editor: Editor,
+    pub(crate) purpose: Purpose,
+    /// Which line of the history is shown, from the newest.
+    pub(crate) history: Option<usize>,
+    /// What was written before the history was looked at.
+    pub(crate) stash: String,
+}
+
+impl Typing {
+    pub(crate) fn new(purpose: Purpose, text: impl Into<String>) -> Self {
+        Self { editor: Editor::new(text), purpose, history: None, stash: String::new() }
+    }
+}
+
+/// What a list is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain,
+    Search(Scope),
+    Context,
+    Models,
+}
+
+/// Things to choose from, narrowed down by typing.
+#[derive(Debug)]
+pub(crate) struct List {
+    pub(crate) title: String,
+    pub(crate) kind: Kind,
+    pub(crate) filter: Editor,
+    pub(crate) items: Vec<Item>,
+    pub(crate) at: usize,
+    pub(crate) waiting: bool,
+    /// What is said where there is nothing.
+    pub(crate) empty: &'static str,
+}
+
+impl List {
+    pub(crate) fn new(title: impl Into<String>, kind: Kind, empty: &'static str) -> Self {
+        let title = title.into();
+        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, waiting: true, empty }
+    }
+
+    /// What fits what was typed.
+    pub(crate) fn shown(&self) -> Vec<&Item> {
+        if matches!(self.kind, Kind::Search(_)) {
+            return self.items.iter().collect();
+        }
+        let wanted: Vec<String> = self.filter.text().to_lowercase().split_whitespace().map(str::to_owned).collect();
+        let fits = |item: &&Item| {
+            let words = item.words.to_lowercase();
+            wanted.iter().all(|word| words.contains(word))
+        };
+        self.items.iter().filter(fits).collect()
+    }
+
+    /// What choosing comes to now.
+    pub(crate) fn chosen(&self) -> Option<Then> {
+        self.shown().get(self.at).map(|item| item.then.clone())
+    }
+}
+
+/// Something to read.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) title: String,
+    pub(crate) lines: Vec<Line<'static>>,
+    pub(crate) scroll: usize,
+}
+
+/// A question with yes and no.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    pub(crate) text: String,
+    pub(crate) yes: Effect,
+}
+
+/// Continuations while they come.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    pub(crate) job: Job,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) at: usize,
+    /// Lines that all of them are scrolled on.
+    pub(crate) scroll: usize,
+    pub(crate) running: bool,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Column {
+    pub(crate) model: String,
+    pub(crate) text: String,
+    pub(crate) saved: Vec<NodeId>,
+    pub(crate) error: Option<String>,
+    pub(crate) ended: bool,
+}
+
+/// A line that goes away by itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Notice {
+    pub(crate) text: String,
+    pub(crate) role: Role,
+    pub(crate) until: u64,
+}
+
+/// Which panes there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Layout {
+    #[default]
+    Both,
+    Text,
+    Tree,
+}
+
+/// What the next prompt takes, at which node.
+#[derive(Debug, Clone)]
+pub(crate) struct Cost {
+    pub(crate) at: NodeId,
+    pub(crate) tokens: u32,
+    pub(crate) budget: u32,
+    pub(crate) money: Option<String>,
+}

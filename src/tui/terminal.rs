@@ -1,0 +1,322 @@
+//! The terminal: taken over, given back whatever happens, and the loop between. The only part that touches it.
+
+use std::{
+    io::{self, BufWriter, Stdout, Write as _},
+    panic,
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use crossterm::{
+    cursor::Show,
+    event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream},
+    execute,
+    terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen},
+};
+use futures_util::StreamExt as _;
+use ratatui::{Terminal, backend::CrosstermBackend};
+
+use super::{
+    Setup,
+    app::{App, Wish},
+    message::Message,
+};
+
+/// The shortest time between two frames that only the background asked for.
+const FRAME: Duration = Duration::from_millis(16);
+/// How long is waited at the end for what is being written.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why the screen ended otherwise than the person wished.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TerminalError {
+    /// The terminal cannot be read or written.
+    #[error("the terminal: {0}")]
+    Io(#[from] io::Error),
+    /// What was to be shown cannot be read.
+    #[error("{0}")]
+    Open(String),
+    /// The process was asked to end; everything is saved and the terminal given back.
+    #[error("ended by a signal")]
+    Signal,
+}
+
+/// Whether the terminal is taken over now: the hook of panics and the guard both give it back, once.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the terminal back when it goes.
+struct Guard;
+
+impl Guard {
+    fn take() -> io::Result<Self> {
+        TAKEN.store(true, Ordering::SeqCst);
+        // From here on the guard gives back whatever was taken.
+        let guard = Self;
+        terminal::enable_raw_mode()?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Clear(ClearType::All))?;
+        Ok(guard)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // There is nobody to tell if the terminal is gone. A thread that panics may not take standard output's lock, which
+        // the one that draws holds; so this goes by it.
+        let mut bytes = Vec::new();
+        let _ = execute!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = past_the_lock(&bytes);
+        let _ = terminal::disable_raw_mode();
+    }
+}
+
+/// Writes to standard output, whoever holds its lock.
+#[cfg(unix)]
+fn past_the_lock(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = rustix::io::write(rustix::stdio::stdout(), bytes)?;
+        bytes = &bytes[written..];
+    }
+    Ok(())
+}
+
+/// Writes to standard output.
+#[cfg(not(unix))]
+fn past_the_lock(bytes: &[u8]) -> io::Result<()> {
+    io::stdout().write_all(bytes)
+}
+
+/// A panic's message has to reach the person's terminal, not a screen that is about to go.
+fn mind_panics() {
+    let before = panic::take_hook();
+    let screen = std::thread::current().id();
+    panic::set_hook(Box::new(move |what| {
+        let held = TAKEN.load(Ordering::SeqCst);
+        give_back();
+        before(what);
+        // Without a thread of the background the screen would wait for ever.
+        if held && std::thread::current().id() != screen {
+            std::process::exit(101);
+        }
+    }));
+}
+
+/// Shows the screen until the person leaves.
+///
+/// Takes standard input and output, which have to be a terminal.
+///
+/// # Errors
+/// If the terminal cannot be used, nothing can be shown, or the process is told to end.
+pub fn run(setup: Setup) -> Result<(), TerminalError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let (width, height) = terminal::size()?;
+    let mut app = App::new(setup, runtime.handle().clone(), width, height).map_err(TerminalError::Open)?;
+    mind_panics();
+    let ended = runtime.block_on(async {
+        let mut screen = Screen::take()?;
+        let ended = screen.attend(&mut app).await;
+        drop(screen);
+        ended
+    });
+    app.close(PATIENCE);
+    ended
+}
+
+/// A terminal of which it is known that nothing is on it.
+fn blank() -> io::Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
+    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
+}
+
+struct Screen {
+    guard: Option<Guard>,
+    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    events: Option<EventStream>,
+}
+
+/// Signals that end the program, and the one that it goes on by.
+struct Signals {
+    #[cfg(unix)]
+    heard: [tokio::signal::unix::Signal; 3],
+}
+
+/// What a signal means here.
+enum Signalled {
+    End,
+    GoOn,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            // SIGCONT has no name in tokio; its number differs from system to system, as rustix knows.
+            let goes_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
+            let heard = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(goes_on)?];
+            Ok(Self { heard })
+        }
+        #[cfg(not(unix))]
+        Ok(Self {})
+    }
+
+    async fn next(&mut self) -> Signalled {
+        #[cfg(unix)]
+        {
+            let [terminate, hangup, goes_on] = &mut self.heard;
+            tokio::select! {
+                _ = terminate.recv() => Signalled::End,
+                _ = hangup.recv() => Signalled::End,
+                _ = goes_on.recv() => Signalled::GoOn,
+            }
+        }
+        #[cfg(not(unix))]
+        std::future::pending().await
+    }
+}
+
+impl Screen {
+    fn take() -> io::Result<Self> {
+        let guard = Guard::take()?;
+        Ok(Self { guard: Some(guard), terminal: blank()?, events: Some(EventStream::new()) })
+    }
+
+    /// Forgets what the terminal shows, so that everything is drawn. (`Terminal::clear` would ask the terminal where its
+    /// cursor is, and wait for an answer.)
+    fn renew(&mut self) -> io::Result<()> {
+        self.terminal = blank()?;
+        Ok(())
+    }
+
+    /// Takes the terminal again and draws everything anew.
+    fn retake(&mut self, app: &mut App) -> io::Result<()> {
+        self.guard = None;
+        self.guard = Some(Guard::take()?);
+        self.renew()?;
+        if self.events.is_none() {
+            self.events = Some(EventStream::new());
+        }
+        let (width, height) = terminal::size()?;
+        app.send(Message::Resize(width, height));
+        Ok(())
+    }
+
+    /// Draws and hears until the end.
+    async fn attend(&mut self, app: &mut App) -> Result<(), TerminalError> {
+        let mut signals = Signals::listen()?;
+        let (mut drawn, mut due) = (Instant::now(), Some(Instant::now()));
+        loop {
+            if due.is_some_and(|due| due <= Instant::now()) {
+                self.terminal.draw(|frame| app.draw(frame))?;
+                (drawn, due) = (Instant::now(), None);
+            }
+            let wake =
+                [due.map(|due| due.saturating_duration_since(Instant::now())), app.wakes()].into_iter().flatten().min();
+            let Some(events) = &mut self.events else { return Ok(()) };
+            tokio::select! {
+                event = events.next() => {
+                    let Some(event) = event else { return Ok(()) };
+                    hear(app, event?);
+                    due = Some(Instant::now());
+                }
+                report = app.report() => {
+                    if let Some(report) = report {
+                        app.send(Message::Report(report));
+                        app.hear();
+                    }
+                    // What a model says comes faster than anybody reads; keys are never waited for.
+                    due = due.or(Some(drawn + FRAME));
+                }
+                () = tokio::time::sleep(wake.unwrap_or(FRAME)), if wake.is_some() => {
+                    if app.tick() {
+                        due = Some(Instant::now());
+                    }
+                }
+                signal = signals.next() => match signal {
+                    Signalled::End => return Err(TerminalError::Signal),
+                    Signalled::GoOn => {
+                        self.retake(app)?;
+                        due = Some(Instant::now());
+                    }
+                },
+            }
+            for wish in app.wishes() {
+                self.fulfil(app, wish)?;
+                due = Some(Instant::now());
+            }
+            if app.has_ended() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fulfil(&mut self, app: &mut App, wish: Wish) -> io::Result<()> {
+        match wish {
+            Wish::Redraw => {
+                execute!(io::stdout(), Clear(ClearType::All))?;
+                self.renew()
+            }
+            Wish::Suspend => {
+                self.guard = None;
+                stop()?;
+                self.retake(app)
+            }
+            Wish::Editor(text, purpose) => {
+                // The editor is to get every key.
+                self.events = None;
+                self.guard = None;
+                let edited = edit(app.editor(), &text);
+                self.retake(app)?;
+                match edited {
+                    Ok(text) => app.edited(purpose, text),
+                    Err(_) => app.edited(purpose, None),
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn hear(app: &mut App, event: Event) {
+    match event {
+        Event::Key(key) => app.send(Message::Key(key)),
+        Event::Paste(text) => app.send(Message::Paste(text)),
+        Event::Mouse(mouse) => app.send(Message::Mouse(mouse)),
+        Event::Resize(width, height) => app.send(Message::Resize(width, height)),
+        Event::FocusGained | Event::FocusLost => {}
+    }
+}
+
+/// Stops the process as ctrl-z does elsewhere, with the programs that it was started by or with.
+fn stop() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+        // The signal may reach another thread a moment later; this one must not draw before that.
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// Has the person edit a text; `None` if it came back as it was, or the editor failed.
+fn edit(command: &str, text: &str) -> io::Result<Option<String>> {
+    let mut file = tempfile::Builder::new().prefix("loom-").suffix(".md").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.flush()?;
+    // As git does it: the command may have arguments of its own.
+    let status = std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("{command} \"$@\""))
+        .arg(command)
+        .arg(file.path())
+        .status()?;
+    let edited = std::fs::read_to_string(file.path())?;
+    // Editors end files with a line feed.
+    let edited = if text.ends_with('\n') { edited } else { edited.trim_end_matches('\n').to_owned() };
+    Ok((status.success() && edited != text).then_some(edited))
+}

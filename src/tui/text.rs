@@ -1,0 +1,232 @@
+//! Text in columns: how wide it is, where it is cut, where lines break. Everything that others wrote becomes harmless
+//! here, a grapheme at a time; the terminal is never sent a control character of theirs.
+
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::model::harmless;
+
+/// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
+const GRAPHEME: usize = 48;
+
+/// Columns that a text takes on one line.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// A grapheme as it is shown, with its columns.
+fn cell(grapheme: &str) -> (String, usize) {
+    let shown: String = grapheme.chars().map(harmless).collect();
+    let shown = if shown.len() > GRAPHEME { shown.chars().take(1).collect() } else { shown };
+    match shown.width() {
+        // What has no columns of its own cannot stand alone.
+        0 => (String::from("\u{fffd}"), 1),
+        columns => (shown, columns.min(2)),
+    }
+}
+
+/// The beginning of a text on one line of at most `room` columns, with `…` where something is left out. White space
+/// becomes single spaces.
+pub(crate) fn cut(text: &str, room: usize) -> String {
+    let (mut line, mut used, mut gap) = (String::new(), 0, false);
+    // A line feed joins its neighbour to no grapheme, so long texts are cut before they are taken apart.
+    let mut ends: Vec<(usize, usize)> = vec![(0, 0)];
+    for grapheme in text.graphemes(true) {
+        if grapheme.chars().all(char::is_whitespace) {
+            gap = !line.is_empty();
+            continue;
+        }
+        let (shown, columns) = cell(grapheme);
+        if used + usize::from(gap) + columns > room {
+            while let Some((length, at)) = ends.pop() {
+                if at < room {
+                    line.truncate(length);
+                    line.push('…');
+                    break;
+                }
+            }
+            return if room == 0 { String::new() } else { line };
+        }
+        if std::mem::take(&mut gap) {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(&shown);
+        used += columns;
+        ends.push((line.len(), used));
+    }
+    line
+}
+
+/// A text made harmless on one line, padded or cut to exactly `columns`.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    let mut line = cut(text, columns);
+    line.extend(std::iter::repeat_n(' ', columns.saturating_sub(line.width())));
+    line
+}
+
+/// A piece of styled text.
+pub(crate) type Piece = (String, Style);
+
+/// Breaks styled text into lines of at most `room` columns, between words where that is possible. Line feeds end lines.
+/// `first` stands before the first line and `rest` before the others; both count towards the room.
+pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
+    let mut wrapper =
+        Wrapper { room: room.max(1), rest, lines: Vec::new(), line: Vec::new(), used: 0, brk: None, own: 0 };
+    wrapper.begin(first);
+    for (text, style) in pieces {
+        for grapheme in text.graphemes(true) {
+            wrapper.push(grapheme, *style);
+        }
+    }
+    wrapper.end();
+    wrapper.lines
+}
+
+struct Wrapper<'a> {
+    room: usize,
+    rest: &'a [Piece],
+    lines: Vec<Line<'static>>,
+    /// The cells of the line that is being filled, with their columns.
+    line: Vec<(String, Style, usize)>,
+    used: usize,
+    /// Where the line can be broken: the cells before that place stay.
+    brk: Option<usize>,
+    /// Cells of the prefix.
+    own: usize,
+}
+
+impl Wrapper<'_> {
+    fn begin(&mut self, prefix: &[Piece]) {
+        self.brk = None;
+        for (text, style) in prefix {
+            for grapheme in text.graphemes(true) {
+                let (shown, columns) = cell(grapheme);
+                self.used += columns;
+                self.line.push((shown, *style, columns));
+            }
+        }
+        self.own = self.line.len();
+    }
+
+    fn push(&mut self, grapheme: &str, style: Style) {
+        match grapheme {
+            "\n" | "\r\n" => {
+                self.end();
+                let rest = self.rest;
+                self.begin(rest);
+            }
+            "\t" => {
+                for _ in 0..4 - self.used % 4 {
+                    self.put(" ".to_owned(), style, 1);
+                }
+            }
+            _ => {
+                let (shown, columns) = cell(grapheme);
+                self.put(shown, style, columns);
+            }
+        }
+    }
+
+    fn put(&mut self, shown: String, style: Style, columns: usize) {
+        if self.used + columns > self.room && self.line.len() > self.own {
+            if shown == " " {
+                // A space that does not fit ends the line and is not seen.
+                self.brk = Some(self.line.len());
+                self.wrap_here();
+                return;
+            }
+            self.wrap_here();
+        }
+        let wide = columns > 1;
+        if wide && self.line.len() > self.own {
+            self.brk = Some(self.line.len());
+        }
+        let space = shown == " ";
+        self.used += columns;
+        self.line.push((shown, style, columns));
+        if (space || wide) && self.line.len() > self.own {
+            self.brk = Some(self.line.len());
+        }
+    }
+
+    /// Ends the line at the last place where it can be broken, and carries what is behind it over.
+    fn wrap_here(&mut self) {
+        let at = self.brk.filter(|at| *at > self.own).unwrap_or(self.line.len());
+        let carried = self.line.split_off(at);
+        self.end();
+        let rest = self.rest;
+        self.begin(rest);
+        self.used += carried.iter().map(|(.., columns)| columns).sum::<usize>();
+        self.line.extend(carried);
+    }
+
+    fn end(&mut self) {
+        let mut spans: Vec<Span<'static>> = Vec::new();
+        let mut last: Option<(String, Style)> = None;
+        for (shown, style, _) in self.line.drain(..) {
+            match &mut last {
+                Some((text, same)) if *same == style => text.push_str(&shown),
+                _ => {
+                    spans.extend(last.take().map(|(text, style)| Span::styled(text, style)));
+                    last = Some((shown, style));
+                }
+            }
+        }
+        spans.extend(last.map(|(text, style)| Span::styled(text.trim_end_matches(' ').to_owned(), style)));
+        self.lines.push(Line::from(spans));
+        self.used = 0;
+    }
+}
+
+/// Columns of a styled line.
+pub(crate) fn line_width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| span.content.width()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrapped(text: &str, room: usize) -> Vec<String> {
+        let lines = wrap(&[(text.to_owned(), Style::new())], room, &[], &[]);
+        lines.iter().map(|line| line.spans.iter().map(|s| s.content.as_ref()).collect()).collect()
+    }
+
+    #[test]
+    fn lines_break_between_words_and_inside_what_is_too_long() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrapped("a\n\nb", 4), ["a", "", "b"]);
+        assert_eq!(wrapped("漢字漢字", 5), ["漢字", "漢字"]);
+        assert_eq!(wrapped("", 5), [""]);
+        assert_eq!(wrapped("a\tb", 9), ["a   b"]);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_room_and_none_holds_a_control_character() {
+        let hostile = "\x1b[31mred\u{202e}x\x07 👩‍👩‍👧 e\u{301}\u{301} \u{200b}漢字 a\u{9b}b\r\nlast";
+        for room in 1..30 {
+            for line in wrapped(hostile, room) {
+                assert!(width(&line) <= room.max(2), "{line:?} in {room}");
+                assert!(!line.chars().any(crate::model::is_harmful), "{line:?}");
+            }
+            assert!(width(&cut(hostile, room)) <= room);
+            assert_eq!(width(&fit(hostile, room)), room);
+        }
+    }
+
+    #[test]
+    fn a_line_is_cut_to_columns() {
+        assert_eq!(cut("one  two\nthree", 40), "one two three");
+        assert_eq!(cut("one two three", 7), "one tw…");
+        assert_eq!(cut("漢字漢字", 5), "漢字…");
+        assert_eq!(cut("long", 1), "…");
+        assert_eq!(cut("long", 0), "");
+    }
+}

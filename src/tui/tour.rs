@@ -1,0 +1,33 @@
+//! The first-run tour: six keys in the sample tree, each asked for when the one before was pressed. Esc ends it.
+
+use super::{keys::Action, model::Model};
+
+/// Each step: the key it waits for, and what it says.
+pub(crate) const STEPS: [(Action, &str); 6] = [
+    (Action::Child, "goes on along this conversation"),
+    (Action::Next, "steps to another way it went"),
+    (Action::Parent, "goes back to where they part"),
+    (Action::Say, "writes a line of your own here (esc: not now)"),
+    (Action::Generate, "has models write ways to go on"),
+    (Action::Help, "shows every other key"),
+];
+
+/// A key was pressed: the tour goes on if it is the one that is waited for.
+pub(crate) fn pressed(model: &mut Model, action: Action) {
+    if let Some(step) = model.tour
+        && STEPS.get(step).is_some_and(|(wanted, _)| *wanted == action)
+    {
+        model.tour = Some(step + 1).filter(|next| *next < STEPS.len());
+        if model.tour.is_none() {
+            model.say("that was the tour; everything else is in the help");
+        }
+    }
+}
+
+/// What the tour says now.
+pub(crate) fn line(model: &Model) -> Option<String> {
+    let step = model.tour?;
+    let (action, text) = STEPS.get(step)?;
+    let key = super::keys::shown(model.keys.hint(*action)).to_owned();
+    Some(format!("{}/{}  {key}  {text}", step + 1, STEPS.len()))
+}

@@ -1,0 +1,201 @@
+//! The two lines at the bottom: what is written or said, and where one is.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::Style,
+    text::{Line, Span},
+};
+
+use super::{put, row, thousands};
+use crate::tui::{
+    keys::Action,
+    message::Purpose,
+    model::{Mode, Model, Typing},
+    text,
+    theme::Role,
+    tour,
+};
+
+/// The input line: what is being written, else a notice, the tour or the next keys to try. Returns the cursor.
+pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    if let Mode::Type(typing) = &model.mode {
+        return Some(writing(model, typing, area, buffer));
+    }
+    let palette = model.palette;
+    let line = if let Some(notice) = &model.notice {
+        Line::styled(
+            format!(" {}", text::cut(&notice.text, usize::from(area.width).saturating_sub(2))),
+            palette.style(notice.role),
+        )
+    } else if let Some(said) = tour::line(model) {
+        Line::from(vec![
+            Span::styled(" tour ", palette.style(Role::Accent)),
+            Span::raw(text::cut(&said, usize::from(area.width).saturating_sub(8))),
+        ])
+    } else {
+        hints(model, usize::from(area.width))
+    };
+    put(&line, area, buffer);
+    None
+}
+
+/// Keys that are of use now, as many as there is room for.
+fn hints(model: &Model, width: usize) -> Line<'static> {
+    let actions: &[(Action, &str)] = match &model.mode {
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => {
+            &[(Action::Cancel, "stops all"), (Action::Mark, "stops this one"), (Action::Layout, "walk meanwhile")]
+        }
+        Mode::Grow => &[
+            (Action::Generate, "takes it"),
+            (Action::Prune, "takes it, prunes the rest"),
+            (Action::Cancel, "keeps all"),
+        ],
+        _ => &[
+            (Action::Generate, "generate"),
+            (Action::Say, "write"),
+            (Action::Answer, "answer"),
+            (Action::Edit, "edit"),
+            (Action::Search, "search"),
+            (Action::Undo, "undo"),
+            (Action::Help, "all keys"),
+        ],
+    };
+    let mut spans = vec![Span::raw(" ")];
+    let mut used = 1;
+    for (action, what) in actions {
+        let key = crate::tui::keys::shown(model.keys.hint(*action)).to_owned();
+        let wide = text::width(&key) + what.len() + 3;
+        if used + wide > width {
+            break;
+        }
+        used += wide;
+        spans.push(Span::styled(key, model.palette.style(Role::Id)));
+        spans.push(Span::styled(format!(" {what}  "), model.palette.style(Role::Dim)));
+    }
+    Line::from(spans)
+}
+
+fn writing(model: &Model, typing: &Typing, area: Rect, buffer: &mut Buffer) -> Position {
+    let palette = model.palette;
+    let prompt = match typing.purpose {
+        Purpose::Say => "› ",
+        Purpose::Command => ": ",
+        Purpose::Count => "# ",
+        Purpose::Annotate(_) => "✎ ",
+        Purpose::Label(_) => "★ ",
+        Purpose::Edit(_) => "≡ ",
+        Purpose::Merge(_) => "⋈ ",
+        Purpose::Split(_) => "✂ ",
+    };
+    let left = u16::try_from(text::width(prompt) + 1).unwrap_or(3);
+    let inner = Rect { x: area.x + left.min(area.width), width: area.width.saturating_sub(left + 1), ..area };
+    let (lines, (line, column)) = typing.editor.lines(usize::from(inner.width), Style::new());
+    let rows = usize::from(area.height).max(1);
+    let first = (line + 1).saturating_sub(rows);
+    put(&Line::styled(format!(" {prompt}"), palette.style(Role::Accent)), area, buffer);
+    for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
+        put(line, row(inner, at), buffer);
+    }
+    if typing.editor.text().is_empty() {
+        put(&Line::styled(asked(&typing.purpose), palette.style(Role::Dim)), inner, buffer);
+    }
+    let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
+    Position::new(inner.x.saturating_add(column), area.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
+}
+
+/// What an empty line asks for.
+fn asked(purpose: &Purpose) -> &'static str {
+    match purpose {
+        Purpose::Say => "the next words, or → and a command · enter says it · alt-enter breaks the line",
+        Purpose::Command => "chat, new, title, model, go … an unknown word lists all",
+        Purpose::Count => "how many continuations, 1 to 9",
+        Purpose::Annotate(_) => "a note on this node",
+        Purpose::Label(_) => "a label for the bookmark, or nothing",
+        Purpose::Merge(_) => "the words that draw them together · ctrl-s saves",
+        Purpose::Edit(_) => "other words · ctrl-s saves",
+        Purpose::Split(_) => "",
+    }
+}
+
+/// The status line: where one is, and what the next prompt would be.
+pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let palette = model.palette;
+    let dim = palette.style(Role::Dim);
+    let width = usize::from(area.width);
+    let mut left = vec![Span::raw(" ")];
+    if let Some(sight) = &model.sight {
+        left.push(Span::styled(sight.at.local.to_string(), palette.style(Role::Id)));
+        left.push(Span::styled(format!(" · depth {}", thousands(sight.at.depth.into())), dim));
+        if sight.branch.1 > 1 {
+            left.push(Span::styled(format!(" · branch {}/{}", sight.branch.0, sight.branch.1), dim));
+        }
+        if model.hoist.is_some() {
+            left.push(Span::styled(" · hoisted", palette.style(Role::Mark)));
+        }
+    }
+    let left = Line::from(left);
+    // What is to the right, the most important last: it stays when there is little room.
+    let mut right: Vec<Span<'static>> = Vec::new();
+    let mode = match &model.mode {
+        Mode::Type(typing) => Some(doing(&typing.purpose)),
+        Mode::Grow => Some("generating"),
+        _ => None,
+    };
+    right.extend(mode.map(|mode| Span::styled(mode, palette.style(Role::Accent))));
+    if let Some(growth) = model.growth.as_ref().filter(|_| !matches!(model.mode, Mode::Grow)) {
+        let said = if growth.running { "writing…" } else { "ready to choose" };
+        right.push(Span::styled(said, palette.style(Role::Accent)));
+    }
+    right.push(Span::styled(writers(model), dim));
+    if let Some(cost) = model.cost.as_ref().filter(|cost| cost.at == model.at) {
+        let money = cost.money.as_ref().map(|money| format!(" {money}")).unwrap_or_default();
+        let over = cost.tokens > cost.budget;
+        let style = palette.style(if over { Role::Error } else { Role::Dim });
+        right.push(Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style));
+    }
+    let saved = if model.unsaved > 0 { ("saving…", Role::Mark) } else { ("saved", Role::Good) };
+    right.push(Span::styled(saved.0, palette.style(saved.1)));
+    let mut room = width.saturating_sub(text::line_width(&left) + 2);
+    let mut shown = Vec::new();
+    for span in right.into_iter().rev() {
+        let wide = text::width(&span.content) + if shown.is_empty() { 0 } else { 3 };
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        if !shown.is_empty() {
+            shown.push(Span::styled(" · ", dim));
+        }
+        shown.push(span);
+    }
+    shown.reverse();
+    let right = Line::from(shown);
+    let taken = u16::try_from(text::line_width(&right) + 1).unwrap_or(area.width);
+    put(&left, area, buffer);
+    let x = area.right().saturating_sub(taken);
+    put(&right, Rect { x, width: area.right() - x, ..area }, buffer);
+}
+
+fn doing(purpose: &Purpose) -> &'static str {
+    match purpose {
+        Purpose::Say => "saying",
+        Purpose::Command => "command",
+        Purpose::Count => "how many",
+        Purpose::Annotate(_) => "a note",
+        Purpose::Label(_) => "a bookmark",
+        Purpose::Edit(_) => "editing · ctrl-s saves · ctrl-g your editor",
+        Purpose::Merge(_) => "merging · ctrl-s saves",
+        Purpose::Split(_) => "splitting · arrows move · enter cuts",
+    }
+}
+
+/// Which models continue, and how often.
+fn writers(model: &Model) -> String {
+    let names = match model.models.as_slice() {
+        [] => String::new(),
+        [one] => format!("{} ", text::cut(one, 24)),
+        many => format!("{} models ", many.len()),
+    };
+    format!("{names}×{}", model.count)
+}

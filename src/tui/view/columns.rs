@@ -1,0 +1,144 @@
+//! Continuations side by side, while they come and until one is chosen.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+
+use super::{put, row};
+use crate::tui::{
+    model::{Column, Growth, Model},
+    text,
+    theme::Role,
+};
+
+/// Columns of text below which fewer continuations are shown at once.
+const NARROWEST: u16 = 26;
+/// Bytes of a continuation that are laid out while it comes: its end.
+const TAIL: usize = 6_000;
+
+/// The areas of the continuations that are shown, with their numbers.
+fn areas(growth: &Growth, area: Rect) -> Vec<(usize, Rect)> {
+    let count = growth.columns.len().max(1);
+    let fits = usize::from((area.width / NARROWEST).max(1)).min(count);
+    let first = (growth.at + 1).saturating_sub(fits).min(count - fits);
+    let wide = area.width / u16::try_from(fits).unwrap_or(1);
+    (0..fits)
+        .map(|at| {
+            let x = area.x + wide * u16::try_from(at).unwrap_or(0);
+            let width = if at + 1 == fits { area.right() - x } else { wide };
+            (first + at, Rect { x, width, ..area })
+        })
+        .collect()
+}
+
+/// Which continuation stands at a place of the screen.
+pub(crate) fn column_at(model: &Model, at: Position) -> Option<usize> {
+    let growth = model.growth.as_ref()?;
+    let areas_ = model.areas();
+    let whole = areas_.tree.union(areas_.text).union(areas_.rule);
+    let found = areas(growth, below(whole)).into_iter().find(|(_, area)| area.contains(at))?;
+    Some(found.0).filter(|index| *index < growth.columns.len())
+}
+
+/// What is below the line that says what is continued.
+fn below(area: Rect) -> Rect {
+    Rect { y: area.y + area.height.min(2), height: area.height.saturating_sub(2), ..area }
+}
+
+pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let Some(growth) = &model.growth else { return };
+    let palette = model.palette;
+    let before = model.sight.as_ref().and_then(|sight| sight.path.iter().rev().find(|node| node.id == growth.job.from));
+    if let Some(node) = before {
+        let room = usize::from(area.width).saturating_sub(4);
+        let words = ending(&node.content, room);
+        put(&Line::styled(format!(" {words}"), palette.style(Role::Dim)), area, buffer);
+    }
+    let area = below(area);
+    if growth.columns.is_empty() {
+        put(&Line::styled(" waiting for the model…", palette.style(Role::Dim)), area, buffer);
+        return;
+    }
+    for (index, area) in areas(growth, area) {
+        if let Some(column) = growth.columns.get(index) {
+            draw_column(model, growth, (index, column), area, buffer);
+        }
+    }
+}
+
+fn draw_column(model: &Model, growth: &Growth, (index, column): (usize, &Column), area: Rect, buffer: &mut Buffer) {
+    let palette = model.palette;
+    let here = index == growth.at;
+    let many = growth.columns.len() > 1;
+    let (sign, role) = match column {
+        Column { error: Some(_), .. } => ("✗", Role::Error),
+        Column { ended: true, .. } => ("✓", Role::Good),
+        _ => ("…", Role::Dim),
+    };
+    let name_style =
+        if here && many { palette.style(Role::Accent).add_modifier(Modifier::BOLD) } else { palette.style(Role::Dim) };
+    let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(Role::Accent))];
+    if many {
+        head.push(Span::styled(format!("{} ", index + 1), name_style));
+    }
+    head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
+    head.push(Span::styled(format!(" {sign}"), palette.style(role)));
+    put(&Line::from(head), area, buffer);
+    let rule = if here && many { palette.style(Role::Accent) } else { palette.style(Role::Guide) };
+    let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
+    put(&Line::styled("─".repeat(usize::from(inner.width)), rule), row(inner, 1), buffer);
+    let body = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
+    if area.height < 3 {
+        return;
+    }
+    let mut lines = laid_out(column, usize::from(body.width), palette.style(Role::ModelWords));
+    if let Some(error) = &column.error {
+        lines.extend(text::wrap(&[(error.clone(), palette.style(Role::Error))], usize::from(body.width), &[], &[]));
+    }
+    let rows = usize::from(body.height);
+    // While words come, the newest are shown; then one reads from the beginning.
+    let most = lines.len().saturating_sub(rows);
+    let first = if column.ended { growth.scroll.min(most) } else { most };
+    for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
+        put(line, row(body, at), buffer);
+    }
+}
+
+fn laid_out(column: &Column, width: usize, style: Style) -> Vec<Line<'static>> {
+    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL) };
+    while !column.text.is_char_boundary(from) {
+        from += 1;
+    }
+    let mut end = column.text.len().min(from + 8 * TAIL);
+    while !column.text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let words = column.text[from..end].trim_start_matches('\n').to_owned();
+    text::wrap(&[(words, style)], width, &[], &[])
+}
+
+/// The end of a text on one line.
+fn ending(words: &str, room: usize) -> String {
+    let mut from = words.len().saturating_sub(room * 4);
+    while !words.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = words[from..].split_whitespace().collect::<Vec<_>>().join(" ");
+    if text::width(&end) <= room && from == 0 {
+        return text::cut(&end, room);
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    let mut used = 1;
+    for word in end.split(' ').rev() {
+        used += text::width(word) + 1;
+        if used > room {
+            break;
+        }
+        kept.push(word);
+    }
+    kept.reverse();
+    text::cut(&format!("… {}", kept.join(" ")), room)
+}

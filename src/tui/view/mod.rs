@@ -1,0 +1,124 @@
+//! The screen as a function of the model: [`draw`] reads a model and writes cells, and nothing else.
+
+mod bottom;
+mod columns;
+mod popup;
+mod reading;
+mod tree;
+
+use ratatui::{
+    Frame,
+    buffer::Buffer,
+    layout::Rect,
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+
+pub(crate) use columns::column_at;
+pub(crate) use popup::{area as popup, first_item};
+pub(crate) use reading::scrollable;
+pub(crate) use tree::first_row;
+
+use super::{
+    model::{Mode, Model},
+    text,
+    theme::Role,
+};
+
+/// Draws the whole screen.
+pub(crate) fn draw(model: &Model, frame: &mut Frame<'_>) {
+    let areas = model.areas();
+    let buffer = frame.buffer_mut();
+    title(model, areas.title, buffer);
+    if matches!(model.mode, Mode::Grow) {
+        let whole = areas.tree.union(areas.text).union(areas.rule);
+        columns::draw(model, whole, buffer);
+    } else {
+        tree::draw(model, areas.tree, buffer);
+        rule(model, areas.rule, buffer);
+        reading::draw(model, areas.text, buffer);
+    }
+    let mut cursor = bottom::input(model, areas.input, buffer);
+    bottom::status(model, areas.status, buffer);
+    let screen = *buffer.area();
+    match &model.mode {
+        Mode::Choose(list) => cursor = Some(popup::list(model, list, screen, buffer)),
+        Mode::Read(page) => popup::page(model, page, screen, buffer),
+        Mode::Ask(ask) => popup::ask(model, ask, screen, buffer),
+        _ => {}
+    }
+    if let Some(cursor) = cursor.filter(|cursor| screen.contains(*cursor)) {
+        frame.set_cursor_position(cursor);
+    }
+}
+
+/// Puts a line at the top of an area, cut to its width.
+fn put(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
+    if area.width > 0 && area.height > 0 && buffer.area().contains(area.as_position()) {
+        buffer.set_line(area.x, area.y, line, area.width);
+    }
+}
+
+/// The row of an area, from its top.
+fn row(area: Rect, at: usize) -> Rect {
+    let at = u16::try_from(at).unwrap_or(u16::MAX);
+    Rect { y: area.y.saturating_add(at), height: 1, ..area }
+}
+
+fn rule(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let style = model.palette.style(Role::Guide);
+    let upright = area.width == 1;
+    for position in area.positions() {
+        buffer[position].set_symbol(if upright { "│" } else { "─" }).set_style(style);
+    }
+}
+
+/// The tree's title, how large it is, and who else is in it.
+fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
+    let Some(sight) = &model.sight else { return };
+    let palette = model.palette;
+    let (dim, accent) = (palette.style(Role::Dim), palette.style(Role::Accent));
+    let width = usize::from(area.width);
+    let mut others: Vec<Span<'_>> = Vec::new();
+    for other in sight.others.iter().take(3) {
+        let doing = if other.generating { " writes" } else { "" };
+        others.push(Span::styled(format!("● {}{doing}  ", text::cut(&other.name, 16)), accent));
+    }
+    let others = Line::from(others);
+    let taken = text::line_width(&others);
+    let counts = &sight.tree.counts;
+    let facts = format!("  {} · {}", number(counts.nodes, "node"), number(counts.leaves, "branch"));
+    let room = width.saturating_sub(taken + 2);
+    let title = text::cut(&sight.tree.title, room.saturating_sub(text::width(&facts)).max(room.min(16)));
+    let line = Line::from(vec![
+        Span::raw(" "),
+        Span::styled(title, Style::new().add_modifier(Modifier::BOLD)),
+        Span::styled(facts, dim),
+    ]);
+    put(&line, Rect { width: area.width.saturating_sub(u16::try_from(taken).unwrap_or(0)), ..area }, buffer);
+    let right = area.right().saturating_sub(u16::try_from(taken).unwrap_or(0));
+    put(&others, Rect { x: right, width: area.right() - right, ..area }, buffer);
+}
+
+/// A number with its noun.
+fn number(number: u64, noun: &str) -> String {
+    let many = match noun {
+        _ if number == 1 => noun.to_owned(),
+        "branch" => "branches".to_owned(),
+        noun => format!("{noun}s"),
+    };
+    format!("{} {many}", thousands(number))
+}
+
+/// A number with its thousands apart.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

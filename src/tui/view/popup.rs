@@ -1,0 +1,137 @@
+//! What opens over the panes: lists, pages, questions.
+
+use ratatui::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    style::{Modifier, Style},
+    text::{Line, Span},
+};
+
+use super::{put, row};
+use crate::tui::{
+    keys::Action,
+    model::{Ask, Kind, List, Model, Page},
+    text,
+    theme::Role,
+};
+
+/// The most columns of a popup.
+const WIDEST: u16 = 100;
+
+/// The area of a popup on a screen, its frame included.
+pub(crate) fn area(screen: Rect) -> Rect {
+    let width = if screen.width < 60 { screen.width } else { (screen.width - 4).min(WIDEST) };
+    let height = screen.height.saturating_sub(2).max(screen.height.min(3));
+    let (x, y) = ((screen.width - width) / 2, (screen.height - height) / 2);
+    Rect { x, y, width, height }
+}
+
+/// The first item of a list that is shown, where this one is chosen.
+pub(crate) fn first_item(at: usize, area: Rect) -> usize {
+    let rows = usize::from(area.height).saturating_sub(4).max(1);
+    (at + 1).saturating_sub(rows)
+}
+
+/// Empties an area and draws a frame with a title; returns what is inside.
+fn frame(model: &Model, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
+    let style = model.palette.style(Role::Guide);
+    let area = area.intersection(*buffer.area());
+    for position in area.positions() {
+        buffer[position].reset();
+    }
+    if area.width < 4 || area.height < 3 {
+        return Rect { width: 0, height: 0, ..area };
+    }
+    let across = "─".repeat(usize::from(area.width) - 2);
+    put(&Line::styled(format!("╭{across}╮"), style), row(area, 0), buffer);
+    for at in 1..usize::from(area.height) - 1 {
+        put(&Line::styled("│", style), row(area, at), buffer);
+        put(&Line::styled("│", style), Rect { x: area.right() - 1, width: 1, ..row(area, at) }, buffer);
+    }
+    put(&Line::styled(format!("╰{across}╯"), style), row(area, usize::from(area.height) - 1), buffer);
+    let title = format!(" {} ", text::cut(title, usize::from(area.width).saturating_sub(6)));
+    let bold = model.palette.style(Role::Accent).add_modifier(Modifier::BOLD);
+    put(&Line::styled(title, bold), Rect { x: area.x + 2, width: area.width - 3, ..row(area, 0) }, buffer);
+    Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
+}
+
+/// A list, with what was typed to narrow it down; returns the cursor.
+pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer) -> Position {
+    let palette = model.palette;
+    let whole = area(screen);
+    let title = match list.kind {
+        Kind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
+        _ => list.title.clone(),
+    };
+    let inner = frame(model, whole, &title, buffer);
+    let width = usize::from(inner.width);
+    let context = list.kind == Kind::Context;
+    let typed = text::cut(list.filter.text(), width.saturating_sub(3));
+    let line = if context {
+        Line::styled("P pins · X keeps out · enter goes there · esc closes", palette.style(Role::Dim))
+    } else {
+        Line::from(vec![Span::styled("› ", palette.style(Role::Accent)), Span::raw(typed)])
+    };
+    put(&line, inner, buffer);
+    let shown = list.shown();
+    let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1), ..inner };
+    if shown.is_empty() {
+        let said = match (list.waiting, list.kind, list.filter.text().is_empty()) {
+            (true, ..) => "…",
+            (false, Kind::Search(_), true) => "write what you look for",
+            (_, _, false) if !matches!(list.kind, Kind::Search(_) | Kind::Models) => "nothing of that name",
+            _ => list.empty,
+        };
+        put(&Line::styled(said, palette.style(Role::Dim)), body, buffer);
+    }
+    let first = first_item(list.at, whole);
+    for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
+        let place = row(body, at);
+        put(&item.line, place, buffer);
+        if index == list.at {
+            let bar = Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place };
+            buffer.set_style(bar.intersection(*buffer.area()), palette.style(Role::Cursor));
+        }
+    }
+    let before = &list.filter.text()[..list.filter.at()];
+    let column = if context { 0 } else { (2 + text::width(before)).min(width) };
+    Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
+}
+
+/// A page, and how far one has read.
+pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer) {
+    let inner = frame(model, area(screen), &page.title, buffer);
+    let rows = usize::from(inner.height);
+    let first = page.scroll.min(page.lines.len().saturating_sub(rows));
+    for (at, line) in page.lines.iter().skip(first).take(rows).enumerate() {
+        put(line, row(inner, at), buffer);
+    }
+    if page.lines.len() > rows && inner.width > 12 {
+        let percent = 100 * (first + rows).min(page.lines.len()) / page.lines.len();
+        let said = Line::styled(format!(" {percent}% "), model.palette.style(Role::Dim));
+        let place = Rect { x: inner.right().saturating_sub(6), y: inner.bottom(), width: 6, height: 1 };
+        put(&said, place, buffer);
+    }
+}
+
+/// A question, small and in the middle.
+pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
+    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), 64);
+    let lines = text::wrap(&[(ask.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
+    let height = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX).min(screen.height);
+    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+    let inner = frame(model, area, "?", buffer);
+    for (at, line) in lines.iter().take(usize::from(inner.height)).enumerate() {
+        put(line, row(inner, at), buffer);
+    }
+    let key = |text| Span::styled(text, model.palette.style(Role::Id));
+    let dim = |text| Span::styled(text, model.palette.style(Role::Dim));
+    let esc = crate::tui::keys::shown(model.keys.hint(Action::Cancel)).to_owned();
+    let keys = Line::from(vec![
+        key("y".to_owned()),
+        dim(" yes   ".to_owned()),
+        key(format!("n {esc}")),
+        dim(" no".to_owned()),
+    ]);
+    put(&keys, row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
+}

@@ -1,0 +1,305 @@
+//! The thread that writes: deeds in the order in which they were asked for, each reported when it is on the disk.
+
+use std::{sync::mpsc, thread};
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Setup, lookup,
+    message::{Deed, Heard, Outcome, Report},
+};
+use crate::{
+    arrow::{self, Event, run::Runner},
+    id::{NodeId, SessionId, TreeId},
+    model::{Mode, Node, Op, Parent, PinTarget, TreePatch},
+    ops::{Actor, Draft, OpsError, SplitAt, Undone},
+    session::Hosting,
+    store::{Receipt, SessionFilter},
+};
+
+type Result<T> = std::result::Result<T, OpsError>;
+type Tell = tokio::sync::mpsc::UnboundedSender<Report>;
+
+/// Starts the thread; it ends when nobody can ask it any more, with everything written.
+pub(crate) fn start(
+    setup: Setup,
+    runtime: Handle,
+    tell: Tell,
+) -> std::io::Result<(mpsc::Sender<Deed>, thread::JoinHandle<()>)> {
+    let (sender, deeds) = mpsc::channel();
+    let (tree, session) = (setup.tree, setup.session);
+    let mut writer = Writer { setup, runtime, tree, session };
+    let thread = thread::Builder::new().name("loomtree-deeds".to_owned()).spawn(move || {
+        for deed in deeds {
+            let done = writer.does(&deed).map_err(|error| speech(&error));
+            // Nobody may be there to hear it; it is done all the same.
+            let _ = tell.send(Report(Heard::Done(done)));
+        }
+    })?;
+    Ok((sender, thread))
+}
+
+/// An error in a line.
+pub(crate) fn speech(error: &OpsError) -> String {
+    match error {
+        OpsError::Ambiguous { text, candidates } => {
+            let ids: Vec<&str> = candidates.iter().take(5).map(|node| node.local.as_str()).collect();
+            format!("{text:?} could be {}", ids.join(", "))
+        }
+        OpsError::NotFound { nearest, .. } if !nearest.is_empty() => {
+            format!("{error}; did you mean {}?", nearest.iter().take(3).cloned().collect::<Vec<_>>().join(", "))
+        }
+        error => error.to_string(),
+    }
+}
+
+struct Writer {
+    setup: Setup,
+    runtime: Handle,
+    tree: TreeId,
+    session: Option<SessionId>,
+}
+
+impl Writer {
+    /// The person, in a session at a node: in the one that goes on, or a new one.
+    fn at(&mut self, node: NodeId) -> Result<Actor> {
+        let actor = self.setup.loom.actor(&self.setup.agent);
+        let known = match self.session {
+            Some(session) => Some(session),
+            None => self.known()?.map(|session| session.id),
+        };
+        let session = match known {
+            Some(session) => session,
+            None => actor.start_session(&self.setup.workspace, self.tree, Some(node))?,
+        };
+        self.session = Some(session);
+        let actor = actor.in_session(session);
+        let session = self.setup.loom.session(session)?;
+        if session.position != Some(node) {
+            actor.stand(&session, &self.setup.loom.node(node)?)?;
+        }
+        Ok(actor)
+    }
+
+    fn known(&self) -> Result<Option<crate::model::Session>> {
+        let filter = SessionFilter {
+            workspace: Some(self.setup.workspace.clone()),
+            agent: Some(self.setup.agent.id()),
+            tree: Some(self.tree),
+            active: true,
+            unexpired: Some(self.setup.loom.now()),
+            limit: 1,
+            ..SessionFilter::default()
+        };
+        Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
+    }
+
+    fn does(&mut self, deed: &Deed) -> Result<Outcome> {
+        let mut outcome = self.deed(deed)?;
+        outcome.session = self.session;
+        Ok(outcome)
+    }
+
+    fn deed(&mut self, deed: &Deed) -> Result<Outcome> {
+        match deed {
+            Deed::Say(after, text) => {
+                let receipt = self.at(*after)?.append(Parent::Node(*after), Draft::text(text))?;
+                Ok(went("", &receipt))
+            }
+            Deed::Lines(from, text) => self.lines(*from, text),
+            Deed::Edit(node, text) => {
+                let receipt = self.at(*node)?.edit(*node, text)?;
+                let versions = self.versions()?;
+                let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
+                let said = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
+                Ok(Outcome { versions, ..went(said, &receipt) })
+            }
+            Deed::Annotate(node, text) => {
+                self.at(*node)?.annotate(*node, text)?;
+                Ok(said("noted"))
+            }
+            Deed::Bookmark(node, Some(label)) => {
+                self.at(*node)?.bookmark(*node, label)?;
+                Ok(said("bookmarked"))
+            }
+            Deed::Bookmark(node, None) => {
+                self.at(*node)?.unbookmark(*node)?;
+                Ok(said("no bookmark any more"))
+            }
+            Deed::Prune(node) => self.prune(*node),
+            Deed::PruneAll(nodes) => {
+                for node in nodes {
+                    let actor = self.setup.loom.actor(&self.setup.agent);
+                    actor.prune(*node)?;
+                }
+                Ok(said(&format!("pruned the other {}", nodes.len())))
+            }
+            Deed::Restore(node) => {
+                self.setup.loom.actor(&self.setup.agent).restore(*node)?;
+                Ok(Outcome { go: Some(*node), ..said("restored") })
+            }
+            Deed::Undo => self.undone("undid", Actor::undo),
+            Deed::Redo => self.undone("did again:", Actor::redo),
+            Deed::Exclude(node, out) => {
+                let actor = self.at(*node)?;
+                if *out {
+                    actor.exclude(*node)?
+                } else {
+                    actor.include(*node)?
+                };
+                Ok(said(if *out { "kept out of what models read" } else { "models read it again" }))
+            }
+            Deed::Pin(node, pin) => {
+                let (actor, target) = (self.at(*node)?, PinTarget::Node(*node));
+                if *pin {
+                    actor.pin(self.tree, target)?
+                } else {
+                    actor.unpin(self.tree, target)?
+                };
+                Ok(Outcome {
+                    said: if *pin { "pinned" } else { "not pinned any more" }.to_owned(),
+                    ..Outcome::default()
+                })
+            }
+            Deed::Merge(nodes, text) => {
+                let at = *nodes.last().ok_or_else(|| OpsError::Invalid("nothing is marked".to_owned()))?;
+                Ok(went("merged", &self.at(at)?.merge(nodes, text)?))
+            }
+            Deed::Split(node, at) => {
+                let receipt = self.at(*node)?.split(*node, &SplitAt::Character(*at))?;
+                let versions = self.versions()?;
+                let last = receipt.nodes.last().map(|node| node.id);
+                Ok(Outcome { versions, go: last, ..said("cut in two") })
+            }
+            Deed::Copy(from, to) => Ok(went("copied", &self.at(*to)?.copy_branch(*from, *to)?)),
+            Deed::Move(from, to) => Ok(went("moved", &self.at(*to)?.move_branch(*from, *to)?)),
+            Deed::Title(title) => {
+                let patch = TreePatch { title: Some(Some(title.clone())), ..TreePatch::default() };
+                self.setup.loom.actor(&self.setup.agent).rename(self.tree, patch)?;
+                Ok(said("the tree has a new title"))
+            }
+            Deed::NewTree(text, buffer) => {
+                let mode = if *buffer { Mode::Buffer } else { Mode::Dialogue };
+                let actor = self.setup.loom.actor(&self.setup.agent);
+                let (tree, root) = actor.create_tree(None, mode, None, Draft::text(text))?;
+                self.enter(tree.id, Some(root.id))
+            }
+            Deed::Version(node) => {
+                let actor = self.at(*node)?;
+                if let Some(session) = actor.session() {
+                    actor.choose_version(session, *node)?;
+                }
+                Ok(Outcome { versions: self.versions()?, ..Outcome::default() })
+            }
+            Deed::Stand(node) => {
+                if self.session.is_some() {
+                    self.at(*node)?;
+                }
+                Ok(Outcome::default())
+            }
+            Deed::Enter(tree, at) => self.enter(*tree, *at),
+        }
+    }
+
+    fn prune(&mut self, node: NodeId) -> Result<Outcome> {
+        let before = self.setup.loom.node(node)?;
+        let parent = before.parent.ok_or_else(|| OpsError::Invalid("the root cannot be pruned".to_owned()))?;
+        let beside = lookup::beside(&*self.setup.loom.snapshot()?, &before)?;
+        self.setup.loom.actor(&self.setup.agent).prune(node)?;
+        Ok(Outcome { go: Some(beside.unwrap_or(parent)), ..said("pruned") })
+    }
+
+    fn undone(&mut self, word: &str, go: fn(&Actor, Option<TreeId>) -> Result<Undone>) -> Result<Outcome> {
+        let undone = go(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
+        let name = name_of(undone.target.op);
+        let node = undone.target.node.map(|id| self.setup.loom.node(id)).transpose()?;
+        let about = node.as_ref().map(|node| format!(" of {}", node.local)).unwrap_or_default();
+        // Where it can be seen what was undone.
+        let go =
+            node.filter(|node: &Node| node.tree == self.tree && node.state.pruned_by.is_none()).map(|node| node.id);
+        Ok(Outcome { said: format!("{word} {name}{about}"), go, versions: self.versions()?, ..Outcome::default() })
+    }
+
+    fn versions(&self) -> Result<Option<Vec<NodeId>>> {
+        self.session
+            .map(|session| self.setup.loom.session(session))
+            .transpose()
+            .map(|session| session.map(|s| s.versions))
+    }
+
+    /// Works on another tree.
+    fn enter(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<Outcome> {
+        let found = self.setup.loom.tree(tree)?;
+        self.tree = tree;
+        self.session = None;
+        let known = self.known()?;
+        let go = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
+        let go = go.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        // The newest session of a workspace says on which tree the next program opens.
+        self.at(go)?;
+        let versions = Some(known.map(|session| session.versions).unwrap_or_default());
+        Ok(Outcome { tree: Some(tree), go: Some(go), versions, ..Outcome::default() })
+    }
+
+    /// Runs arrow lines as a model would, and shows the answers.
+    fn lines(&mut self, from: NodeId, text: &str) -> Result<Outcome> {
+        let session = self.at(from)?.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
+        let hosting = Hosting {
+            runtime: self.runtime.clone(),
+            agent: self.setup.agent.id(),
+            commands: self.setup.commands.clone(),
+            context: self.setup.context,
+            drafts: self.setup.drafts.clone(),
+            prices: self.setup.prices.clone(),
+            cancel: CancellationToken::new(),
+        };
+        let mut runner = Runner::new(self.setup.loom.clone(), self.setup.agent.clone(), session, &hosting);
+        let commands: Vec<_> = arrow::scan(text)
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Call(call) => Some(arrow::run::read(call.text)),
+                _ => None,
+            })
+            .collect();
+        let answers: Vec<String> = runner.run_batch(commands).iter().map(ToString::to_string).collect();
+        let stands = self.setup.loom.session(runner.session())?;
+        self.session = Some(stands.id);
+        self.tree = stands.tree;
+        let text = answers.join("\n\n");
+        let (said, page) = match text.lines().count() {
+            0 | 1 if text.chars().count() < 100 => (text, None),
+            _ => (String::new(), Some(("answers".to_owned(), lookup::plain_page(&text)))),
+        };
+        Ok(Outcome {
+            said,
+            page,
+            go: stands.position,
+            tree: Some(stands.tree),
+            versions: Some(stands.versions),
+            ..Outcome::default()
+        })
+    }
+}
+
+fn said(text: &str) -> Outcome {
+    Outcome { said: text.to_owned(), undo: true, ..Outcome::default() }
+}
+
+/// Said, and gone to what came of it.
+fn went(text: &str, receipt: &Receipt) -> Outcome {
+    Outcome { go: receipt.nodes.first().map(|node| node.id), ..said(text) }
+}
+
+/// An operation as people call it.
+fn name_of(op: Op) -> String {
+    match op {
+        Op::Append => "a line".to_owned(),
+        Op::Generate => "a continuation".to_owned(),
+        Op::Annotate => "a note".to_owned(),
+        Op::Prune => "the pruning".to_owned(),
+        Op::Edit => "the edit".to_owned(),
+        Op::Bookmark => "the bookmark".to_owned(),
+        op => op.as_str().replace('_', " "),
+    }
+}

@@ -1,0 +1,16 @@
+//! The screen, without a terminal: keys in, cells out.
+
+#![cfg(feature = "tui")]
+// What fails here fails the test.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
+
+#[path = "../support/play.rs"]
+mod play;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod keys;
+mod live;
+mod random;
+mod stage;
+mod walks;

@@ -1,0 +1,206 @@
+//! A screen of any size on a study with a few branches, and a model that says what a script says.
+
+use std::{sync::Arc, time::Duration};
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use loomtree::{
+    context,
+    id::NodeId,
+    model::Mode,
+    provider::{Model, Prices, Reply, Scripted},
+    session::Commands,
+    tui::{App, KeyMap, Message, Palette, Setup},
+};
+use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
+use tokio::runtime::Runtime;
+
+use crate::play::Play;
+
+/// How long a test waits for the background; nothing takes so long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Stage {
+    pub(crate) play: Play,
+    pub(crate) app: App,
+    terminal: Terminal<TestBackend>,
+    runtime: Runtime,
+}
+
+impl Stage {
+    /// The study at the node where its branches part, 80 columns by 24 rows.
+    pub(crate) fn new() -> Self {
+        Self::of(Play::new(), |play| play.marie, 80, 24, [])
+    }
+
+    pub(crate) fn sized(width: u16, height: u16) -> Self {
+        Self::of(Play::new(), |play| play.marie, width, height, [])
+    }
+
+    /// The same with a model that replies so.
+    pub(crate) fn with(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::of(Play::new(), |play| play.marie, 100, 24, replies)
+    }
+
+    pub(crate) fn buffer() -> Self {
+        Self::of(Play::of(Mode::Buffer), |play| play.marie, 80, 24, [])
+    }
+
+    pub(crate) fn of(
+        play: Play,
+        at: impl Fn(&Play) -> NodeId,
+        width: u16,
+        height: u16,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let model: Arc<dyn Model> = Arc::new(Scripted::new(replies).with_reference("test:scripted"));
+        let setup = Setup {
+            loom: play.loom.clone(),
+            agent: play.loom.agent("owner").unwrap(),
+            workspace: "/work".to_owned(),
+            tree: play.tree,
+            position: at(&play),
+            session: None,
+            versions: Vec::new(),
+            commands: Commands::new(Arc::new(model)),
+            model: Some("test:scripted".to_owned()),
+            models: vec!["fast".to_owned(), "slow".to_owned()],
+            context: context::Options::default(),
+            drafts: None,
+            prices: serde_json::from_str::<Prices>(r#"{"test:*": {"input": 1000, "output": 1}}"#).unwrap(),
+            count: 3,
+            palette: Palette::Plain,
+            keys: KeyMap::default(),
+            editor: "true".to_owned(),
+            tour: false,
+        };
+        let app = App::new(setup, runtime.handle().clone(), width, height).unwrap();
+        let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let mut stage = Self { play, app, terminal, runtime };
+        stage.settle();
+        stage
+    }
+
+    /// Waits until everything is done.
+    pub(crate) fn settle(&mut self) {
+        assert!(self.app.settle(PATIENCE), "it never comes to rest:\n{}", self.screen());
+    }
+
+    /// Presses a key, as a key map file names it, and waits for what it comes to.
+    pub(crate) fn press(&mut self, key: &str) -> &mut Self {
+        self.send(key);
+        self.settle();
+        self
+    }
+
+    pub(crate) fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.press(key);
+        }
+        self
+    }
+
+    /// Presses a key and goes on.
+    pub(crate) fn send(&mut self, key: &str) {
+        self.app.send(Message::Key(event(key)));
+    }
+
+    /// Types a text.
+    pub(crate) fn types(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.app.send(Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+        }
+        self.settle();
+        self
+    }
+
+    /// What is on the screen.
+    pub(crate) fn screen(&mut self) -> String {
+        self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
+        text(self.terminal.backend().buffer())
+    }
+
+    #[track_caller]
+    pub(crate) fn shows(&mut self, text: &str) -> &mut Self {
+        let screen = self.screen();
+        assert!(screen.contains(text), "{text:?} is not on the screen:\n{screen}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn lacks(&mut self, text: &str) -> &mut Self {
+        let screen = self.screen();
+        assert!(!screen.contains(text), "{text:?} is on the screen:\n{screen}");
+        self
+    }
+
+    pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {
+        self.app.send(Message::Resize(width, height));
+        self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        self.settle();
+        self
+    }
+
+    /// The short id of where the cursor is.
+    pub(crate) fn at(&mut self) -> String {
+        let screen = self.screen();
+        screen.lines().last().unwrap().split_whitespace().next().unwrap_or_default().to_owned()
+    }
+}
+
+/// The cells of a screen as lines.
+pub(crate) fn text(buffer: &Buffer) -> String {
+    let area = buffer.area();
+    let mut lines = Vec::new();
+    for y in area.top()..area.bottom() {
+        let mut line = String::new();
+        let mut skip = 0;
+        for x in area.left()..area.right() {
+            let symbol = buffer[(x, y)].symbol();
+            if skip == 0 {
+                line.push_str(symbol);
+                skip = unicode_width::UnicodeWidthStr::width(symbol).saturating_sub(1);
+            } else {
+                skip -= 1;
+            }
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
+}
+
+/// A key as a key map file names it.
+pub(crate) fn event(key: &str) -> KeyEvent {
+    let (held, name) = match key.rsplit_once('-') {
+        Some((held, name)) if !name.is_empty() && !held.is_empty() => (held, name),
+        _ => ("", key),
+    };
+    let mut modifiers = KeyModifiers::NONE;
+    for held in held.split('-').filter(|held| !held.is_empty()) {
+        modifiers |= match held {
+            "ctrl" => KeyModifiers::CONTROL,
+            "alt" => KeyModifiers::ALT,
+            "shift" => KeyModifiers::SHIFT,
+            other => panic!("{other} is nothing that is held"),
+        };
+    }
+    let code = match name {
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "home" => KeyCode::Home,
+        "end" => KeyCode::End,
+        "pageup" => KeyCode::PageUp,
+        "pagedown" => KeyCode::PageDown,
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" => KeyCode::Tab,
+        "space" => KeyCode::Char(' '),
+        "backspace" => KeyCode::Backspace,
+        "delete" => KeyCode::Delete,
+        "f1" => KeyCode::F(1),
+        other => KeyCode::Char(other.chars().next().unwrap()),
+    };
+    KeyEvent::new(code, modifiers)
+}
