@@ -9,7 +9,7 @@ use std::{io::BufReader, path::Path};
 use loomtree::{
     archive::{self, Imported, jsonl, markdown},
     id::TreeId,
-    model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, SessionPatch, Timestamp},
+    model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
     ops::{Actor, DocumentEdit, Draft, SplitAt},
     store::{Mutation, PurgeTarget},
 };
@@ -77,8 +77,7 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
         .unwrap();
     owner.link(reply, LinkTarget::Node(root.id), None).unwrap();
     owner.link(root.id, LinkTarget::Tree(tree.id), None).unwrap();
-    let patch = SessionPatch { state: Some(Some("state: 1".to_owned())), ..SessionPatch::default() };
-    owner.update_session(session, patch).unwrap();
+    at_work.record(RecordKind::Decision, "it ends at sea").unwrap();
     owner.archive_tree(tree.id).unwrap();
     (owner, tree.id)
 }

@@ -13,7 +13,7 @@ use loomtree::{
         Voice, assemble,
     },
     id::NodeId,
-    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, TreePatch},
+    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, RecordKind, TreePatch},
     ops::{Draft, Loom},
 };
 use play::{Play, lines};
@@ -459,9 +459,11 @@ fn content_cannot_forge_the_frame() {
     collaborator.pin(tree.id, PinTarget::Document { id: document, section: None }).unwrap();
     let agent = play.loom.agent("collaborator").unwrap();
     let snapshot = play.loom.snapshot().unwrap();
-    let state = format!("a: |\n  {}", forged.join("\n  "));
     let session = collaborator.start_session("/w", tree.id, Some(answer)).unwrap();
-    collaborator.clone().in_session(session).set_state(state).unwrap();
+    let at_work = collaborator.clone().in_session(session);
+    for (forged, kind) in forged.iter().zip([RecordKind::Decision, RecordKind::Constraint].into_iter().cycle()) {
+        at_work.record(kind, forged).unwrap();
+    }
     let session = play.loom.session(session).unwrap();
     for options in [LIVE, STABLE] {
         for rendering_to in [root.id, answer] {

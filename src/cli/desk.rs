@@ -139,8 +139,9 @@ impl<'a> Desk<'a> {
             agent: Some(self.agent.id()),
             tree,
             active: true,
-            delegated: false,
+            unexpired: Some(self.now()),
             limit: 1,
+            ..SessionFilter::default()
         };
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
     }

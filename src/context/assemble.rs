@@ -3,7 +3,10 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree, estimated_tokens},
+    model::{
+        About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree,
+        estimated_tokens,
+    },
     recall::References,
     store::Snapshot,
     tools::{self, Tool},
@@ -156,10 +159,10 @@ impl Around {
         }
         let stable = view.rendering == Rendering::Stable;
         let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
-        let state = ask.session.and_then(|session| session.state.as_deref()).unwrap_or("").trim();
+        let state = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
             addendum: addendum(ask),
-            state: block("Session State", &escaped(state)),
+            state: block("Session State", &escaped(&state)),
             memory,
             pins,
             exchanges: exchange::worded(ask.exchanges, ask.options.room(), stable),
@@ -268,6 +271,17 @@ fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(
     };
     let tokens = estimated_tokens(&text);
     Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
+}
+
+/// What a session never forgets; nothing as long as it has no turns and nothing was recorded.
+fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<String, ContextError> {
+    let register = snapshot.register(session.id)?;
+    if register.is_empty() && session.turns == 0 {
+        return Ok(String::new());
+    }
+    let todos = TodoCounts::of(&snapshot.todos(session.id, None)?);
+    let todos = (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into()));
+    Ok(register.yaml(&About { todos, ..About::of(session) }))
 }
 
 /// A block of the engine's around a text; nothing around none.

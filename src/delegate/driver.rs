@@ -285,6 +285,8 @@ impl Driver {
             started_at: self.loom.now(),
             expires_at: None,
             metadata: std::collections::BTreeMap::new(),
+            model: None,
+            item: own.item,
             delegated_by: Some(self.session),
         })
     }

@@ -4,7 +4,7 @@ use super::{Event, words};
 use crate::{
     arrow::run::{CONTENT, Code, Failure},
     id::NodeId,
-    model::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch},
+    model::{AuthorType, Json, NewSession, Node, Noted, Op, Parent, SessionPatch},
     ops::{Actor, Draft, Loom, OpsError},
     store::Mutation,
 };
@@ -43,7 +43,9 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
     let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
     let loom = actor.loom();
     let mut own = loom.session(session)?;
-    let (decisions, constraints) = decided(own.state.as_deref());
+    let register = loom.snapshot()?.register(session).map_err(OpsError::from)?;
+    let said = |noted: Vec<Noted>| noted.into_iter().map(|noted| noted.text).collect();
+    let (decisions, constraints) = (said(register.key_decisions), said(register.constraints));
     let task =
         words::Errand { goal: goal.trim().to_owned(), context: context.trim().to_owned(), decisions, constraints };
     let metadata = serde_json::to_string(&task).ok().and_then(|text| Json::parse(text).ok());
@@ -59,6 +61,8 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
         started_at: loom.now(),
         expires_at: None,
         metadata: std::collections::BTreeMap::new(),
+        model: None,
+        item: own.item.take(),
         delegated_by: Some(session),
     };
     let stand = SessionPatch { position: Some(node), ..SessionPatch::default() };
@@ -70,18 +74,6 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
     ];
     actor.commit(Op::Delegate, begun)?;
     Ok(node)
-}
-
-/// Decisions and constraints of a session's state.
-fn decided(state: Option<&str>) -> (Vec<String>, Vec<String>) {
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Known {
-        key_decisions: Vec<String>,
-        constraints: Vec<String>,
-    }
-    let known: Known = state.and_then(|state| serde_yaml::from_str(state).ok()).unwrap_or_default();
-    (known.key_decisions, known.constraints)
 }
 
 /// The mutation that keeps an event.

@@ -13,6 +13,7 @@ mod lease;
 mod link;
 mod memory;
 mod node;
+mod register;
 mod session;
 mod summary;
 mod text;
@@ -35,7 +36,11 @@ pub use lease::Lease;
 pub use link::{Link, LinkTarget};
 pub use memory::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolFields};
-pub use session::{NewSession, Session, SessionPatch};
+pub use register::{
+    About, Ears, Heard, Noted, Order, Record, RecordKind, Register, Rules as RegisterRules, TOKENS as REGISTER_TOKENS,
+    Touched, Writer,
+};
+pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub use summary::{Summary, SummaryOf};
 pub use text::{first_sentence, first_words, harmless, is_harmful, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};

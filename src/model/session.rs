@@ -37,10 +37,7 @@ pub struct Session {
     pub turns: u64,
     /// Tokens of all its nodes that were counted.
     pub tokens: u64,
-    /// The state register, as its owner left it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
-    /// Whether it can be continued.
+    /// Whether it can be continued: nobody ended it.
     pub active: bool,
     /// Whatever the host application keeps here.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -48,6 +45,30 @@ pub struct Session {
     /// The session that delegated what is done in this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<SessionId>,
+    /// The model that spoke in it last, by its reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The work item that it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<WorkItem>,
+}
+
+impl Session {
+    /// Whether it can be continued at a time: nobody ended it, and it has not run out.
+    #[must_use]
+    pub fn goes_on(&self, now: Timestamp) -> bool {
+        self.active && self.expires_at.is_none_or(|end| end > now)
+    }
+}
+
+/// A piece of work that somebody else keeps the list of, such as an issue. What is said in a session of one item is seen
+/// by no session of another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WorkItem {
+    /// The project; may be empty.
+    pub project: String,
+    /// The item's key there.
+    pub external_ref: String,
 }
 
 /// A session to be started.
@@ -72,20 +93,25 @@ pub struct NewSession {
     /// The session that delegates what is to be done in this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<SessionId>,
+    /// The model that is to speak in it, by its reference.
+    pub model: Option<String>,
+    /// The work item that it is for.
+    pub item: Option<WorkItem>,
 }
 
 /// Changes to a session; a field that is `None` stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPatch {
+    /// The tree that it goes to, where it begins anew: its register too. It stands nowhere there unless `position` says
+    /// so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeId>,
     /// Where it stands now, in its own tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<NodeId>,
     /// Which versions are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<NodeId>>,
-    /// The state register.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub state: Option<Option<String>>,
     /// Whether it can be continued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
@@ -95,4 +121,7 @@ pub struct SessionPatch {
     /// The whole map of metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<BTreeMap<String, String>>,
+    /// The model that speaks in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }

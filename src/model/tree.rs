@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Timestamp, coded};
+use super::{Session, Timestamp, WorkItem, coded};
 use crate::id::{NodeId, TreeId};
 
 coded! {
@@ -62,6 +62,17 @@ pub struct Tree {
     /// Whether somebody chose the title, rather than the root's first words.
     #[serde(skip)]
     pub titled: bool,
+    /// The work item that it belongs to: sessions of others do not see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<WorkItem>,
+}
+
+impl Tree {
+    /// Whether a session may see what is said here: what belongs to a work item is seen by sessions of that item only.
+    #[must_use]
+    pub fn is_seen_by(&self, session: &Session) -> bool {
+        self.item.is_none() || self.item == session.item
+    }
 }
 
 /// A tree to be made.

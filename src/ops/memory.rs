@@ -3,7 +3,7 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::TreeId,
-    model::{Action, Op, PinTarget, SessionPatch, Stashed, estimated_tokens, section},
+    model::{Action, Op, PinTarget, RecordKind, Stashed, estimated_tokens, section},
     store::{Mutation, Receipt},
 };
 
@@ -56,14 +56,14 @@ impl Actor {
         self.commit(Op::Memory, vec![Mutation::Unstash { tree, label: label.to_owned() }])
     }
 
-    /// Writes the state register of the session that the agent works in.
+    /// Records a decision or a constraint in the state register of the session that the agent works in, or has it
+    /// forget entries.
     ///
     /// # Errors
-    /// If it works in none, or the store fails.
-    pub fn set_state(&self, state: String) -> Result<Receipt> {
+    /// If it works in none, there are no words, or the store fails.
+    pub fn record(&self, kind: RecordKind, words: &str) -> Result<Receipt> {
         let session = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
-        let patch = SessionPatch { state: Some(Some(state)), ..SessionPatch::default() };
-        self.commit(Op::Memory, vec![Mutation::UpdateSession { session, patch }])
+        self.commit(Op::Memory, vec![Mutation::Record { session, kind, content: words.to_owned(), turn: None }])
     }
 
     /// Keeps what the agent did, where the tree's journal does not tell: for the trace of its last actions.

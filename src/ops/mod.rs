@@ -20,6 +20,7 @@ mod merge;
 mod navigate;
 mod prune;
 mod purge;
+mod sessions;
 mod split;
 mod summaries;
 mod todos;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 pub use append::Draft;
 pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};
+pub use sessions::SessionDraft;
 pub use split::SplitAt;
 pub use undo::Undone;
 
@@ -146,7 +148,16 @@ impl Loom {
     /// # Errors
     /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with what it could be.
     pub fn find_tree(&self, text: &str) -> Result<Tree> {
-        let trees = self.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+        self.find_tree_among(text, |_| true)
+    }
+
+    /// The same among the trees that `seen` lets through; of the others nothing is told.
+    ///
+    /// # Errors
+    /// As [`Loom::find_tree`].
+    pub fn find_tree_among(&self, text: &str, seen: impl Fn(&Tree) -> bool) -> Result<Tree> {
+        let mut trees = self.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
+        trees.retain(seen);
         let lower = text.trim().to_lowercase();
         let by_id = |t: &Tree| {
             let id = t.id.to_string().to_lowercase();

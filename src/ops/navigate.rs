@@ -1,9 +1,9 @@
-//! Sessions: started, moved about, ended.
+//! Sessions moved about.
 
 use super::{Actor, Loom, OpsError, Result};
 use crate::{
-    id::{NodeId, SessionId, TreeId},
-    model::{EdgeKind, NewSession, Node, Op, Session, SessionPatch},
+    id::{NodeId, SessionId},
+    model::{EdgeKind, Node, Op, Session, SessionPatch},
     store::{ChildFilter, Mutation, Receipt},
 };
 
@@ -60,35 +60,6 @@ fn ways_on() -> ChildFilter {
 }
 
 impl Actor {
-    /// Starts a session of this agent at a node.
-    ///
-    /// # Errors
-    /// If the node is not in the tree, or the store fails.
-    pub fn start_session(&self, workspace: &str, tree: TreeId, position: Option<NodeId>) -> Result<SessionId> {
-        let session = NewSession {
-            id: self.loom.session_id(),
-            workspace: workspace.to_owned(),
-            agent: self.agent,
-            tree,
-            position,
-            started_at: self.loom.now(),
-            expires_at: None,
-            metadata: std::collections::BTreeMap::new(),
-            delegated_by: None,
-        };
-        let id = session.id;
-        self.commit(Op::Session, vec![Mutation::CreateSession(session)])?;
-        Ok(id)
-    }
-
-    /// Changes a session: its position, versions, state, metadata, whether it is active.
-    ///
-    /// # Errors
-    /// If it is not there, a node is in another tree, or the store fails.
-    pub fn update_session(&self, session: SessionId, patch: SessionPatch) -> Result<Receipt> {
-        self.commit(Op::Session, vec![Mutation::UpdateSession { session, patch }])
-    }
-
     /// Moves a session to a node of its tree. Standing on a version means reading that one.
     ///
     /// # Errors

@@ -75,6 +75,8 @@ pub struct Query {
     pub to: Option<Timestamp>,
     /// Only nodes of this kind.
     pub kind: Option<EdgeKind>,
+    /// Only what this session may see: nothing that belongs to another work item than it does.
+    pub seen_by: Option<SessionId>,
     /// Who asks: what `I` means in the question. It rules nothing out.
     pub asker: Option<AuthorType>,
     /// At most so many.
@@ -85,8 +87,18 @@ impl Query {
     /// Words in a scope, with no filter, and twenty hits.
     #[must_use]
     pub fn new(text: impl Into<String>, scope: Scope) -> Self {
-        let text = text.into();
-        Self { text, scope, author: None, branch: None, from: None, to: None, kind: None, asker: None, limit: 20 }
+        Self {
+            text: text.into(),
+            scope,
+            author: None,
+            branch: None,
+            from: None,
+            to: None,
+            kind: None,
+            seen_by: None,
+            asker: None,
+            limit: 20,
+        }
     }
 
     fn filter(&self, snapshot: &dyn Snapshot) -> Result<WordFilter> {
@@ -95,8 +107,12 @@ impl Query {
             Some(Branch::To(node)) => Some(snapshot.path_back(node, &[], 0)?.iter().map(|node| node.seq).collect()),
             Some(Branch::Below(node)) => Some(below(snapshot, node)?),
         };
+        let seen_by = match self.seen_by {
+            None => None,
+            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?.item),
+        };
         let Self { author, from, to, kind, .. } = *self;
-        Ok(WordFilter { author, from, to, kind, among, ..self.scope.filter() })
+        Ok(WordFilter { author, from, to, kind, among, seen_by, ..self.scope.filter() })
     }
 }
 
@@ -278,7 +294,7 @@ fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
     Ok(found)
 }
 
-/// A filter, asked of nodes.
+/// A filter, asked of nodes. What stands beside a hit is in its tree, so whose that is was asked already.
 struct Fits<'a> {
     filter: &'a WordFilter,
     sessions: Option<HashSet<SessionId>>,

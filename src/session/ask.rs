@@ -56,6 +56,8 @@ impl Interview {
             parent,
             author: self.author.id(),
             reference: self.model.reference().to_owned(),
+            session: self.actor.session(),
+            stay: true,
         };
         let estimated = self.said.iter().map(|message| estimated_tokens(&message.text())).sum();
         let saving = Saving { free: None, estimated, meant: &meant, prices: &self.prices, stay: true, turn: true };

@@ -216,20 +216,28 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
         agent: Some(agent.id()),
         tree: Some(node.tree),
         active: true,
-        delegated: false,
+        unexpired: Some(loom.now()),
         limit: 1,
+        ..SessionFilter::default()
     };
     let known = loom.snapshot()?.sessions(&filter)?.pop();
     let session = match known {
-        Some(session) => {
-            if session.position != Some(at) {
-                actor.stand(&session, &node)?;
-            }
-            session.id
-        }
+        Some(session) => return seat_in(loom, agent, session.id, at),
         None => actor.start_session(workspace, node.tree, Some(at))?,
     };
     Ok(actor.in_session(session))
+}
+
+/// An agent at a node, in one of its sessions.
+///
+/// # Errors
+/// If there is no such session, the node is in another tree, or the store fails.
+pub fn seat_in(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
+    let (session, actor) = (loom.session(session)?, loom.actor(agent));
+    if session.position != Some(at) {
+        actor.stand(&session, &loom.node(at)?)?;
+    }
+    Ok(actor.in_session(session.id))
 }
 
 /// Commands of one reply.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::envelope::Envelope;
 use crate::{
-    id::{AgentId, NodeId},
+    id::{AgentId, NodeId, SessionId},
     model::{AuthorType, Op, Parent},
     ops::{Actor, Draft, OpsError},
     store::Mutation,
@@ -28,6 +28,12 @@ pub(super) struct Meant {
     pub(super) parent: NodeId,
     pub(super) author: AgentId,
     pub(super) reference: String,
+    /// In which session.
+    #[serde(default)]
+    pub(super) session: Option<SessionId>,
+    /// Whether that stays where it is.
+    #[serde(default)]
+    pub(super) stay: bool,
 }
 
 /// One stream's file.
@@ -66,6 +72,19 @@ impl DraftFile {
             tracing::warn!(%error, "a draft is left behind; the next start finds its node there");
         }
     }
+}
+
+/// Whether a process that still runs streams into a session.
+pub(super) fn streams(folder: &Path, session: SessionId) -> bool {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| File::open(file.path()).ok()).any(|mut file| {
+        let busy = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        let mut text = String::new();
+        // The words after the first line may end within a character.
+        let _ = file.read_to_string(&mut text);
+        let head = text.lines().next().and_then(|line| serde_json::from_str::<Meant>(line).ok());
+        busy && head.is_some_and(|meant| meant.session == Some(session))
+    })
 }
 
 /// Makes nodes of what streams left in `folder` when their process was killed. Files of streams that still run are
@@ -114,10 +133,14 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
     if text.is_empty() || snapshot.node(meant.node)?.is_some() || snapshot.node(meant.parent)?.is_none() {
         return Ok(None);
     }
-    drop(snapshot);
     let provenance = Envelope::interrupted(&meant.reference).json().ok();
+    let session = meant.session.map(|id| snapshot.session(id)).transpose()?.flatten();
+    drop(snapshot);
+    // As if it had been saved when it was cut off; a session that went on elsewhere stays there.
+    let stay = meant.stay || session.as_ref().is_none_or(|session| session.position != Some(meant.parent));
+    let actor = session.iter().fold(actor.clone(), |actor, session| actor.in_session(session.id));
     let draft =
-        Draft { author_type: Some(AuthorType::Model), interrupted: true, provenance, stay: true, ..Draft::text(text) };
+        Draft { author_type: Some(AuthorType::Model), interrupted: true, provenance, stay, ..Draft::text(text) };
     let mut node = actor.draft(Parent::Node(meant.parent), draft);
     (node.id, node.author) = (meant.node, meant.author);
     actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))])?;

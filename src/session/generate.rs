@@ -14,7 +14,7 @@ use super::{
     drafts::{DraftFile, Meant},
     plan::{GenerateError, Plan, Progress},
     prompt::{SoFar, prompt},
-    save::{Saving, note_open, save},
+    save::{Saving, note_open, save, speaks_by},
     stream::{Asking, Tell, mind},
 };
 use crate::{
@@ -168,6 +168,7 @@ impl<F: FnMut(Progress)> Driver<F> {
         if self.seats.is_empty() {
             return Err(GenerateError::Nothing);
         }
+        speaks_by(&self.actor, &self.plan.models).await?;
         mind(&self.plan.stops, self.seats.len(), &self.tell);
         self.ask(0..self.seats.len(), 1).await
     }
@@ -197,7 +198,14 @@ impl<F: FnMut(Progress)> Driver<F> {
 
     fn meant(&self, parent: NodeId, reference: &str) -> Meant {
         let node = self.actor.loom().node_id();
-        Meant { node, parent, author: self.plan.author.id(), reference: reference.to_owned() }
+        Meant {
+            node,
+            parent,
+            author: self.plan.author.id(),
+            reference: reference.to_owned(),
+            session: self.actor.session(),
+            stay: self.plan.stay || self.plan.models.len() * self.plan.n > 1,
+        }
     }
 
     /// Takes in what a task reports.

@@ -1,13 +1,15 @@
 //! What a model said becomes a node.
 
+use std::sync::Arc;
+
 use super::{GenerateError, drafts::Meant, envelope::Envelope};
 use crate::{
     agent::Said,
     arrow::run::todo_name,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Node, Op, Parent, Todo, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolFields},
     ops::{Actor, Draft, OpsError},
-    provider::{FinishReason, Prices},
+    provider::{FinishReason, Model, Prices},
     store::Mutation,
 };
 
@@ -23,6 +25,18 @@ pub(super) struct Saving<'a> {
     pub(super) stay: bool,
     /// Whether it is an agent's own turn, which its `undo` does not mean.
     pub(super) turn: bool,
+}
+
+/// Keeps with a session which model speaks in it, where that is another one than before; of several none does.
+pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
+    let (Some(id), [model]) = (actor.session(), models) else { return Ok(()) };
+    let reference = model.reference();
+    if actor.loom().session(id)?.model.as_deref() != Some(reference) {
+        let patch = SessionPatch { model: Some(reference.to_owned()), ..SessionPatch::default() };
+        let change = vec![Mutation::UpdateSession { session: id, patch }];
+        actor.submit(Op::Turn, change).await.map_err(OpsError::from)?;
+    }
+    Ok(())
 }
 
 /// Saves what was said; returns its node when it is on disk.

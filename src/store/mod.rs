@@ -30,8 +30,8 @@ pub use sqlite::{OpenOptions, SqliteStore};
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     model::{
-        Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, Stashed,
-        Summary, SummaryOf, Todo, Tree,
+        Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Record, Register,
+        Session, Stashed, Summary, SummaryOf, Todo, Tree,
     },
 };
 
@@ -145,6 +145,10 @@ pub trait Snapshot {
     fn agents(&self) -> Result<Vec<Agent>>;
     /// A session.
     fn session(&self, id: SessionId) -> Result<Option<Session>>;
+    /// A session's state register, with the newest message of a person.
+    fn register(&self, id: SessionId) -> Result<Register>;
+    /// What was recorded in a session on purpose, in order.
+    fn records(&self, id: SessionId) -> Result<Vec<Record>>;
     /// Sessions, the last active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
     model::{
-        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, SessionPatch,
-        Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
+        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, RecordKind,
+        SessionPatch, Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -127,6 +127,25 @@ pub enum Mutation {
         session: SessionId,
         /// What changes.
         patch: SessionPatch,
+    },
+    /// Records a decision or a constraint in a session's state register, beside what is said.
+    Record {
+        /// In which session.
+        session: SessionId,
+        /// What it is.
+        kind: RecordKind,
+        /// The words.
+        content: String,
+        /// After which turn; the newest if not said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn: Option<u64>,
+    },
+    /// Takes a record back, or sets it again.
+    SetRecordRemoved {
+        /// Which, by the store's number.
+        record: u64,
+        /// Back or again.
+        removed: bool,
     },
     /// Keeps something in the context of the agent that makes the change.
     Pin {
@@ -333,6 +352,10 @@ coded! {
         Embed = "embed", 33;
         /// See [`Mutation::Delegation`].
         Delegation = "delegation", 34;
+        /// See [`Mutation::Record`].
+        Record = "record", 35;
+        /// See [`Mutation::SetRecordRemoved`].
+        SetRecordRemoved = "set_record_removed", 36;
     }
 }
 

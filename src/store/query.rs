@@ -2,7 +2,7 @@
 
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    model::{EdgeKind, Node, Op},
+    model::{EdgeKind, Node, Op, Timestamp, WorkItem},
 };
 
 /// Which trees to list.
@@ -47,10 +47,16 @@ pub struct SessionFilter {
     pub agent: Option<AgentId>,
     /// Only in this tree.
     pub tree: Option<TreeId>,
-    /// Only those that can be continued.
+    /// Only those that can be continued: that were not ended.
     pub active: bool,
     /// Also those in which delegated work is done.
     pub delegated: bool,
+    /// Only those that have not run out then.
+    pub unexpired: Option<Timestamp>,
+    /// Only those of this work item, or (`Some(None)`) of none.
+    pub item: Option<Option<WorkItem>>,
+    /// Only those that caused a node.
+    pub spoken: bool,
     /// At most this many; 0: all.
     pub limit: u32,
 }
@@ -143,4 +149,6 @@ pub struct Rebuilt {
     pub trees: u64,
     /// Nodes whose words were indexed anew: all of them.
     pub indexed: u64,
+    /// Sessions whose state register was another one than the archive says, or damaged, and was made again.
+    pub registers: u64,
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::{
     id::{AgentId, SessionId, TreeId},
-    model::{EdgeKind, Timestamp},
+    model::{EdgeKind, Timestamp, WorkItem},
 };
 
 /// Which nodes are searched: those that fit all that is said. With nothing said, all.
@@ -25,6 +25,8 @@ pub struct WordFilter {
     pub from: Option<Timestamp>,
     /// Only what was said then or earlier.
     pub to: Option<Timestamp>,
+    /// Only what a session of this work item may see, or (`Some(None)`) one of none: no tree of another item.
+    pub seen_by: Option<Option<WorkItem>>,
     /// Only these, by their sequence numbers.
     pub among: Option<HashSet<u64>>,
 }

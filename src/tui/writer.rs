@@ -89,8 +89,9 @@ impl Writer {
             agent: Some(self.setup.agent.id()),
             tree: Some(self.tree),
             active: true,
-            delegated: false,
+            unexpired: Some(self.setup.loom.now()),
             limit: 1,
+            ..SessionFilter::default()
         };
         Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
     }

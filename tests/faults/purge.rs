@@ -128,8 +128,8 @@ fn purged_nodes_leave_no_byte() {
 #[test]
 fn a_purged_session_leaves_no_byte() {
     let stocked = stocked(62);
-    let patch = loomtree::model::SessionPatch { state: Some(Some(words(0))), ..Default::default() };
-    stocked.owner.update_session(stocked.session, patch).unwrap();
+    let at_work = stocked.owner.clone().in_session(stocked.session);
+    at_work.record(loomtree::model::RecordKind::Decision, &words(0)).unwrap();
     stocked.owner.purge(PurgeTarget::Session(stocked.session)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG]);
     assert_eq!(stocked.owner.loom().node(stocked.kept.id).unwrap().content, "what follows stays");

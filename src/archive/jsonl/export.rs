@@ -4,7 +4,7 @@ use std::{collections::HashMap, io::Write};
 
 use serde::Serialize;
 
-use super::{AgentLine, DocumentLine, NodeLine, PositionLine, Record, SessionLine, TreeLine, VERSION};
+use super::{AgentLine, DocumentLine, NodeLine, PositionLine, Record, RecordedLine, SessionLine, TreeLine, VERSION};
 use crate::{
     archive::ArchiveError,
     id::{SessionId, TreeId},
@@ -98,6 +98,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
             started_at: session.started_at,
             expires_at: session.expires_at,
             delegated_by: session.delegated_by,
+            item: session.item.clone(),
         }))?;
     }
     let mut after = 0;
@@ -107,7 +108,11 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
         after = last.seq;
         for node in page {
             writer.done.nodes += 1;
-            let line = node_line(snapshot, node)?;
+            let mut line = node_line(snapshot, node)?;
+            // A session that went on in another tree is exported with that.
+            if line.session_id.is_some_and(|id| sessions.iter().all(|session| session.id != id)) {
+                (line.session_id, line.turn) = (None, None);
+            }
             writer.line(&Record::Node(Box::new(line)))?;
         }
     }
@@ -122,14 +127,20 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
             }
         }
     }
+    for session in &sessions {
+        for record in snapshot.records(session.id)? {
+            writer.line(&Record::Recorded(RecordedLine { session_id: session.id, record }))?;
+        }
+    }
     for session in sessions {
         let patch = SessionPatch {
             position: session.position,
             versions: Some(session.versions).filter(|v| !v.is_empty()),
-            state: session.state.map(Some),
             active: (!session.active).then_some(false),
             expires_at: None,
             metadata: Some(session.metadata).filter(|m| !m.is_empty()),
+            model: session.model,
+            tree: None,
         };
         let last_active_at = session.last_active_at;
         writer.line(&Record::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;

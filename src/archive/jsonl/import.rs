@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 
-use super::{AgentLine, DocumentLine, NodeLine, PositionLine, SessionLine, TreeLine, VERSION};
+use super::{AgentLine, DocumentLine, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION};
 use crate::{
     archive::{ArchiveError, Imported, Line, Lines, batch::Batch},
     id::{NodeId, TreeId},
@@ -72,6 +72,7 @@ impl Import<'_> {
             "agent" => self.agent(line.number, read!())?,
             "document" => self.document(read!())?,
             "session" => self.session(line.number, read!())?,
+            "recorded" => self.recorded(line.number, read!())?,
             "position" => self.position(line.number, read!())?,
             "link" => self.link(line.number, read!())?,
             other => return Ok(Err(format!("lines of type {other:?} are not known"))),
@@ -192,8 +193,21 @@ impl Import<'_> {
                 expires_at: line.expires_at,
                 metadata: BTreeMap::new(),
                 delegated_by: line.delegated_by,
+                model: None,
+                item: line.item,
             }),
         )
+    }
+
+    fn recorded(&mut self, place: u64, line: RecordedLine) -> Result<(), ArchiveError> {
+        self.batch.done.other += 1;
+        self.batch.flush()?;
+        let (session, record) = (line.session_id, line.record);
+        if self.actor.loom().snapshot()?.records(session)?.contains(&record) {
+            return Ok(());
+        }
+        let (kind, content, turn) = (record.kind, record.content, Some(record.turn));
+        self.batch.push(place, Mutation::Record { session, kind, content, turn })
     }
 
     fn position(&mut self, place: u64, line: PositionLine) -> Result<(), ArchiveError> {

@@ -16,7 +16,7 @@ use crate::{
     id::{AgentId, DocumentId, LocalId, NodeId, SessionId, TreeId},
     model::{
         AuthorType, ContentHash, DocumentVersion, EdgeKind, Json, Link, Mode, NewAgent, NewNode, Parent, SessionPatch,
-        Timestamp, ToolFields,
+        Timestamp, ToolFields, WorkItem,
     },
 };
 
@@ -35,6 +35,7 @@ enum Record {
     Session(SessionLine),
     Node(Box<NodeLine>),
     Link(Link),
+    Recorded(RecordedLine),
     Position(PositionLine),
 }
 
@@ -82,6 +83,15 @@ struct SessionLine {
     expires_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     delegated_by: Option<SessionId>,
+    item: Option<WorkItem>,
+}
+
+/// What was recorded in a session on purpose.
+#[derive(Serialize, Deserialize)]
+struct RecordedLine {
+    session_id: SessionId,
+    #[serde(flatten)]
+    record: crate::model::Record,
 }
 
 /// Where a session stands, after the nodes it may stand on.

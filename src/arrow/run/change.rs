@@ -93,7 +93,7 @@ impl Runner<'_> {
         }
         match (&end.tree, &end.node) {
             (Some(tree), node) => {
-                let tree = self.loom.find_tree(tree)?;
+                let tree = self.loom.find_tree_among(tree, |tree| tree.is_seen_by(&here.session))?;
                 let name = format!("tree:{}", quoted(&tree.title));
                 let Some(node) = node else { return Ok((LinkTarget::Tree(tree.id), name)) };
                 let node = self.node_of(tree.id, node.as_str())?;

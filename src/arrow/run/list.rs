@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     arrow::{Listing, NodeRef},
+    id::{NodeId, TreeId},
     model::{EdgeKind, Link, LinkTarget, Node, one_line},
 };
 
@@ -70,7 +71,7 @@ impl Runner<'_> {
         let (way, other) = match &link.target {
             LinkTarget::Node(target) if *target == node.id => ("←", self.linked_node(node, link.source)?),
             LinkTarget::Node(target) => ("→", self.linked_node(node, *target)?),
-            LinkTarget::Tree(tree) => ("→", format!("tree:{}", quoted(&self.loom.tree(*tree)?.title))),
+            LinkTarget::Tree(tree) => ("→", self.title(*tree)?),
             LinkTarget::Document { id, section } => {
                 let name = self.document_name(*id)?;
                 let section = section.as_deref().map(|s| format!(" §{}", one_line(s))).unwrap_or_default();
@@ -82,13 +83,18 @@ impl Runner<'_> {
     }
 
     /// The other end of a link. The words of another tree are shown only to those who may go there.
-    fn linked_node(&self, node: &Node, other: crate::id::NodeId) -> Result<String, Failure> {
+    fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, Failure> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
             return Ok(format!("{} {}", id(&other), self.gist(&other)?));
         }
-        let title = quoted(&self.loom.tree(other.tree)?.title);
-        Ok(format!("{} in tree:{title}", id(&other)))
+        Ok(format!("{} in {}", id(&other), self.title(other.tree)?))
+    }
+
+    fn title(&self, tree: TreeId) -> Result<String, Failure> {
+        let (tree, session) = (self.loom.tree(tree)?, self.loom.session(self.session)?);
+        let seen = tree.is_seen_by(&session);
+        Ok(if seen { format!("tree:{}", quoted(&tree.title)) } else { "a tree of another work item".to_owned() })
     }
 
     /// A line for each node.

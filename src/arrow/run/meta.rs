@@ -1,7 +1,5 @@
 //! What is about the agent itself: help, thoughts, decisions.
 
-use serde_yaml::{Mapping, Value};
-
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
     change::not_empty,
@@ -9,14 +7,12 @@ use super::{
 };
 use crate::{
     arrow::DecisionKind,
-    model::{EdgeKind, Parent, first_words, one_line},
+    model::{EdgeKind, Parent, RecordKind, first_words, one_line},
     ops::Draft,
     tools::{self, Extra, Tool},
 };
 
-/// Decisions, and as many constraints, that a session's state holds: the last ones.
-const KEPT: usize = 10;
-/// Characters of one of them, so that the state stays under about 1,000 tokens.
+/// Characters of a decision as it is answered.
 const LONGEST: usize = 200;
 
 /// That there is no tool of this name, and which are nearest to it.
@@ -60,25 +56,12 @@ impl Runner<'_> {
     /// Writes a decision or constraint into the session's state, with the turn in which it was made.
     pub(super) fn decide(&self, here: &Here, words: &str, kind: Option<DecisionKind>) -> Outcome {
         not_empty(words, "a decision")?;
-        let (key, name) = match kind {
-            None | Some(DecisionKind::Decision) => ("key_decisions", "decision"),
-            Some(DecisionKind::Constraint) => ("constraints", "constraint"),
+        let (kind, name) = match kind {
+            None | Some(DecisionKind::Decision) => (RecordKind::Decision, "decision"),
+            Some(DecisionKind::Constraint) => (RecordKind::Constraint, "constraint"),
         };
-        let broken = |_| Failure::new(Code::Conflict, "the session's state is not the register it should be");
-        let mut state: Mapping = match here.session.state.as_deref().map(str::trim) {
-            None | Some("") => Mapping::new(),
-            Some(text) => serde_yaml::from_str(text).map_err(broken)?,
-        };
+        self.actor().record(kind, words)?;
         let words = first_words(&one_line(words), LONGEST);
-        let line = format!("{words} (turn {})", here.session.turns);
-        let list = state.entry(key.into()).or_insert_with(|| Value::Sequence(Vec::new()));
-        let Value::Sequence(list) = list else {
-            return Err(Failure::new(Code::Conflict, format!("{key} of the session's state is no list")));
-        };
-        list.push(line.into());
-        let over = list.len().saturating_sub(KEPT);
-        list.drain(..over);
-        self.actor().set_state(serde_yaml::to_string(&state).map_err(broken)?)?;
         Ok(format!("✓ recorded {name}: {} (turn {})", quoted(&words), here.session.turns).into())
     }
 }

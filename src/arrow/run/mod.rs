@@ -390,7 +390,12 @@ impl<'h> Runner<'h> {
 
     /// The node that an id means in a tree; a full id may name one of another.
     fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, Failure> {
-        Ok(self.loom.find_node(tree, id)?)
+        let node = self.loom.find_node(tree, id)?;
+        // Whoever guesses an id of another work item's is told what a wrong one is told.
+        if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
+            return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
+        }
+        Ok(node)
     }
 }
 

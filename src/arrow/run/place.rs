@@ -19,7 +19,9 @@ impl Runner<'_> {
         relative: Option<Relative>,
         tree: Option<&str>,
     ) -> Outcome {
-        let tree = tree.map(|text| self.loom.find_tree(text)).transpose()?.filter(|tree| tree.id != here.tree.id);
+        let seen = |tree: &Tree| tree.is_seen_by(&here.session);
+        let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
+        let tree = tree.filter(|tree| tree.id != here.tree.id);
         if let Some(tree) = tree {
             return self.switch_tree(here, node, relative, &tree);
         }
@@ -55,8 +57,9 @@ impl Runner<'_> {
             agent: Some(self.agent.id()),
             tree: Some(tree.id),
             active: true,
-            delegated: false,
+            unexpired: Some(here.now),
             limit: 1,
+            ..SessionFilter::default()
         };
         let found = self.loom.snapshot()?.sessions(&filter)?.pop();
         let session = match found {

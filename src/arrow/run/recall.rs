@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     arrow::Range,
-    model::{AgentKind, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
+    model::{About, AgentKind, AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
     recall::{self, Found, Query, Scope},
     store::Snapshot,
     tools::Form,
@@ -46,7 +46,8 @@ impl Runner<'_> {
         let meaning = self.host.meaning(&self.actor(), text);
         let snapshot = self.loom.snapshot()?;
         let of = |scope| {
-            recall::search_with(&*snapshot, &Query { limit, asker, ..Query::new(text, scope) }, meaning.as_ref())
+            let query = Query { limit, asker, seen_by: Some(here.session.id), ..Query::new(text, scope) };
+            recall::search_with(&*snapshot, &query, meaning.as_ref())
         };
         let mut found = of(Scope::Session(here.session.id))?;
         let mut place = "this session";
@@ -152,9 +153,8 @@ impl Runner<'_> {
             let label = node.state.bookmark.as_deref().unwrap_or("");
             lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
         }
-        if let Some(state) = &session.state {
-            lines.push(format!("state:\n{}", indented(&frame::escape(state))));
-        }
+        let state = snapshot.register(session.id)?.yaml(&About::of(session));
+        lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
         Ok(Said::about(format!("Summary of this session:\n{}", indented(&lines.join("\n"))), "summary"))
     }
 }

@@ -142,7 +142,7 @@ fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
         (Op::Memory, "unpin") => ("dropped pin", own),
         (Op::Memory, "stash") => ("stashed", own),
         (Op::Memory, "unstash") => ("dropped a stash", None),
-        (Op::Memory, "update_session") => ("decided", None),
+        (Op::Memory, "record") => ("decided", None),
         _ => return Ok(None),
     };
     Ok(Some(Step { verb, about, results: None }))

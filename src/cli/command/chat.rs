@@ -16,7 +16,7 @@ use loomtree::{
     model::{Agent, Node, Parent, Permission},
     ops::{Actor, Draft},
     provider::Model,
-    session::{Background, Commands, Plan, Progress, Toolbox, generate, seat},
+    session::{Background, Commands, Plan, Progress, Toolbox, generate, seat, seat_in},
 };
 use rustyline::{DefaultEditor, error::ReadlineError};
 use serde::Serialize;
@@ -42,6 +42,13 @@ pub(crate) struct Args {
     /// With whom
     #[arg(long, value_name = "AGENT", default_value = "collaborator")]
     with: String,
+    #[command(flatten)]
+    how: How,
+}
+
+/// How the other one speaks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
     /// A model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
@@ -55,24 +62,39 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     if with.id() == desk.agent.id() {
         return Err(CliError::usage(format!("{} cannot talk with itself; --with names another agent", args.with)));
     }
-    let (_, session, actor) = desk.work()?;
+    let (_, session, _) = desk.work()?;
+    let how = args.how;
+    talk(desk, with, (session, None), how, args.message)
+}
+
+/// A conversation of the person, in a session of theirs, with an agent; in this session of the agent's, if one is named.
+pub(crate) fn talk(
+    desk: &mut Desk<'_>,
+    with: Agent,
+    (session, other): (SessionId, Option<SessionId>),
+    how: How,
+    message: Option<String>,
+) -> Result<()> {
+    let actor = desk.actor().in_session(session);
     let runtime = host::runtime()?;
     let stop = Stop::listen(&runtime);
-    let reference = args.model.clone().or_else(|| with.profile.model.clone()).or_else(|| desk.config.model.clone());
+    let last = other.map(|id| desk.loom.session(id)).transpose()?.and_then(|session| session.model);
+    let own = with.profile.model.clone().or(last);
+    let reference = how.model.clone().or(own).or_else(|| desk.config.model.clone());
     let model = runtime.block_on(attach::open(reference.as_deref(), &desk.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
-    if args.turn.wants_tools() && !aware {
-        return Err(CliError::usage(format!("--tools: {} does not act by commands", args.with)));
+    if how.turn.wants_tools() && !aware {
+        return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
     }
-    let commands = if aware { Some(args.turn.commands(desk, &with, args.model.as_deref())?) } else { None };
-    let own_tools = args.turn.own_tools(desk)?;
-    let mut lines: Box<dyn Lines> = match args.message.clone() {
+    let commands = if aware { Some(how.turn.commands(desk, &with, how.model.as_deref())?) } else { None };
+    let own_tools = how.turn.own_tools(desk)?;
+    let mut lines: Box<dyn Lines> = match message {
         Some(message) => Box::new(Once(Some(message))),
         None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
         None => Box::new(Piped),
     };
     let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
-    let mut chat = Chat { with, model, commands, background, own_tools, session, actor, runtime, stop, args };
+    let mut chat = Chat { with, model, commands, background, own_tools, session, other, actor, runtime, stop, how };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
@@ -217,10 +239,12 @@ struct Chat {
     /// Delegated work that nobody waits for.
     background: Arc<Background>,
     session: SessionId,
+    /// The other one's session, once it is known.
+    other: Option<SessionId>,
     actor: Actor,
     runtime: Runtime,
     stop: Stop,
-    args: Args,
+    how: How,
 }
 
 /// What the person did, as JSON.
@@ -254,19 +278,38 @@ impl Chat {
         Ok(())
     }
 
+    /// The other one, where the person is: in the session that goes on, as long as the person stays in its tree.
+    fn seat(&mut self, desk: &Desk<'_>) -> Result<Actor> {
+        let session = desk.loom.session(self.session)?;
+        let tree = desk.loom.tree(session.tree)?;
+        let at = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
+        let known = self.other.map(|id| desk.loom.session(id)).transpose()?;
+        let known = known.filter(|other| other.tree == tree.id && other.goes_on(desk.now()));
+        let other = match known {
+            Some(other) => seat_in(&desk.loom, &self.with, other.id, at)?,
+            None => seat(&desk.loom, &self.with, &desk.workspace, at)?,
+        };
+        self.other = other.session();
+        Ok(other)
+    }
+
     /// Says something, and has the other one answer.
     fn say(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
-        let receipt = self.actor.append(Parent::Position(self.session), Draft::text(text))?;
+        // One who acts hears it in its own session, so that the whole conversation is turns of that.
+        let other = if self.commands.is_some() { Some(self.seat(desk)?) } else { None };
+        let receipt = match other.as_ref().and_then(Actor::session) {
+            Some(session) => self.actor.tell(session, Draft::text(text))?,
+            None => self.actor.append(Parent::Position(self.session), Draft::text(text))?,
+        };
         let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;
         if desk.out.json {
             desk.out.json(&Did::Said { node: &desk.loom.node(said)? })?;
         }
-        let acts = self.commands.is_some();
-        let actor = if acts { seat(&desk.loom, &self.with, &desk.workspace, said)? } else { self.actor.clone() };
+        let actor = other.clone().unwrap_or_else(|| self.actor.clone());
         let plan = Plan {
             versions: desk.loom.session(self.session)?.versions,
-            sampling: self.args.turn.sampling(),
-            context: self.args.turn.context(&desk.config),
+            sampling: self.how.turn.sampling(),
+            context: self.how.turn.context(&desk.config),
             cancel: self.stop.begin(),
             drafts: Some(desk.drafts.clone()),
             prices: desk.config.prices.clone(),
@@ -280,8 +323,8 @@ impl Chat {
         if let Some(lost) = watch.lost {
             return Err(lost);
         }
-        if acts {
-            attach::follow(&self.actor, &actor)?;
+        if let Some(other) = &other {
+            attach::follow(&self.actor, other)?;
         }
         match (done, watch.failure) {
             (Ok(nodes), failure) => {

@@ -37,9 +37,11 @@ mod purge;
 mod rebuild;
 mod recall;
 mod rename;
+mod resume;
 mod say;
 #[cfg(feature = "tui")]
 mod screen;
+mod sessions;
 mod split;
 mod stats;
 mod switch;
@@ -75,6 +77,10 @@ pub(crate) enum Command {
     Chat(chat::Args),
     /// Hand a goal to agents that plan, work beside each other, and verify
     Delegate(delegate::Args),
+    /// List sessions that can be gone on with
+    Sessions(sessions::Args),
+    /// Go on with a session: the conversation stands where it stood
+    Resume(resume::Args),
     /// Show what a model would be sent from here
     Context(context::Args),
     /// Run arrow lines as a model would, and print the answers
@@ -159,9 +165,13 @@ impl Command {
     /// lines are checked one by one.
     fn tool(&self) -> Option<Tool> {
         Some(match self {
-            Self::New(_) | Self::Say(_) | Self::Chat(_) | Self::Import(_) | Self::Rename(_) | Self::Archive(_) => {
-                Tool::Respond
-            }
+            Self::New(_)
+            | Self::Say(_)
+            | Self::Chat(_)
+            | Self::Resume(_)
+            | Self::Import(_)
+            | Self::Rename(_)
+            | Self::Archive(_) => Tool::Respond,
             Self::Continue(_) => Tool::Continue,
             Self::Edit(_) => Tool::Edit,
             Self::Annotate(_) => Tool::Annotate,
@@ -215,6 +225,8 @@ fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
         Command::Continue(args) => continue_::run(&args, desk),
         Command::Chat(args) => chat::run(args, desk),
         Command::Delegate(args) => delegate::run(args, desk),
+        Command::Sessions(args) => sessions::run(&args, desk),
+        Command::Resume(args) => resume::run(args, desk),
         Command::Context(args) => context::run(&args, desk),
         Command::Do(args) => do_::run(args, desk),
         Command::Switch(args) => switch::run(&args, desk),

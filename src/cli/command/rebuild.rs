@@ -12,7 +12,10 @@ pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
     let rebuilt = desk.loom.store().rebuild();
     line.finish_and_clear();
     let rebuilt = rebuilt?;
-    let indexed = format!("the words of {} are indexed anew", count(rebuilt.indexed, "node"));
+    let mut indexed = format!("the words of {} are indexed anew", count(rebuilt.indexed, "node"));
+    if rebuilt.registers > 0 {
+        indexed.push_str(&format!("; {} made again from the archive", count(rebuilt.registers, "state register")));
+    }
     desk.say(&rebuilt, || match (rebuilt.nodes, rebuilt.trees) {
         (0, 0) => format!("every count was right; {indexed}"),
         (nodes, trees) => format!("set right: {} and {}; {indexed}", count(nodes, "node"), count(trees, "tree")),

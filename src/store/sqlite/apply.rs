@@ -8,16 +8,17 @@ use super::{
     copy, history,
     index::{Entry, Words},
     purge,
+    register::Hearing,
     tables::{
         agents, bookmarks, delegations, journal, links,
         nodes::{self, Anchor},
-        provenance, sessions, sources, trees,
+        provenance, registers, sessions, sources, trees,
     },
     visibility,
 };
 use crate::{
     id::IdSource,
-    model::{ContentHash, EdgeKind, NewNode, Op, Parent},
+    model::{AuthorType, ContentHash, Ears, EdgeKind, NewNode, Op, Parent},
     store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
 };
 
@@ -41,6 +42,7 @@ pub(super) struct Apply<'a> {
     pub(super) conn: &'a Connection,
     pub(super) cache: &'a mut Cache,
     pub(super) ids: &'a dyn IdSource,
+    pub(super) ears: &'a Ears,
     pub(super) change: &'a Change,
     words: &'a Words,
     pub(super) agent: i64,
@@ -54,10 +56,11 @@ impl<'a> Apply<'a> {
         conn: &'a Connection,
         cache: &'a mut Cache,
         ids: &'a dyn IdSource,
+        ears: &'a Ears,
         (change, words): &'a (Change, Words),
     ) -> Result<Self> {
-        let mut apply =
-            Self { conn, cache, ids, change, words, agent: 0, session: None, group: None, receipt: Receipt::default() };
+        let receipt = Receipt::default();
+        let mut apply = Self { conn, cache, ids, ears, change, words, agent: 0, session: None, group: None, receipt };
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
         Ok(apply)
@@ -200,19 +203,40 @@ impl<'a> Apply<'a> {
             Mutation::CreateSession(session) => {
                 let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
                 let position = session.position.map(|n| self.node_of(n, tree)).transpose()?;
+                trees::belong(self.conn, tree, session.item.as_ref())?;
+                let item = trees::item(self.conn, tree)?;
                 let by = session.delegated_by.map(|by| self.session_row(by)).transpose()?;
-                sessions::insert(self.conn, session, (agent, tree), position.map(|p| p.row), by)?;
+                sessions::insert(self.conn, session, (agent, tree, position.map(|p| p.row)), item.as_ref(), by)?;
                 (ChangeKind::CreateSession, Some(Trace::new(Some(tree), position.map(|p| p.row), None)))
             }
             Mutation::UpdateSession { session, patch } => {
                 let row = self.session_row(*session)?;
-                let tree: i64 = self.conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| r.get(0))?;
+                if let Some(tree) = patch.tree {
+                    let tree = self.tree_row(tree)?;
+                    trees::belong(self.conn, tree, sessions::item(self.conn, row)?.as_ref())?;
+                    sessions::begin_anew(self.conn, row, tree)?;
+                    self.cache.unheard.insert(row);
+                }
+                let tree = sessions::tree(self.conn, row)?;
                 let position = patch.position.map(|n| self.node_of(n, tree)).transpose()?.map(|p| p.row);
                 for version in patch.versions.iter().flatten() {
                     self.node_of(*version, tree)?;
                 }
                 sessions::update(self.conn, row, patch, position, at)?;
                 (ChangeKind::UpdateSession, Some(Trace::new(Some(tree), position, None)))
+            }
+            Mutation::Record { session, kind, content, turn } => {
+                let row = self.session_row(*session)?;
+                let undo = self.record(row, *kind, content, *turn)?;
+                let tree = sessions::tree(self.conn, row)?;
+                (ChangeKind::Record, Some(Trace::new(Some(tree), None, Some(undo))))
+            }
+            Mutation::SetRecordRemoved { record, removed } => {
+                let session = registers::set_removed(self.conn, *record, *removed)?;
+                self.cache.unheard.extend(session);
+                let undo = Mutation::SetRecordRemoved { record: *record, removed: !removed };
+                let tree = session.map(|session| sessions::tree(self.conn, session)).transpose()?;
+                (ChangeKind::SetRecordRemoved, session.map(|_| Trace::new(tree, None, Some(undo))))
             }
             Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
             Mutation::Pin { .. }
@@ -294,14 +318,14 @@ impl<'a> Apply<'a> {
                 hash
             }
         };
-        let session = match (node.turn, self.session) {
+        let (session, in_order) = match (node.turn, self.session) {
             (Some((session, turn)), _) => {
                 let row = self.session_row(session)?;
-                sessions::count_turn(self.conn, row, turn, node.tokens)?;
-                Some((row, turn))
+                let before = sessions::count_turn(self.conn, row, turn, node.tokens)?;
+                (Some((row, turn)), turn > before)
             }
-            (None, Some(row)) => Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)),
-            (None, None) => None,
+            (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
+            (None, None) => (None, true),
         };
         let insert = nodes::Insert {
             node,
@@ -315,8 +339,14 @@ impl<'a> Apply<'a> {
             version_of,
         };
         let (row, local) = nodes::insert(self.conn, &insert)?;
-        if let (true, Some((session, _))) = (node.advance, session) {
-            sessions::advance(self.conn, session, row, tree)?;
+        if let Some((session, _)) = session {
+            let spoken = node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
+            if spoken && !in_order {
+                self.cache.unheard.insert(session);
+            }
+            if node.advance || spoken {
+                sessions::advance(self.conn, session, (row, tree), [node.advance, spoken && in_order])?;
+            }
         }
         if let Some(envelope) = &node.provenance {
             provenance::insert(self.conn, row, envelope)?;
@@ -326,6 +356,16 @@ impl<'a> Apply<'a> {
         }
         let anchor = Anchor { row, tree, parent: parent.map(|p| p.row), depth, kind: node.kind, hash, version_of };
         let added = self.count_new(&anchor, parent)?;
+        if let Some((session, turn)) = session {
+            let heard = if !in_order {
+                Hearing::OutOfOrder
+            } else if added.nodes == 0 {
+                Hearing::Hidden
+            } else {
+                Hearing::Next
+            };
+            self.hear(node, row, (session, turn), heard)?;
+        }
         self.remember(node.id, anchor);
         if let Some(waiting) = &mut self.cache.unindexed {
             let words = self.words.get(&node.id);

@@ -5,7 +5,7 @@ use super::{
     tables::{
         documents, estimates, journal,
         leases::{self, Held},
-        summaries,
+        sessions, summaries,
     },
     vectors, visibility,
 };
@@ -97,8 +97,10 @@ impl Apply<'_> {
         summaries::keep(self.conn, target, summary)
     }
 
+    /// Ours is what we hold, and what another one holds on our session's behalf: not what its own agent holds there.
     fn is_ours(&self, held: &Held) -> bool {
-        held.agent == self.agent || held.session.is_some() && held.session == self.session
+        let behalf = |session| sessions::agent(self.conn, session).is_ok_and(|own| own != held.agent);
+        held.agent == self.agent || held.session.is_some_and(|held| Some(held) == self.session && behalf(held))
     }
 
     /// The leases that hold. Mostly there are none, and then this neither reads nor allocates.

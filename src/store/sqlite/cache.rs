@@ -1,7 +1,7 @@
 //! What the writer knows without asking the file.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     hash::{BuildHasherDefault, Hasher},
 };
 
@@ -73,6 +73,8 @@ pub(super) struct Cache {
     pub(super) leases: Option<Vec<Held>>,
     /// What waits to be indexed, once somebody asked.
     pub(super) unindexed: Option<Waiting>,
+    /// Sessions whose register is made again at the end of this transaction.
+    pub(super) unheard: BTreeSet<i64>,
     /// Reads words for the index. It remembers nothing of the file.
     pub(super) words: WordReader,
     /// The file's version by SQLite's count, which others' changes move.

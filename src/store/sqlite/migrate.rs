@@ -11,7 +11,7 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{OpenOptions, backup, error::is_busy, index, open::APPLICATION_ID, tables::agents};
+use super::{OpenOptions, backup, error::is_busy, index, open::APPLICATION_ID, register, tables::agents};
 use crate::model::{Timestamp, WordReader};
 use crate::store::{Result, StoreError, mutation::default_agents};
 
@@ -31,13 +31,16 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0007_todos", sql: include_str!("../../../migrations/0007_todos.sql") },
     Migration { name: "0008_vectors", sql: include_str!("../../../migrations/0008_vectors.sql") },
     Migration { name: "0009_delegations", sql: include_str!("../../../migrations/0009_delegations.sql") },
+    Migration { name: "0010_sessions", sql: include_str!("../../../migrations/0010_sessions.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 9;
+pub(super) const VERSION: u32 = 10;
 
 /// The first version that keeps words to search by: an older file is filled with them.
 const INDEXED: usize = 6;
+/// The first version that keeps registers of sessions: an older file is given them.
+const REGISTERED: usize = 8;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -132,6 +135,9 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     }
     if now < INDEXED {
         index::catch_up(&tx, &mut WordReader::default())?;
+    }
+    if now < REGISTERED {
+        register::take_over(&tx, &options.ears)?;
     }
     if now == 0 {
         for agent in default_agents() {

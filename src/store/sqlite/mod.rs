@@ -26,6 +26,7 @@ mod purge;
 mod rebuild;
 mod recall;
 mod recount;
+mod register;
 mod rows;
 mod snapshot;
 mod tables;
@@ -40,7 +41,10 @@ use tokio::sync::oneshot;
 
 use self::{pool::Pool, writer::Writer};
 use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store};
-use crate::{id::IdSource, model::Clock};
+use crate::{
+    id::IdSource,
+    model::{Clock, Ears, RegisterRules},
+};
 
 /// How to open a database. The clock and the ids come from the host.
 #[derive(Clone)]
@@ -51,13 +55,22 @@ pub struct OpenOptions {
     create: bool,
     read_only: bool,
     page_limit: Option<u32>,
+    ears: Arc<Ears>,
 }
 
 impl OpenOptions {
     /// Opens for reading and writing, makes the file if it is not there, and waits up to 10 s for other processes.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
-        Self { clock, ids, wait: Duration::from_secs(10), create: true, read_only: false, page_limit: None }
+        Self {
+            clock,
+            ids,
+            wait: Duration::from_secs(10),
+            create: true,
+            read_only: false,
+            page_limit: None,
+            ears: Arc::default(),
+        }
     }
 
     /// How long a commit or a read waits for other processes before it fails with [`super::StoreError::Busy`].
@@ -86,6 +99,14 @@ impl OpenOptions {
     #[must_use]
     pub fn page_limit(mut self, pages: u32) -> Self {
         self.page_limit = Some(pages);
+        self
+    }
+
+    /// By which rules the registers of sessions are kept. A register that several programs keep by different rules is
+    /// not compared with the archive when the file is checked.
+    #[must_use]
+    pub fn register_rules(mut self, rules: RegisterRules) -> Self {
+        self.ears = Arc::new(Ears::new(rules));
         self
     }
 
@@ -122,7 +143,8 @@ impl Store for SqliteStore {
     }
 
     fn rebuild(&self) -> Result<Rebuilt> {
-        self.writer.run(rebuild::rebuild)
+        let ears = Arc::clone(self.pool.ears());
+        self.writer.run(move |conn| rebuild::rebuild(conn, &ears))
     }
 
     fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {

@@ -1,9 +1,6 @@
 //! Opening a file: is it ours, is it of our version, who writes it.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
@@ -28,7 +25,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
         return Err(StoreError::CannotOpen { path, cause: "no such file".to_owned() });
     }
     if options.read_only {
-        let pool = Pool::new(&path, options.wait, true);
+        let pool = Pool::new(&path, options, true);
         migrate::check(&*pool.borrow()?, &path).map_err(|e| name_file(e, &path, options))?;
         return Ok(SqliteStore { pool, writer: Writer::refusing(path) });
     }
@@ -40,8 +37,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     conn.busy_timeout(options.wait)?;
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
-    let writer = Writer::start(conn, path.clone(), Arc::clone(&options.ids), options.wait)?;
-    Ok(SqliteStore { pool: Pool::new(&path, options.wait, false), writer })
+    let writer = Writer::start(conn, path.clone(), options)?;
+    Ok(SqliteStore { pool: Pool::new(&path, options, false), writer })
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {

@@ -4,14 +4,14 @@
 use std::{
     ops::Deref,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::error::at_open;
-use crate::store::Result;
+use super::{OpenOptions, error::at_open};
+use crate::{model::Ears, store::Result};
 
 /// Connections that wait for the next reader.
 const KEPT: usize = 4;
@@ -25,11 +25,18 @@ pub(super) struct Pool {
     /// Whether the store only reads, and so may meet a folder that cannot be written.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
+    ears: Arc<Ears>,
 }
 
 impl Pool {
-    pub(super) fn new(path: &Path, wait: Duration, read_only: bool) -> Self {
-        Self { path: path.to_owned(), wait, read_only, idle: Mutex::default() }
+    pub(super) fn new(path: &Path, options: &OpenOptions, read_only: bool) -> Self {
+        let ears = Arc::clone(&options.ears);
+        Self { path: path.to_owned(), wait: options.wait, read_only, idle: Mutex::default(), ears }
+    }
+
+    /// By which rules registers are kept here.
+    pub(super) fn ears(&self) -> &Arc<Ears> {
+        &self.ears
     }
 
     /// A connection that only reads.
@@ -90,6 +97,13 @@ pub(super) struct Reader<'p> {
     pool: &'p Pool,
     conn: Option<Connection>,
     kept: bool,
+}
+
+impl<'p> Reader<'p> {
+    /// By which rules registers are kept here.
+    pub(super) fn ears(&self) -> &'p Ears {
+        &self.pool.ears
+    }
 }
 
 impl Deref for Reader<'_> {

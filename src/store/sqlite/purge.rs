@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 use super::{
     apply::{Apply, Trace},
     index,
-    tables::todos,
+    tables::{sessions, todos},
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
@@ -26,9 +26,11 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         }
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
-            conn.execute("UPDATE sessions SET state = NULL, metadata = '{}' WHERE id = ?1", [row])?;
+            conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
+            conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
             todos::forget(conn, "session = ?1", row)?;
-            let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [row], |r| r.get(0))?;
+            let tree = sessions::tree(conn, row)?;
+            apply.cache.unheard.insert(row);
             ("session = ?1", row, Trace::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
@@ -38,9 +40,13 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
                 [row],
             )?;
             conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
+            conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
             todos::forget(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
             // The undo of a changed tree (change 9) is its former words.
             conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
+            let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
+            let sessions = sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+            apply.cache.unheard.extend(sessions);
             ("tree = ?1", row, Trace::new(Some(row), None, None))
         }
     };
@@ -72,6 +78,10 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
     if purged == 0 {
         return Err(StoreError::Conflict("it is purged already, or holds nothing".to_owned()));
     }
+    let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
+    let mut statement = conn.prepare(&sql)?;
+    let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+    apply.cache.unheard.extend(sessions);
     apply.receipt.affected += purged as u64;
     Ok(trace)
 }

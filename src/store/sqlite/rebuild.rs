@@ -2,10 +2,13 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{index, recount, tables::trees};
-use crate::store::{Rebuilt, Result};
+use super::{index, recount, register, tables::trees};
+use crate::{
+    model::Ears,
+    store::{Rebuilt, Result},
+};
 
-pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
+pub(super) fn rebuild(conn: &mut Connection, ears: &Ears) -> Result<Rebuilt> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let nodes = recount::wrong_nodes(&tx)?;
     for node in &nodes {
@@ -24,6 +27,7 @@ pub(super) fn rebuild(conn: &mut Connection) -> Result<Rebuilt> {
     let indexed = index::rebuild(&tx)?;
     // They cost a model's time, and are made when they are wanted.
     tx.execute("DELETE FROM vectors", [])?;
+    let registers = register::rebuild(&tx, ears)?;
     tx.commit()?;
-    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed })
+    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })
 }

@@ -46,6 +46,17 @@ impl Conditions {
         if let Some(tree) = filter.tree {
             and("tree", "=", trees::row(conn, tree)?.into());
         }
+        if let Some(item) = &filter.seen_by {
+            let item = item.as_ref();
+            let others = "NOT IN (SELECT id FROM trees WHERE external_ref IS NOT NULL AND NOT (external_ref IS";
+            and("tree", others, item.map(|item| item.external_ref.clone()).into());
+            found.sql.push_str(" AND project IS ?))");
+            found.values.push(item.map(|item| item.project.clone()).into());
+        }
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND +{table}.{column} {test} ?"));
+            found.values.push(value);
+        };
         if let Some(author) = filter.author {
             and("author", "=", agents::row(conn, author)?.into());
         }

@@ -12,7 +12,9 @@ use rusqlite::{
 
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    model::{AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolFields},
+    model::{
+        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolFields, WorkItem,
+    },
     store::{ChangeKind, Result, StoreError},
 };
 
@@ -353,4 +355,10 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
         local: local.and_then(|l| LocalId::try_from(l).ok()),
         target: row.get(10)?,
     })
+}
+
+/// A work item in two columns, empty where there is none.
+pub(super) fn item(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<WorkItem>> {
+    let (project, external_ref): (Option<String>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
+    Ok(project.zip(external_ref).map(|(project, external_ref)| WorkItem { project, external_ref }))
 }

@@ -5,12 +5,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     continuations, history, path,
     pool::{Pool, Reader},
-    recall,
+    recall, register,
     rows::{FROM, NODE, Names, NodeRow, entry_of},
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
-        provenance, sessions, sources, summaries, todos, trees,
+        provenance, registers, sessions, sources, summaries, todos, trees,
     },
     vectors,
     visibility::{self, row_of},
@@ -18,8 +18,8 @@ use super::{
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
     model::{
-        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
-        Stashed, Summary, SummaryOf, Todo, Tree,
+        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Record,
+        Register, Session, Stashed, Summary, SummaryOf, Todo, Tree,
     },
     store::{
         Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
@@ -289,6 +289,14 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn session(&self, id: SessionId) -> Result<Option<Session>> {
         sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
+    }
+
+    fn register(&self, id: SessionId) -> Result<Register> {
+        register::of(&self.conn, sessions::row(&self.conn, id)?, self.conn.ears())
+    }
+
+    fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+        registers::records(&self.conn, sessions::row(&self.conn, id)?)
     }
 
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{index, pool::Pool, recount};
+use super::{index, pool::Pool, recount, register};
 use crate::{
     id::AgentId,
     model::{ContentHash, EdgeKind},
@@ -22,12 +22,16 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     let tx = conn.unchecked_transaction()?;
     let mut report = Report::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 5] = [
+    let parts: [(&str, Part<'_>); 6] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("counts", &mut |report| counts(&tx, report)),
         ("the journal", &mut |report| journal(&tx, report)),
         ("the index of words", &mut |report| words(&tx, report)),
+        ("state registers", &mut |report| {
+            report.problems.extend(register::problems(&tx, conn.ears())?);
+            Ok(())
+        }),
     ];
     for (what, part) in parts {
         if let Err(error) = part(&mut report) {

@@ -35,6 +35,7 @@ pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
     }
     apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
     apply.may_prune()?;
+    apply.unhear_branch()?;
     Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
@@ -51,6 +52,7 @@ pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
     }
     let to = support_mark(apply.conn, root)?;
     apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
+    apply.unhear_branch()?;
     if to.is_none() {
         hide_unsupported(apply.conn)?;
     }

@@ -18,14 +18,16 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::{
+    OpenOptions,
     apply::Apply,
     cache::Cache,
     error::is_busy,
     index::{self, Readers, Words},
-    purge,
+    purge, register,
 };
 use crate::{
     id::IdSource,
+    model::Ears,
     store::{Change, Mutation, Receipt, Result, StoreError},
 };
 
@@ -59,10 +61,18 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(conn: Connection, path: PathBuf, ids: Arc<dyn IdSource>, wait: Duration) -> Result<Self> {
+    pub(super) fn start(conn: Connection, path: PathBuf, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         conn.busy_timeout(Duration::ZERO)?;
-        let worker = Worker { conn, ids, wait, cache: Cache::default(), path: path.clone(), logged: 0 };
+        let worker = Worker {
+            conn,
+            ids: Arc::clone(&options.ids),
+            ears: Arc::clone(&options.ears),
+            wait: options.wait,
+            cache: Cache::default(),
+            path: path.clone(),
+            logged: 0,
+        };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
@@ -114,6 +124,7 @@ impl Drop for Writer {
 struct Worker {
     conn: Connection,
     ids: Arc<dyn IdSource>,
+    ears: Arc<Ears>,
     wait: Duration,
     cache: Cache,
     path: PathBuf,
@@ -219,7 +230,7 @@ impl Worker {
     }
 
     fn apply(&mut self, work: &Work) -> Result<Receipt> {
-        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), work).and_then(Apply::run)
+        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work).and_then(Apply::run)
     }
 
     /// Takes the transaction back because its last change failed, and makes the others again without it. A change
@@ -237,7 +248,7 @@ impl Worker {
             }
             let mut failed = None;
             for (at, (work, _, receipt)) in left.iter_mut().enumerate() {
-                match Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), work).and_then(Apply::run) {
+                match self.apply(work) {
                     Ok(again) => *receipt = again,
                     Err(error) => {
                         failed = Some((at, error));
@@ -256,6 +267,7 @@ impl Worker {
     fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
         let written = flushed.and_then(|()| index::keep_up(&self.conn, &mut self.cache));
+        let written = written.and_then(|()| register::keep_up(&self.conn, &mut self.cache.unheard, &self.ears));
         written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {

@@ -4,21 +4,21 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::SessionId,
-    model::{NewSession, Session, SessionPatch, Timestamp},
+    model::{NewSession, Session, SessionPatch, Timestamp, WorkItem},
     store::{Result, SessionFilter, StoreError, sqlite::rows},
 };
 
 pub(in crate::store::sqlite) fn insert(
     conn: &Connection,
     session: &NewSession,
-    (agent, tree): (i64, i64),
-    position: Option<i64>,
+    (agent, tree, position): (i64, i64, Option<i64>),
+    item: Option<&WorkItem>,
     delegated_by: Option<i64>,
 ) -> Result<()> {
     conn.execute(
         "INSERT INTO sessions (ulid, workspace, agent, tree, position, started_at, last_active_at, expires_at, metadata,
-                               delegated_by)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)",
+             text_id, model, project, external_ref, delegated_by)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         params![
             session.id.to_bytes(),
             session.workspace,
@@ -28,7 +28,11 @@ pub(in crate::store::sqlite) fn insert(
             session.started_at.as_millis(),
             session.expires_at.map(Timestamp::as_millis),
             json(&session.metadata)?,
-            delegated_by
+            session.id.to_string(),
+            session.model,
+            item.map(|item| &item.project),
+            item.map(|item| &item.external_ref),
+            delegated_by,
         ],
     )?;
     Ok(())
@@ -67,20 +71,98 @@ pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp
     Ok(())
 }
 
-/// Counts a turn that an import brings with its number.
-pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<()> {
+/// Counts a turn that an import brings with its number; returns the newest before.
+pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<u64> {
+    let before = turns(conn, row)?;
     conn.prepare_cached(
         "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
     )?
     .execute(params![row, turn, tokens.unwrap_or(0)])?;
+    Ok(before)
+}
+
+/// The newest turn.
+pub(in crate::store::sqlite) fn turns(conn: &Connection, row: i64) -> Result<u64> {
+    Ok(conn.prepare_cached("SELECT turn_count FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
+/// The turn after which the register begins.
+pub(in crate::store::sqlite) fn since(conn: &Connection, row: i64) -> Result<u64> {
+    Ok(conn.prepare_cached("SELECT since FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
+/// The tree that it works in.
+pub(in crate::store::sqlite) fn tree(conn: &Connection, row: i64) -> Result<i64> {
+    Ok(conn.prepare_cached("SELECT tree FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
+/// Whose it is.
+pub(in crate::store::sqlite) fn agent(conn: &Connection, row: i64) -> Result<i64> {
+    Ok(conn.prepare_cached("SELECT agent FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
+/// The work item that it is for.
+pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
+    Ok(conn
+        .prepare_cached("SELECT project, external_ref FROM sessions WHERE id = ?1")?
+        .query_row([row], |r| rows::item(r, 0))?)
+}
+
+/// Goes to another tree, where it stands nowhere yet, and begins its register anew.
+pub(in crate::store::sqlite) fn begin_anew(conn: &Connection, row: i64, tree: i64) -> Result<()> {
+    conn.execute(
+        "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = turn_count WHERE id = ?1",
+        [row, tree],
+    )?;
     Ok(())
 }
 
-/// Moves a session to a node of its own tree; other nodes leave it where it is.
-pub(in crate::store::sqlite) fn advance(conn: &Connection, row: i64, node: i64, tree: i64) -> Result<()> {
-    conn.prepare_cached("UPDATE sessions SET position = ?2 WHERE id = ?1 AND tree = ?3")?
-        .execute(params![row, node, tree])?;
+/// Moves a session to a node, if that is of its own tree, and takes it for the newest message of a person; each if wanted.
+pub(in crate::store::sqlite) fn advance(
+    conn: &Connection,
+    row: i64,
+    (node, tree): (i64, i64),
+    [position, focus]: [bool; 2],
+) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE sessions SET position = CASE WHEN ?4 AND tree = ?3 THEN ?2 ELSE position END,
+             focus = CASE WHEN ?5 THEN ?2 ELSE focus END WHERE id = ?1",
+    )?
+    .execute(params![row, node, tree, position, focus])?;
     Ok(())
+}
+
+/// The newest message of a person, as the archive has it.
+const NEWEST: &str = "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
+    AND n.author_type = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
+
+/// Sets right which message is the newest of a person; whether it was another one.
+pub(in crate::store::sqlite) fn set_focus(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("UPDATE sessions SET focus = {NEWEST} WHERE id = ?1 AND focus IS NOT {NEWEST}");
+    Ok(conn.prepare_cached(&sql)?.execute([row])? > 0)
+}
+
+/// Whether another message is the newest of a person than is kept.
+pub(in crate::store::sqlite) fn focus_is_wrong(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST}");
+    Ok(conn.prepare_cached(&sql)?.exists([row])?)
+}
+
+/// What the newest visible message of a person says.
+pub(in crate::store::sqlite) fn focus(conn: &Connection, row: i64) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT n.content FROM sessions s JOIN nodes n ON n.seq = s.focus LEFT JOIN node_state h ON h.node = n.seq
+             WHERE s.id = ?1 AND h.hidden_by IS NULL",
+        )?
+        .query_row([row], |r| r.get(0))
+        .optional()?)
+}
+
+/// All sessions, with their ids for people.
+pub(in crate::store::sqlite) fn names(conn: &Connection) -> Result<Vec<(i64, String)>> {
+    let mut statement = conn.prepare_cached("SELECT id, text_id FROM sessions ORDER BY id")?;
+    Ok(statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(in crate::store::sqlite) fn update(
@@ -92,21 +174,20 @@ pub(in crate::store::sqlite) fn update(
 ) -> Result<()> {
     conn.execute(
         "UPDATE sessions SET last_active_at = max(last_active_at, ?2), position = coalesce(?3, position),
-             versions = coalesce(?4, versions), state = CASE WHEN ?5 THEN ?6 ELSE state END,
-             active = coalesce(?7, active), expires_at = CASE WHEN ?8 THEN ?9 ELSE expires_at END,
-             metadata = coalesce(?10, metadata)
+             versions = coalesce(?4, versions), active = coalesce(?5, active),
+             expires_at = CASE WHEN ?6 THEN ?7 ELSE expires_at END, metadata = coalesce(?8, metadata),
+             model = coalesce(?9, model)
          WHERE id = ?1",
         params![
             row,
             at.as_millis(),
             position,
             patch.versions.as_ref().map(json).transpose()?,
-            patch.state.is_some(),
-            patch.state.clone().flatten(),
             patch.active,
             patch.expires_at.is_some(),
             patch.expires_at.flatten().map(Timestamp::as_millis),
-            patch.metadata.as_ref().map(json).transpose()?
+            patch.metadata.as_ref().map(json).transpose()?,
+            patch.model
         ],
     )?;
     Ok(())
@@ -116,7 +197,7 @@ pub(in crate::store::sqlite) fn update(
 pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, Option<i64>);
 
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
-    turn_count, total_tokens, state, active, metadata,
+    turn_count, total_tokens, active, metadata, model, project, external_ref,
     (SELECT by.ulid FROM sessions by WHERE by.id = sessions.delegated_by) FROM sessions";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
@@ -132,10 +213,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         expires_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         turns: row.get(9)?,
         tokens: row.get(10)?,
-        state: row.get(11)?,
-        active: row.get(12)?,
-        metadata: rows::from_json(row, 13)?,
-        delegated_by: row.get::<_, Option<[u8; 16]>>(14)?.map(SessionId::from_bytes),
+        active: row.get(11)?,
+        metadata: rows::from_json(row, 12)?,
+        model: row.get(13)?,
+        item: rows::item(row, 14)?,
+        delegated_by: row.get::<_, Option<[u8; 16]>>(16)?.map(SessionId::from_bytes),
     };
     Ok((session, row.get(2)?, row.get(3)?, row.get(4)?))
 }
@@ -154,12 +236,30 @@ pub(in crate::store::sqlite) fn list(
     let of_tree = if tree.is_some() { "tree = ?3" } else { "?3 IS NULL" };
     let mut statement = conn.prepare_cached(&format!(
         "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND {of_tree}
-             AND (?4 = 0 OR active = 1) AND (?6 OR delegated_by IS NULL)
-         ORDER BY last_active_at DESC, id DESC LIMIT ?5"
+             AND (?4 = 0 OR active = 1) AND (?5 IS NULL OR expires_at IS NULL OR expires_at > ?5)
+             AND (?6 = 0 OR project IS ?7 AND external_ref IS ?8) AND (?9 = 0 OR turn_count > 0)
+             AND (?11 OR delegated_by IS NULL)
+         ORDER BY last_active_at DESC, id DESC LIMIT ?10"
     ))?;
+    let item = filter.item.as_ref().and_then(Option::as_ref);
     let limit = if filter.limit == 0 { -1 } else { i64::from(filter.limit) };
     let found = statement
-        .query_map(params![filter.workspace, agent, tree, filter.active, limit, filter.delegated], read)?
+        .query_map(
+            params![
+                filter.workspace,
+                agent,
+                tree,
+                filter.active,
+                filter.unexpired.map(Timestamp::as_millis),
+                filter.item.is_some(),
+                item.map(|item| &item.project),
+                item.map(|item| &item.external_ref),
+                filter.spoken,
+                limit,
+                filter.delegated,
+            ],
+            read,
+        )?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }

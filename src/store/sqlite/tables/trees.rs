@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::journal::Added;
 use crate::{
     id::{NodeId, TreeId},
-    model::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, first_words},
+    model::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
     store::{Result, StoreError, TreeFilter, sqlite::rows},
 };
 
@@ -66,6 +66,27 @@ pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, patch: &Tree
     Ok(before)
 }
 
+/// Has a tree belong to a work item, if it is to belong to one; a tree belongs to one at the most.
+pub(in crate::store::sqlite) fn belong(conn: &Connection, row: i64, item: Option<&WorkItem>) -> Result<()> {
+    let Some(item) = item else { return Ok(()) };
+    let before = self::item(conn, row)?;
+    if before.as_ref().is_some_and(|before| before != item) {
+        return Err(StoreError::Conflict("the tree belongs to another work item".to_owned()));
+    }
+    conn.execute(
+        "UPDATE trees SET project = ?2, external_ref = ?3 WHERE id = ?1",
+        params![row, item.project, item.external_ref],
+    )?;
+    Ok(())
+}
+
+/// The work item that a tree belongs to.
+pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
+    Ok(conn
+        .prepare_cached("SELECT project, external_ref FROM trees WHERE id = ?1")?
+        .query_row([row], |r| rows::item(r, 0))?)
+}
+
 /// Puts a tree away or takes it out; `false` if it was so already.
 pub(in crate::store::sqlite) fn set_archived(
     conn: &Connection,
@@ -122,7 +143,8 @@ pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u
 
 const TREE: &str =
     "SELECT t.ulid, t.title, t.description, t.mode, t.system_context, su.content, t.created_at, s.updated_at,
-    t.archived_at, r.ulid, substr(r.content, 1, 400), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id
+    t.archived_at, r.ulid, substr(r.content, 1, 400), s.nodes, s.leaves, s.branch_points, s.max_depth, t.id,
+    t.project, t.external_ref
     FROM trees t JOIN tree_state s ON s.tree = t.id LEFT JOIN nodes r ON r.tree = t.id AND r.depth = 0
     LEFT JOIN summaries su ON su.tree = t.id";
 
@@ -154,6 +176,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
             branch_points: row.get(13)?,
             max_depth: row.get(14)?,
         },
+        item: rows::item(row, 16)?,
     })
 }
 

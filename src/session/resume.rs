@@ -1,0 +1,94 @@
+//! Resuming a session: it goes on where it stood, with all that it kept. Nothing has to be loaded for that, since nothing
+//! of a session is anywhere but in the store; what is left to do is to say how a turn ended that a crash cut off.
+
+use std::path::Path;
+
+use super::drafts;
+use crate::{
+    id::{NodeId, SessionId},
+    model::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
+    ops::{Actor, Draft, OpsError},
+    store::{Mutation, StoreError},
+};
+
+/// What the note on a turn that was cut off says.
+const CUT: &str = "This turn was cut off here: its process ended before the reply did.";
+
+/// Where a turn was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cut {
+    /// Before a word of the reply came: this message has none.
+    Unanswered(NodeId),
+    /// Within the reply: this is it, as far as it came.
+    Within(NodeId),
+    /// After commands of the reply were answered, before it went on from here.
+    Between(NodeId),
+}
+
+/// A session that goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resumed {
+    /// The session: another one than was asked for where that was ended or has run out.
+    pub session: Session,
+    /// The turn that was open when its process ended.
+    pub cut: Option<Cut>,
+}
+
+/// Goes on with a session. A turn that was cut off is marked: the note hangs on the last node that was saved, and what
+/// held the position for it is let go of. `drafts` is where words are kept while they stream.
+///
+/// # Errors
+/// [`StoreError::Conflict`] if a process that still runs writes in it; if there is no such session, or the store fails.
+pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Resumed, OpsError> {
+    let loom = actor.loom();
+    if folder.is_some_and(|folder| drafts::streams(folder, id)) {
+        return Err(StoreError::Conflict("a process that still runs writes in this session".to_owned()).into());
+    }
+    let old = loom.session(id)?;
+    let id = actor.continue_session(id)?;
+    let cut = cut(actor, &old)?;
+    if let Some((cut, last)) = &cut {
+        mark(&actor.clone().in_session(old.id), &old, last, cut)?;
+    }
+    Ok(Resumed { session: loom.session(id)?, cut: cut.map(|(cut, _)| cut) })
+}
+
+/// Where the session's last turn was cut off, and the last node that was saved of it.
+fn cut(actor: &Actor, session: &Session) -> Result<Option<(Cut, Node)>, OpsError> {
+    let (loom, snapshot) = (actor.loom(), actor.loom().snapshot()?);
+    let kind = snapshot.agents()?.into_iter().find(|agent| agent.id() == session.agent).map(|a| a.profile.kind);
+    if kind != Some(AgentKind::Model) {
+        return Ok(None);
+    }
+    let Some(position) = session.position.map(|id| loom.node(id)).transpose()? else { return Ok(None) };
+    let last = snapshot.turns(session.id, session.turns, session.turns, 1)?.pop();
+    let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
+        return Ok(None);
+    };
+    let cut = match (last.author_type, last.kind) {
+        (AuthorType::Human, EdgeKind::Continuation) => Cut::Unanswered(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Cut::Within(last.id),
+        (AuthorType::Tool, EdgeKind::Tool) => Cut::Between(position.id),
+        // It was asked to do something, and nothing was answered any more.
+        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => Cut::Between(last.id),
+        _ => return Ok(None),
+    };
+    Ok(Some((cut, position)))
+}
+
+/// Says at a node that the turn ended there, and lets go of what is held in the session.
+fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Cut) -> Result<(), OpsError> {
+    let note = Draft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..Draft::text(CUT) };
+    let leases = actor.loom().snapshot()?.leases(session.tree)?;
+    let held = leases.into_iter().filter(|lease| lease.session == Some(session.id));
+    let mut mutations: Vec<Mutation> =
+        held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
+    // A reply that broke off says so itself.
+    if !matches!(cut, Cut::Within(_)) {
+        mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
+    }
+    if !mutations.is_empty() {
+        actor.commit(Op::Turn, mutations)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! State registers of sessions, and what was recorded in them on purpose.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    model::{Record, RecordKind},
+    store::{Result, StoreError, sqlite::rows::coded},
+};
+
+/// A register as it is kept: by which rules, and its JSON.
+pub(in crate::store::sqlite) type Kept = (i64, String);
+
+pub(in crate::store::sqlite) fn kept(conn: &Connection, session: i64) -> Result<Option<Kept>> {
+    Ok(conn
+        .prepare_cached("SELECT rules, state FROM registers WHERE session = ?1")?
+        .query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))
+        .optional()?)
+}
+
+pub(in crate::store::sqlite) fn keep(conn: &Connection, session: i64, rules: i64, state: &str) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO registers (session, rules, state) VALUES (?1, ?2, ?3)
+         ON CONFLICT (session) DO UPDATE SET rules = ?2, state = ?3",
+    )?
+    .execute(params![session, rules, state])?;
+    Ok(())
+}
+
+/// Those of the sessions that caused a node of the branch that was just collected, and of which something is kept.
+pub(in crate::store::sqlite) fn in_branch(conn: &Connection) -> Result<Vec<i64>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT DISTINCT n.session FROM temp.branch b JOIN nodes n ON n.seq = b.node
+             JOIN registers r ON r.session = n.session",
+    )?;
+    Ok(statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Records something after a turn, the newest if none is said; returns its row.
+pub(in crate::store::sqlite) fn record(
+    conn: &Connection,
+    session: i64,
+    kind: RecordKind,
+    content: &str,
+    turn: Option<u64>,
+) -> Result<i64> {
+    conn.prepare_cached(
+        "INSERT INTO records (session, turn, kind, content)
+         SELECT id, coalesce(?4, turn_count), ?2, ?3 FROM sessions WHERE id = ?1",
+    )?
+    .execute(params![session, kind.code(), content, turn])?;
+    Ok(conn.last_insert_rowid())
+}
+
+/// Takes a record back, or sets it again; its session, or `None` if it was so already.
+pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: u64, removed: bool) -> Result<Option<i64>> {
+    let session = conn.query_row("SELECT session FROM records WHERE id = ?1", [row], |r| r.get(0)).optional()?;
+    let session = session.ok_or_else(|| StoreError::not_found("record", row))?;
+    let changed =
+        conn.execute("UPDATE records SET removed = ?2 WHERE id = ?1 AND removed <> ?2", params![row, removed])?;
+    Ok((changed > 0).then_some(session))
+}
+
+/// What was recorded in a session and stands, in order.
+pub(in crate::store::sqlite) fn records(conn: &Connection, session: i64) -> Result<Vec<Record>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT turn, kind, content FROM records WHERE session = ?1 AND removed = 0 ORDER BY turn, id",
+    )?;
+    let read = |r: &rusqlite::Row<'_>| {
+        Ok(Record { turn: r.get(0)?, kind: coded(r, 1, RecordKind::from_code)?, content: r.get(2)? })
+    };
+    Ok(statement.query_map([session], read)?.collect::<rusqlite::Result<_>>()?)
+}
