@@ -263,9 +263,20 @@ impl Model {
         self.at = sight.at.id;
         self.versions.clone_from(&sight.versions);
         self.remember(&sight);
+        self.unfold(&sight);
         let rows = usize::from(self.areas().tree.height).max(1);
         self.row = self.scrolled(&sight, rows);
         self.sight = Some(sight);
+    }
+
+    /// Opens what is folded above the cursor: whoever goes into a branch wants to see where that is.
+    fn unfold(&mut self, sight: &Sight) {
+        let above = sight.path.iter().filter(|node| node.id != sight.at.id);
+        let shut: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
+        if !shut.is_empty() {
+            Arc::make_mut(&mut self.folds).retain(|id| !shut.contains(id));
+            self.stale = true;
+        }
     }
 
     /// Remembers which continuations lead here.

@@ -75,6 +75,7 @@ fn trees_are_made_titled_and_gone_between() {
 fn folding_hiding_and_alone() {
     let mut stage = Stage::new();
     stage.keys("l z").lacks("○ Go on.").keys("z").shows("○ Go on.");
+    stage.keys("h z").lacks("○ Go on.").keys("l").shows("○ Go on.");
     stage.keys("Z").lacks("Another reading").shows("hoisted").keys("h").shows("· hoisted");
     stage.keys("Z").shows("Another reading");
 }

@@ -13,6 +13,7 @@ mod growing;
 mod keys;
 mod lists;
 mod live;
+mod outline;
 mod random;
 mod stage;
 mod walks;

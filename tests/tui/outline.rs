@@ -1,0 +1,57 @@
+//! The outline, read from the cursor outwards, is the tree in its order.
+
+use loomtree::{
+    id::NodeId,
+    model::{EdgeKind, Parent},
+    ops::Draft,
+    store::{ChildFilter, Snapshot},
+};
+use proptest::prelude::*;
+
+use crate::{play::Play, stage::Stage};
+
+/// The short ids of what is visible below a node, itself first, in the order of an outline.
+fn in_order(snapshot: &dyn Snapshot, from: NodeId, found: &mut Vec<String>) {
+    found.push(snapshot.node(from).unwrap().unwrap().local.to_string());
+    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    for child in snapshot.children(from, &filter).unwrap() {
+        in_order(snapshot, child.id, found);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn stepping_through_its_lines_visits_every_node_once(
+        parents in prop::collection::vec(any::<prop::sample::Index>(), 1..30),
+        pruned in prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+    ) {
+        let play = Play::new();
+        let mut nodes = vec![play.root, play.marie, play.trauma, play.tired];
+        for (number, parent) in parents.iter().enumerate() {
+            let under = Parent::Node(*parent.get(&nodes));
+            let receipt = play.owner.append(under, Draft::text(format!("Node {number}."))).unwrap();
+            nodes.push(receipt.nodes[0].id);
+        }
+        for node in pruned {
+            // One that is pruned already, or the root, is not pruned again.
+            let _ = play.owner.prune(*node.get(&nodes[1..]));
+        }
+        let mut expected = Vec::new();
+        in_order(&*play.loom.snapshot().unwrap(), play.root, &mut expected);
+        let mut stage = Stage::of(play, |play| play.root, 60, 16, []);
+        let mut down = vec![stage.at()];
+        for _ in 1..expected.len() {
+            stage.press("J");
+            down.push(stage.at());
+        }
+        prop_assert_eq!(&down, &expected);
+        stage.press("J");
+        prop_assert_eq!(&stage.at(), expected.last().unwrap(), "there is no line after the last");
+        for line in expected.iter().rev().skip(1) {
+            stage.press("K");
+            prop_assert_eq!(&stage.at(), line);
+        }
+    }
+}
