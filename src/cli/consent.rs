@@ -125,7 +125,9 @@ fn line(waiting: &Weak<()>) -> io::Result<Option<String>> {
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 50_000_000 })) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => break,
+            // The question may have been withdrawn meanwhile; what was typed is then not for it.
+            Ok(_) if waiting.strong_count() > 0 => break,
+            Ok(_) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
     }
