@@ -952,7 +952,7 @@ fn what_is_not_set_up_says_so() {
     let mut runner = play.at(play.marie);
     let said = lines(&mut runner, &["→ delegate \"find out\"", "→ search \"lighthouses\""]);
     assert_snapshot!(said, @r#"
-    ✗ NOT_CONFIGURED: delegate: an orchestrator is not part of this program yet
+    ✗ NOT_CONFIGURED: delegate: no orchestrator is set up
     ✗ NOT_CONFIGURED: search: no search service is set up
       hint: set TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or `search` in the configuration
     "#);

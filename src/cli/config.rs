@@ -140,8 +140,8 @@ pub(crate) const STARTER: &str = "\
 # Whether prompts begin like the last one, as providers' caches like it (stable), or say all as it is now (live).
 # rendering: stable
 
-# What searches the web for agents that may: tavily, brave, or a searxng server of your own. Without it a key in
-# TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL, sets it up.
+# What searches the web for agents that may: tavily, brave, or a searxng server of your own.
+# Without it a key in TAVILY_API_KEY or BRAVE_API_KEY, or an address in SEARXNG_URL, sets it up.
 # search: { service: searxng, base_url: 'http://127.0.0.1:8888' }
 
 # The colours of the screen: dark, light or none. Without it the terminal is asked. Keys are changed in keys.yaml beside this.

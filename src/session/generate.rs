@@ -23,9 +23,9 @@ use crate::{
     context::Exchange,
     delegate::Told,
     id::{NodeId, SessionId},
-    model::{Agent, Node, Todo, TodoScope},
+    model::{Node, Todo, TodoScope},
     ops::{Actor, OpsError},
-    provider::{FinishReason, Model, ProviderError, Request, Sampling, Tool},
+    provider::{FinishReason, Model, ProviderError, Request, Tool},
     tools,
 };
 
@@ -330,7 +330,7 @@ impl<F: FnMut(Progress)> Driver<F> {
         let so_far = SoFar { exchanges: &self.exchanges, scope: self.scope };
         let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
         self.lease(from).await?;
-        let sampling = self.plan.sampling.clone().or(&own_sampling(&self.plan.author));
+        let sampling = self.plan.sampling.clone().or(&self.plan.own_sampling());
         let request = Request { sampling, tools: self.native(), ..Request::new(prompt) };
         let mut first = wanted.start;
         while first < wanted.end {
@@ -423,16 +423,5 @@ impl<F: FnMut(Progress)> Driver<F> {
             self.first_error.get_or_insert(error);
         }
         (self.on)(Progress::Failed { index, error: told, saved: cut });
-    }
-}
-
-fn own_sampling(author: &Agent) -> Sampling {
-    #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
-    let temperature = author.profile.temperature.map(|t| t as f32);
-    Sampling {
-        temperature,
-        max_tokens: author.profile.max_tokens,
-        stop: author.profile.stop.clone(),
-        ..Sampling::default()
     }
 }

@@ -90,6 +90,15 @@ impl Plan {
         options
     }
 
+    /// What the author's profile says of how to draw.
+    pub(super) fn own_sampling(&self) -> Sampling {
+        let profile = &self.author.profile;
+        #[allow(clippy::cast_possible_truncation)] // a temperature has one or two digits
+        let temperature = profile.temperature.map(|t| t as f32);
+        let stop = profile.stop.clone();
+        Sampling { temperature, max_tokens: profile.max_tokens, stop, ..Sampling::default() }
+    }
+
     pub(super) fn rules(&self) -> Rules {
         self.commands.as_ref().map_or(Rules::words(), |commands| Rules { rounds: commands.rounds, ..Rules::commands() })
     }

@@ -8,6 +8,7 @@
 //! The store applies rules that hold for a row and its neighbours (immutability, one root, no cycles, counts).
 //! Rules that say what an operation *means* live in [`crate::ops`].
 
+mod agents;
 mod error;
 mod mutation;
 mod query;
@@ -18,8 +19,9 @@ use std::{future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
+pub use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, default_agents};
+pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt};
 pub use query::{
     Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
     model::{
-        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, Permissions, PinTarget, RecordKind,
-        SessionPatch, Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
+        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, RecordKind, SessionPatch,
+        Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -400,34 +400,4 @@ pub struct Appended {
     /// Its turn in the session that caused it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
-}
-
-/// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same
-/// in every database, so that what one exports reads the same in another: the owner of a file is whoever holds it.
-#[must_use]
-pub fn default_agents() -> [NewAgent; 3] {
-    use crate::model::{AgentKind, Permission};
-    let agent = |number: u128, name: &str, kind, permissions| NewAgent {
-        id: AgentId::from_bytes(number.to_be_bytes()),
-        name: name.to_owned(),
-        kind,
-        model: None,
-        system_prompt: None,
-        temperature: None,
-        max_tokens: None,
-        stop: Vec::new(),
-        permissions,
-    };
-    let collaborator = [
-        Permission::LoomAware,
-        Permission::LoomWrite,
-        Permission::LoomGenerate,
-        Permission::DocRead,
-        Permission::DocWrite,
-    ];
-    [
-        agent(1, "owner", AgentKind::Human, Permissions::all()),
-        agent(2, "collaborator", AgentKind::Model, collaborator.into_iter().collect()),
-        agent(3, "subject", AgentKind::Model, Permissions::default()),
-    ]
 }

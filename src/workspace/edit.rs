@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn line_ends_of_the_file_are_kept() {
         assert_eq!(replaced("a\r\nb\r\nc\r\n", "a\nb", "x\ny"), Ok(("x\r\ny\r\nc\r\n".to_owned(), 1)));
-        assert_eq!(replaced("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\ny\r\n".to_owned(), 2)));
+        assert_eq!(replaced("a\r\nb\r\n", "b", "x\ny"), Ok(("a\r\nx\r\ny\r\n".to_owned(), 2)));
         assert_eq!(replaced("漢\r\n字", "漢\r\n字", "x"), Ok(("x".to_owned(), 1)));
     }
 }

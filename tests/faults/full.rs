@@ -197,7 +197,7 @@ fn a_full_disk_fails_commits_and_loses_nothing() {
 
 #[test]
 fn a_limit_on_pages_tells_everybody_the_truth() {
-    for (round, pages) in [70, 90, 120, 200].into_iter().enumerate() {
+    for (round, pages) in [80, 100, 130, 210].into_iter().enumerate() {
         let scene = Scene::new(82 + round as u64);
         let first = chain(&scene.owner(), 5);
         let told = {

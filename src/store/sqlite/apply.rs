@@ -79,20 +79,6 @@ impl<'a> Apply<'a> {
         Ok(self.receipt)
     }
 
-    /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
-    /// change of sessions says itself which of them is the last active.
-    fn touch_session(&self) -> Result<()> {
-        let told = |m: &Mutation| {
-            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
-        };
-        match self.session {
-            Some(session) if !self.change.mutations.iter().any(told) => {
-                sessions::touch(self.conn, session, self.change.at)
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Applies one mutation and journals it; one that changes nothing leaves no entry.
     pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
         // Only appends do without the trees' states, and leave what is below other nodes as it is.

@@ -16,6 +16,20 @@ use crate::{
 };
 
 impl Apply<'_> {
+    /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
+    /// change of sessions says itself which of them is the last active.
+    pub(super) fn touch_session(&self) -> Result<()> {
+        let told = |m: &Mutation| {
+            matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
+        };
+        match self.session {
+            Some(session) if !self.change.mutations.iter().any(told) => {
+                sessions::touch(self.conn, session, self.change.at)
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn turn(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
         let kind = match mutation {
             Mutation::Lease { node, agent, until } => {

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{OpenOptions, backup, error::is_busy, index, open::APPLICATION_ID, register, tables::agents};
 use crate::model::{Timestamp, WordReader};
-use crate::store::{Result, StoreError, mutation::default_agents};
+use crate::store::{Result, StoreError, default_agents};
 
 struct Migration {
     name: &'static str,

@@ -1,0 +1,35 @@
+//! The agents that there are from the start.
+
+use crate::{
+    id::AgentId,
+    model::{AgentKind, NewAgent, Permission, Permissions},
+};
+
+/// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same
+/// in every database, so that what one exports reads the same in another: the owner of a file is whoever holds it.
+#[must_use]
+pub fn default_agents() -> [NewAgent; 3] {
+    let agent = |number: u128, name: &str, kind, permissions| NewAgent {
+        id: AgentId::from_bytes(number.to_be_bytes()),
+        name: name.to_owned(),
+        kind,
+        model: None,
+        system_prompt: None,
+        temperature: None,
+        max_tokens: None,
+        stop: Vec::new(),
+        permissions,
+    };
+    let collaborator = [
+        Permission::LoomAware,
+        Permission::LoomWrite,
+        Permission::LoomGenerate,
+        Permission::DocRead,
+        Permission::DocWrite,
+    ];
+    [
+        agent(1, "owner", AgentKind::Human, Permissions::all()),
+        agent(2, "collaborator", AgentKind::Model, collaborator.into_iter().collect()),
+        agent(3, "subject", AgentKind::Model, Permissions::default()),
+    ]
+}
