@@ -86,11 +86,11 @@ fn ask(asking: &Asking, waiting: &Weak<()>) -> io::Result<Answer> {
             text.push_str(&format!("    {}\n", paint(DIM, note)));
         }
         text.push_str("Allow it? y(es), n(o), a(lways in this conversation), or say why not: ");
+        forget_what_was_typed();
         let mut out = anstream::stderr().lock();
         out.write_all(text.as_bytes())?;
         out.flush()?;
         drop(out);
-        forget_what_was_typed();
         let Some(line) = line(waiting)? else {
             anstream::stderr().lock().write_all(b"\n")?;
             return Ok(Answer::No(None));
