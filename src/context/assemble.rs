@@ -24,6 +24,8 @@ use super::{
 const ADDENDUM: &str = include_str!("loom_aware.md");
 /// When an agent that may plan is to plan.
 const PLANNING: &str = include_str!("planning.md");
+/// When an agent that may delegate is to.
+const DELEGATING: &str = include_str!("delegating.md");
 /// The part of the budget that a stable prompt keeps for what changes, so that the room for the conversation does not
 /// change with it: an eighth.
 const CHANGING: u32 = 8;
@@ -248,12 +250,16 @@ fn references(ask: &Ask<'_>, to: &Node) -> Option<(Node, References)> {
     Some((message.clone(), References::of(&message.content)?))
 }
 
-/// What an aware agent has to know: how it works here, what it may use, and, where it may plan, when that is wanted.
+/// What an aware agent has to know: how it works here, what it may use, and, where it may plan or delegate, when that is
+/// wanted.
 fn addendum(ask: &Ask<'_>) -> String {
     let held = ask.agent.profile.permissions;
     let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
     if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
         text.push_str(PLANNING);
+    }
+    if tools::lacking(Tool::Delegate, held).is_none() {
+        text.push_str(DELEGATING);
     }
     text
 }

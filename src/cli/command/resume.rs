@@ -24,8 +24,8 @@ pub(crate) struct Args {
     id: Option<String>,
     /// What to say; without it the conversation goes on line by line
     message: Option<String>,
-    /// The newest, without asking
-    #[arg(long, conflicts_with = "id")]
+    /// The newest, without asking; what is given is what to say then
+    #[arg(long, conflicts_with = "message")]
     newest: bool,
     #[command(flatten)]
     how: chat::How,
@@ -35,7 +35,10 @@ pub(crate) struct Args {
 const SHOWN: u32 = 12;
 
 /// Goes on with a session.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(mut args: Args, desk: &mut Desk<'_>) -> Result<()> {
+    if args.newest {
+        args.message = args.id.take();
+    }
     let session = match args.id.as_deref() {
         Some(text) => sessions::find(desk, text)?,
         None => match pick(desk, args.newest)? {
