@@ -1,12 +1,12 @@
 //! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Setup,
+    Setup, handed,
     message::{Growing, Heard, Job, Report},
     writer::speech,
 };
@@ -21,9 +21,6 @@ use crate::{
 pub(crate) const SUBJECT: &str = "subject";
 /// The name of the agent that answers, and acts by commands.
 pub const COLLABORATOR: &str = "collaborator";
-
-/// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-const ANSWER: u32 = 4_000;
 
 /// What ends a job early, and what each of its continuations.
 #[derive(Clone)]
@@ -54,7 +51,8 @@ impl Jobs {
         self.running.insert(job.number, stops.clone());
         let (setup, tell) = (self.setup.clone(), self.tell.clone());
         self.runtime.spawn(async move {
-            let say = |growing| drop(tell.send(Report(Heard::Grew(job.number, growing))));
+            let number = job.number;
+            let say = move |growing| drop(tell.send(Report(Heard::Grew(number, growing))));
             let ended = carry_out(&setup, &job, session, stops, &say).await;
             let (error, stands) = match ended {
                 Ok(stands) => (None, stands),
@@ -96,8 +94,12 @@ async fn carry_out(
     job: &Job,
     session: Option<SessionId>,
     stops: Stops,
-    say: &impl Fn(Growing),
+    say: &(impl Fn(Growing) + Clone + Send + Sync + 'static),
 ) -> Result<Option<NodeId>, String> {
+    if let Some(lines) = &job.lines {
+        let actor = actor(setup, &setup.agent, job, session, false).map_err(|error| speech(&error))?;
+        return handed::run(setup, (job, lines), (actor, commands(setup, job)), stops.all, say.clone()).await;
+    }
     let author = setup.loom.agent(if job.turn { COLLABORATOR } else { SUBJECT }).map_err(|error| speech(&error))?;
     let mut models = Vec::new();
     let wanted = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
@@ -148,10 +150,7 @@ async fn carry_out(
 
 /// What the agent may do: with the tools for the folder, if it has them.
 fn commands(setup: &Setup, job: &Job) -> Commands {
-    match setup.tools.as_ref().filter(|_| job.tools) {
-        Some(tools) => Commands { tools: Arc::clone(tools), inline: ANSWER, ..setup.commands.clone() },
-        None => setup.commands.clone(),
-    }
+    setup.tools.as_ref().filter(|_| job.tools).unwrap_or(&setup.commands).clone()
 }
 
 /// An agent that has another model.
@@ -191,6 +190,7 @@ fn heard(progress: Progress) -> Option<Growing> {
         Progress::OutOfRounds { index } => {
             Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Round { .. } | Progress::Delegated { .. } | Progress::LeftOpen { .. } => return None,
+        Progress::Delegated { index, told } => Growing::Noted(index, handed::line(&told)?),
+        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -49,6 +49,8 @@ pub(crate) enum Heard {
     Passed,
     /// An agent asks whether it may do something.
     Asking(u64, Asking),
+    /// Nobody waits for the answer any more.
+    Withdrawn(u64),
     /// The journal has grown, by whomever.
     Changed(u64),
     /// What came back from the editor; `None`: nothing was changed.
@@ -234,6 +236,8 @@ pub(crate) enum Growing {
     Began(Vec<String>),
     Text(usize, String),
     Saved(usize, NodeId, String),
+    /// Something happened in work that was handed over.
+    Noted(usize, String),
     /// A command was run: the line, and the first line of its answer.
     Ran(usize, String, String),
     Failed(usize, String, Option<NodeId>),
@@ -253,6 +257,8 @@ pub(crate) struct Job {
     pub(crate) turn: bool,
     /// Whether it has the tools for the folder.
     pub(crate) tools: bool,
+    /// The person's own arrow lines, which are run instead.
+    pub(crate) lines: Option<String>,
 }
 
 /// Something to be done outside of the model.

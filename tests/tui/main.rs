@@ -10,6 +10,7 @@ mod play;
 mod support;
 
 mod growing;
+mod handed;
 mod keys;
 mod lists;
 mod live;

@@ -17,8 +17,17 @@ pub(super) fn begin(model: &mut Model, turn: bool) -> Vec<Effect> {
     start(model, model.at, turn)
 }
 
-/// The same, from a node.
+/// Runs the person's own arrow lines where one is.
+pub(super) fn watch(model: &mut Model, lines: String) -> Vec<Effect> {
+    grow(model, model.at, true, Some(lines))
+}
+
+/// Has models continue a node, or the collaborator answer it.
 pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> {
+    grow(model, from, turn, None)
+}
+
+fn grow(model: &mut Model, from: NodeId, turn: bool, lines: Option<String>) -> Vec<Effect> {
     if model.growth.is_some() {
         // What is there is looked at before more is asked for.
         model.mode = Mode::Grow;
@@ -33,6 +42,7 @@ pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> 
         n: if turn { 1 } else { model.count },
         turn,
         tools: model.tools,
+        lines,
     };
     model.growth = Some(Growth { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
     model.mode = Mode::Grow;
@@ -98,6 +108,9 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
 /// Goes to the chosen continuation. The others stay as branches, or are pruned.
 fn choose(model: &mut Model, prune: bool) -> Vec<Effect> {
     let Some(growth) = &model.growth else { return Vec::new() };
+    if growth.job.lines.is_some() && !growth.running {
+        return close(model);
+    }
     let Some(node) = growth.columns.get(growth.at).and_then(|column| column.saved.last().copied()) else {
         let said = match growth.columns.get(growth.at) {
             Some(Column { error: Some(_), .. }) => "this one failed; there is nothing to take",
@@ -173,6 +186,14 @@ pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effe
                     column.text.push('\n');
                 }
                 column.text.push_str(&format!("{line}\n  ⤷ {answer}\n"));
+            }
+        }
+        Growing::Noted(index, line) => {
+            if let Some(column) = columns.get_mut(index) {
+                if !column.text.is_empty() && !column.text.ends_with('\n') {
+                    column.text.push('\n');
+                }
+                column.text.push_str(&format!("{line}\n"));
             }
         }
         Growing::Failed(index, error, saved) => {

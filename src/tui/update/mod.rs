@@ -7,6 +7,7 @@ mod choosing;
 mod command;
 mod growing;
 mod heard;
+mod lines;
 mod mouse;
 mod typing;
 mod walking;

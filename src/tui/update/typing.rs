@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, growing, walking};
+use super::{command, growing, lines, walking};
 use crate::tui::{
     message::{Deed, Effect, Purpose, Then},
     model::{MOST, Mode, Model, Typing},
@@ -119,8 +119,7 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
         Purpose::Say => {
             model.record(&text);
             if is_lines(&text) {
-                let from = model.at;
-                return walking::does(model, Deed::Lines(from, text));
+                return lines::run(model, text);
             }
             let after = model.at;
             walking::does(model, Deed::Say(after, text))

@@ -53,6 +53,9 @@ fn hints(model: &Model, width: usize) -> Line<'static> {
         Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => {
             &[(Action::Cancel, "stops all"), (Action::Mark, "stops this one"), (Action::Layout, "walk meanwhile")]
         }
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.job.lines.is_some()) => {
+            &[(Action::Next, "further"), (Action::Previous, "back"), (Action::Cancel, "closes it")]
+        }
         Mode::Grow => &[
             (Action::Generate, "takes it"),
             (Action::Prune, "takes it, prunes the rest"),
@@ -147,6 +150,7 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
     let mode = match &model.mode {
         Mode::Type(typing) => Some(doing(&typing.purpose)),
         Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => Some("generating"),
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.job.lines.is_some()) => Some("done"),
         Mode::Grow => Some("choose one"),
         Mode::Write(_) => Some("writing"),
         _ => None,
