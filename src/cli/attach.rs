@@ -129,6 +129,7 @@ pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel
         prices: desk.config.prices.clone(),
         cancel,
         tell: Arc::new(|_| {}),
+        hear: Arc::new(|_| {}),
     }
 }
 

@@ -6,15 +6,15 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Setup, handed,
-    message::{Growing, Heard, Job, Report},
+    Setup, delegated, errand,
+    message::{Errand, Growing, Heard, Job, Report},
     writer::speech,
 };
 use crate::{
     id::{NodeId, SessionId},
     model::{Agent, Permission},
     ops::{Actor, OpsError},
-    session::{Commands, GenerateError, Plan, Progress, seat, start},
+    session::{Commands, GenerateError, Plan, Progress, seat, seat_in, start},
 };
 
 /// The agent that continues.
@@ -51,14 +51,24 @@ impl Jobs {
         self.running.insert(job.number, stops.clone());
         let (setup, tell) = (self.setup.clone(), self.tell.clone());
         self.runtime.spawn(async move {
-            let number = job.number;
-            let say = move |growing| drop(tell.send(Report(Heard::Grew(number, growing))));
+            let say = |growing| drop(tell.send(Report(Heard::Grew(job.number, growing))));
             let ended = carry_out(&setup, &job, session, stops, &say).await;
             let (error, stands) = match ended {
                 Ok(stands) => (None, stands),
                 Err(error) => (Some(error), None),
             };
             say(Growing::Ended(error, stands));
+        });
+    }
+
+    /// Runs arrow lines of the person's, on a thread that may wait.
+    pub(crate) fn run(&mut self, errand: Errand, session: Option<SessionId>) {
+        let all = CancellationToken::new();
+        self.running.insert(errand.number, Stops { all: all.clone(), each: Vec::new() });
+        let (setup, runtime, tell) = (self.setup.clone(), self.runtime.clone(), self.tell.clone());
+        self.runtime.spawn_blocking(move || {
+            let done = errand::carry_out(&setup, runtime, &errand, session, all, tell.clone());
+            let _ = tell.send(Report(Heard::Ran(errand.number, done.map(Box::new))));
         });
     }
 
@@ -94,13 +104,14 @@ async fn carry_out(
     job: &Job,
     session: Option<SessionId>,
     stops: Stops,
-    say: &(impl Fn(Growing) + Clone + Send + Sync + 'static),
+    say: &impl Fn(Growing),
 ) -> Result<Option<NodeId>, String> {
-    if let Some(lines) = &job.lines {
-        let actor = actor(setup, &setup.agent, job, session, false).map_err(|error| speech(&error))?;
-        return handed::run(setup, (job, lines), (actor, commands(setup, job)), stops.all, say.clone()).await;
-    }
-    let author = setup.loom.agent(if job.turn { COLLABORATOR } else { SUBJECT }).map_err(|error| speech(&error))?;
+    let name = match &job.with {
+        Some(with) if job.turn => &with.name,
+        _ if job.turn => COLLABORATOR,
+        _ => SUBJECT,
+    };
+    let author = setup.loom.agent(name).map_err(|error| speech(&error))?;
     let mut models = Vec::new();
     let wanted = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
     for reference in wanted {
@@ -163,6 +174,9 @@ fn with_model(author: &Agent, reference: &str) -> Agent {
 /// Who carries it out: the agent itself where it acts by commands, else the person.
 fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, acts: bool) -> Result<Actor, OpsError> {
     if acts {
+        if let Some(with) = &job.with {
+            return seat_in(&setup.loom, author, with.session, job.from);
+        }
         return seat(&setup.loom, author, &setup.workspace, job.from);
     }
     match session {
@@ -171,7 +185,7 @@ fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, a
     }
 }
 
-fn heard(progress: Progress) -> Option<Growing> {
+pub(super) fn heard(progress: Progress) -> Option<Growing> {
     Some(match progress {
         Progress::Text { index, text } => Growing::Text(index, text),
         Progress::Saved { index, node, .. } => Growing::Saved(index, node.id, node.content),
@@ -190,7 +204,7 @@ fn heard(progress: Progress) -> Option<Growing> {
         Progress::OutOfRounds { index } => {
             Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Delegated { index, told } => Growing::Noted(index, handed::line(&told)?),
+        Progress::Delegated { index, told } => Growing::Noted(index, delegated::line(&told)?),
         Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -16,9 +16,10 @@
 mod app;
 mod areas;
 mod consent;
+mod delegated;
 mod editor;
+mod errand;
 mod generate;
-mod handed;
 mod keys;
 mod look;
 mod lookup;

@@ -9,8 +9,8 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod delegated;
 mod growing;
-mod handed;
 mod keys;
 mod lists;
 mod live;

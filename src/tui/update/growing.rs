@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::walking;
+use super::{errands, walking};
 use crate::{
     id::NodeId,
     tui::{
@@ -17,17 +17,8 @@ pub(super) fn begin(model: &mut Model, turn: bool) -> Vec<Effect> {
     start(model, model.at, turn)
 }
 
-/// Runs the person's own arrow lines where one is.
-pub(super) fn watch(model: &mut Model, lines: String) -> Vec<Effect> {
-    grow(model, model.at, true, Some(lines))
-}
-
-/// Has models continue a node, or the collaborator answer it.
+/// The same, from a node.
 pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> {
-    grow(model, from, turn, None)
-}
-
-fn grow(model: &mut Model, from: NodeId, turn: bool, lines: Option<String>) -> Vec<Effect> {
     if model.growth.is_some() {
         // What is there is looked at before more is asked for.
         model.mode = Mode::Grow;
@@ -42,7 +33,7 @@ fn grow(model: &mut Model, from: NodeId, turn: bool, lines: Option<String>) -> V
         n: if turn { 1 } else { model.count },
         turn,
         tools: model.tools,
-        lines,
+        with: model.with.clone(),
     };
     model.growth = Some(Growth { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
     model.mode = Mode::Grow;
@@ -108,9 +99,6 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
 /// Goes to the chosen continuation. The others stay as branches, or are pruned.
 fn choose(model: &mut Model, prune: bool) -> Vec<Effect> {
     let Some(growth) = &model.growth else { return Vec::new() };
-    if growth.job.lines.is_some() && !growth.running {
-        return close(model);
-    }
     let Some(node) = growth.columns.get(growth.at).and_then(|column| column.saved.last().copied()) else {
         let said = match growth.columns.get(growth.at) {
             Some(Column { error: Some(_), .. }) => "this one failed; there is nothing to take",
@@ -156,12 +144,13 @@ fn close(model: &mut Model) -> Vec<Effect> {
 
 /// Takes in what is heard of a generation.
 pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effect> {
+    errands::opens(model, number, &growing);
     let Some(growth) = model.growth.as_mut().filter(|growth| growth.job.number == number) else { return Vec::new() };
     let turn = growth.job.turn;
     let columns = &mut growth.columns;
     match growing {
         Growing::Began(models) => {
-            *columns = models.into_iter().map(|model| Column { model, ..Column::default() }).collect();
+            columns.extend(models.into_iter().map(|model| Column { model, ..Column::default() }));
         }
         Growing::Text(index, text) => {
             if let Some(column) = columns.get_mut(index) {
@@ -203,20 +192,18 @@ pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effe
                 column.ended = true;
             }
         }
-        Growing::Ended(error, stands) => {
-            growth.running = false;
-            for column in &mut growth.columns {
-                column.ended = true;
-            }
-            return ended(model, error, stands);
-        }
+        Growing::Ended(error, stands) => return ended(model, error, stands),
     }
     Vec::new()
 }
 
 /// All have ended. Where there is one and it is watched, the cursor goes to it.
-fn ended(model: &mut Model, error: Option<String>, stands: Option<NodeId>) -> Vec<Effect> {
-    let Some(growth) = &model.growth else { return Vec::new() };
+pub(super) fn ended(model: &mut Model, error: Option<String>, stands: Option<NodeId>) -> Vec<Effect> {
+    let Some(growth) = &mut model.growth else { return Vec::new() };
+    growth.running = false;
+    for column in &mut growth.columns {
+        column.ended = true;
+    }
     let saved: Vec<NodeId> = growth.columns.iter().filter_map(|column| column.saved.last().copied()).collect();
     let failed = growth.columns.iter().find_map(|column| column.error.clone());
     let watched = matches!(model.mode, Mode::Grow);
