@@ -572,7 +572,7 @@ async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
     assert_eq!(hand.ok("run_command", json!({ "command": daemon })).await, stopped);
     ends(&folder, "gone");
     // One that also forks while it is looked for.
-    folder.write("again.sh", "echo again >> grows\nsetsid sh again.sh &\n");
+    folder.write("again.sh", "echo again >> grows\nsleep 0.02\nsetsid sh again.sh &\n");
     let said = hand.ok("run_command", json!({ "command": "setsid sh again.sh; sleep 1000", "seconds": 1 })).await;
     assert_eq!(said, "exit none · stopped after 1 s · no output");
     stays(&folder, "grows");
