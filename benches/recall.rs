@@ -164,12 +164,13 @@ fn grow(owner: &Actor, corpus: &Corpus, turns: usize) {
     let start = owner.loom().now().as_millis() - turns as i64 * 300_000;
     for (number, (copy, conversation, text)) in corpus.turns().take(turns).enumerate() {
         let key = (copy, conversation);
-        if at.as_ref().is_none_or(|(of, ..)| *of != key) || batch.len() == 500 {
-            if let Some((_, actor, _)) = &at {
-                actor.commit(Op::Import, std::mem::take(&mut batch)).unwrap();
-            }
+        let begins = at.as_ref().is_none_or(|(of, ..)| *of != key);
+        if (begins || batch.len() == 500)
+            && let Some((_, actor, _)) = &at
+        {
+            actor.commit(Op::Import, std::mem::take(&mut batch)).unwrap();
         }
-        if at.as_ref().is_none_or(|(of, ..)| *of != key) {
+        if begins {
             let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("")).unwrap();
             let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
             at = Some((key, owner.clone().in_session(session), root.id));
