@@ -144,6 +144,7 @@ pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel
         prices: desk.config.prices.clone(),
         cancel,
         tell: Arc::new(|_| {}),
+        hear: Arc::new(|_| {}),
     }
 }
 

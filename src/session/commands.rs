@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Embedding,
     generate::{Report, generate},
-    plan::{Commands, GenerateError, Models, Plan},
+    plan::{Commands, GenerateError, Models, Plan, Progress},
     stream::Tell,
 };
 use crate::{
@@ -52,7 +52,12 @@ pub struct Hosting {
     pub cancel: CancellationToken,
     /// Hears of what happens in delegated work.
     pub tell: delegate::Tell,
+    /// Hears what comes of models that a command has continue, while it comes.
+    pub hear: Hear,
 }
+
+/// Hears of a generation; see [`Hosting::hear`].
+pub type Hear = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for Hosting {
     fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
@@ -82,7 +87,7 @@ impl Host for Hosting {
                 callers.push(self.agent);
                 (plan.stay, plan.commands) = (false, Some(Commands { callers, ..self.commands.clone() }));
             }
-            let saved = generate(&actor, plan, |_| {}).await.map_err(failure)?;
+            let saved = generate(&actor, plan, |progress| (self.hear)(progress)).await.map_err(failure)?;
             let words: Vec<NodeId> = saved.iter().filter(|n| !n.content.is_empty()).map(|n| n.id).collect();
             Ok(if words.is_empty() { saved.last().map(|node| node.id).into_iter().collect() } else { words })
         })

@@ -388,6 +388,8 @@ impl<F: FnMut(Progress)> Driver<F> {
                 cancel: self.plan.cancel.clone(),
                 // If nobody listens any more, the work goes on all the same.
                 tell: Arc::new(move |told| _ = heard.blocking_send((index, Report::Told(told)))),
+                // Whoever watches the turn reads the answer.
+                hear: Arc::new(|_| {}),
             },
         };
         let tell = self.tell.clone();

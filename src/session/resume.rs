@@ -7,7 +7,7 @@ use super::drafts;
 use crate::{
     id::{NodeId, SessionId},
     model::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
-    ops::{Actor, Draft, OpsError},
+    ops::{Actor, Draft, Loom, OpsError},
     store::{Mutation, StoreError},
 };
 
@@ -51,6 +51,21 @@ pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Res
         mark(&actor.clone().in_session(old.id), &old, last, cut)?;
     }
     Ok(Resumed { session: loom.session(id)?, cut: cut.map(|(cut, _)| cut) })
+}
+
+/// Turns in which the first words of a person are looked for.
+const LOOKED_AT: u32 = 20;
+
+/// What a session began with, to know it by: the first words of a person in it, else of anybody; empty if there are none.
+///
+/// # Errors
+/// If the store fails.
+pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
+    let mut turns = loom.turns(session, 0, LOOKED_AT)?;
+    turns.retain(|node| !node.content.trim().is_empty());
+    let persons = |node: &Node| node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
+    let at = turns.iter().position(persons).unwrap_or(0);
+    Ok(if turns.is_empty() { String::new() } else { turns.swap_remove(at).content })
 }
 
 /// Where the session's last turn was cut off, and the last node that was saved of it.

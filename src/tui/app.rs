@@ -71,7 +71,7 @@ impl App {
         setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
         let readers = Readers::start(&setup.loom, &tell).map_err(failed)?;
-        let (deeds, writing) = writer::start(setup.clone(), runtime.clone(), tell.clone()).map_err(failed)?;
+        let (deeds, writing) = writer::start(setup.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
             model: Model::new(begin, width, height),
             inbox,
@@ -113,7 +113,11 @@ impl App {
     /// Lets time pass: whether something changed by that.
     pub fn tick(&mut self) -> bool {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.model.tick(now)
+        let changed = self.model.tick(now);
+        for effect in self.model.miss() {
+            self.perform(effect);
+        }
+        changed
     }
 
     /// In how long the screen changes by itself, if it does.
@@ -128,7 +132,7 @@ impl App {
             Heard::Seen(..) | Heard::Answered(..) | Heard::Done(_) | Heard::Passed => {
                 self.waiting = self.waiting.saturating_sub(1)
             }
-            Heard::Grew(number, Growing::Ended(..)) => self.jobs.ended(*number),
+            Heard::Grew(number, Growing::Ended(..)) | Heard::Ran(number, _) => self.jobs.ended(*number),
             _ => {}
         }
     }
@@ -146,6 +150,7 @@ impl App {
                 let _ = self.deeds.as_ref().map(|deeds| deeds.send(deed));
             }
             Effect::Generate(job) => self.jobs.start(job, self.model.session),
+            Effect::Run(errand) => self.jobs.run(errand, self.model.session),
             Effect::Cancel(number, column) => self.jobs.cancel(number, column),
             Effect::Consent(number, yes, always) => {
                 let verdict = if yes { Verdict::Yes } else { Verdict::No(None) };

@@ -6,15 +6,15 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Setup,
-    message::{Growing, Heard, Job, Report},
+    Setup, errand,
+    message::{Errand, Growing, Heard, Job, Report},
     writer::speech,
 };
 use crate::{
     id::{NodeId, SessionId},
     model::{Agent, Permission},
     ops::{Actor, OpsError},
-    session::{Commands, GenerateError, Plan, Progress, seat, start},
+    session::{Commands, GenerateError, Plan, Progress, seat, seat_in, start},
 };
 
 /// The agent that continues.
@@ -64,6 +64,17 @@ impl Jobs {
         });
     }
 
+    /// Runs arrow lines of the person's, on a thread that may wait.
+    pub(crate) fn run(&mut self, errand: Errand, session: Option<SessionId>) {
+        let all = CancellationToken::new();
+        self.running.insert(errand.number, Stops { all: all.clone(), each: Vec::new() });
+        let (setup, runtime, tell) = (self.setup.clone(), self.runtime.clone(), self.tell.clone());
+        self.runtime.spawn_blocking(move || {
+            let done = errand::carry_out(&setup, runtime, &errand, session, all, tell.clone());
+            let _ = tell.send(Report(Heard::Ran(errand.number, done.map(Box::new))));
+        });
+    }
+
     /// Ends a job early, or one continuation of it; what came is saved.
     pub(crate) fn cancel(&mut self, number: u64, column: Option<usize>) {
         let Some(stops) = self.running.get(&number) else { return };
@@ -98,7 +109,12 @@ async fn carry_out(
     stops: Stops,
     say: &impl Fn(Growing),
 ) -> Result<Option<NodeId>, String> {
-    let author = setup.loom.agent(if job.turn { COLLABORATOR } else { SUBJECT }).map_err(|error| speech(&error))?;
+    let name = match &job.with {
+        Some(with) if job.turn => &with.name,
+        _ if job.turn => COLLABORATOR,
+        _ => SUBJECT,
+    };
+    let author = setup.loom.agent(name).map_err(|error| speech(&error))?;
     let mut models = Vec::new();
     let wanted = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
     for reference in wanted {
@@ -164,6 +180,9 @@ fn with_model(author: &Agent, reference: &str) -> Agent {
 /// Who carries it out: the agent itself where it acts by commands, else the person.
 fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, acts: bool) -> Result<Actor, OpsError> {
     if acts {
+        if let Some(with) = &job.with {
+            return seat_in(&setup.loom, author, with.session, job.from);
+        }
         return seat(&setup.loom, author, &setup.workspace, job.from);
     }
     match session {
@@ -172,7 +191,7 @@ fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, a
     }
 }
 
-fn heard(progress: Progress) -> Option<Growing> {
+pub(super) fn heard(progress: Progress) -> Option<Growing> {
     Some(match progress {
         Progress::Text { index, text } => Growing::Text(index, text),
         Progress::Saved { index, node, .. } => Growing::Saved(index, node.id, node.content),

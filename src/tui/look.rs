@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId, SessionId},
-    model::{Agent, EdgeKind, Mode, Node, Timestamp, Tree},
+    model::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
     ops::{Loom, OpsError, Result},
     store::{Beyond, SessionFilter, Snapshot},
 };
@@ -112,6 +112,8 @@ pub(crate) struct Sight {
     /// Which of how many branches this one is.
     pub(crate) branch: (usize, usize),
     pub(crate) others: Vec<Other>,
+    /// In how many milliseconds the first of them is gone, unless it is heard of again.
+    pub(crate) gone: Option<u64>,
     /// Whether the last step led nowhere.
     pub(crate) stuck: Option<Step>,
     /// Versions that are chosen now.
@@ -152,7 +154,7 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
     };
     let agents = snapshot.agents()?;
     let now = loom.now();
-    let others = others(snapshot, &look, &tree, &agents, now)?;
+    let (others, gone) = others(snapshot, &look, &tree, &agents, now)?;
     let shown = path.len().saturating_sub(look.rows / 2 + 2);
     let prose = look.reading == Reading::Prose || tree.mode == Mode::Buffer;
     let parts = if tree.mode == Mode::Buffer { page::parts(snapshot, &path)? } else { Vec::new() };
@@ -171,6 +173,7 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
         window,
         path,
         others,
+        gone,
         pins: pins.collect(),
         stuck,
         versions: look.versions,
@@ -283,11 +286,22 @@ fn branch(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, u
     Ok((before + 1, all.max(before + 1)))
 }
 
-fn others(snapshot: &dyn Snapshot, look: &Look, tree: &Tree, agents: &[Agent], now: Timestamp) -> Result<Vec<Other>> {
+/// Who else is in the tree, and in how long the first of them is gone.
+fn others(
+    snapshot: &dyn Snapshot,
+    look: &Look,
+    tree: &Tree,
+    agents: &[Agent],
+    now: Timestamp,
+) -> Result<(Vec<Other>, Option<u64>)> {
     let name = |id: AgentId| agents.iter().find(|agent| agent.id() == id).map_or("?", Agent::name).to_owned();
-    let mut found: Vec<Other> = Vec::new();
-    for lease in snapshot.leases(tree.id)?.iter().filter(|lease| lease.holds(now) && lease.session != look.session) {
+    let (mut found, mut gone): (Vec<Other>, Option<i64>) = (Vec::new(), None);
+    let mut sooner = |until: i64| gone = Some(gone.map_or(until, |gone| gone.min(until)));
+    // Whose session is not known is somebody else: one's own generations are in one's session.
+    let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != look.session);
+    for lease in snapshot.leases(tree.id)?.iter().filter(others) {
         found.push(Other { name: name(lease.agent), at: lease.node, generating: true });
+        sooner(lease.until.as_millis());
     }
     let filter = SessionFilter { tree: Some(tree.id), active: true, limit: OTHERS, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
@@ -296,7 +310,9 @@ fn others(snapshot: &dyn Snapshot, look: &Look, tree: &Tree, agents: &[Agent], n
         let name = name(session.agent);
         if let Some(at) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
             found.push(Other { name, at, generating: false });
+            sooner(session.last_active_at.as_millis() + PRESENT);
         }
     }
-    Ok(found)
+    let gone = gone.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
+    Ok((found, gone))
 }

@@ -1,31 +1,29 @@
 //! Questions that the screen asks beside its looks: what lists show, what pages say. Each is answered on the reader's
 //! thread, and bounded.
 
+mod branches;
+mod lists;
 mod prompt;
 
 use ratatui::text::{Line, Span};
-use similar::{ChangeTag, TextDiff};
 
 use super::{
-    Setup,
-    generate::{COLLABORATOR, SUBJECT},
-    markdown,
+    Setup, markdown,
     message::{Answer, Item, Question, Scope, Then},
     model::Model,
     page::sign,
-    text::{self, Piece},
+    text,
     theme::{Palette, Role},
-    view::thousands,
     writer::speech,
 };
 use crate::{
     context,
     id::{NodeId, SessionId, TreeId},
-    model::{Agent, Document, Node, Timestamp, Tree},
-    ops::{Loom, OpsError, Result},
+    model::{Agent, Node},
+    ops::{Loom, Result},
     provider::Prices,
     recall::{self, Query},
-    store::{Beyond, SessionFilter, Snapshot, TreeFilter},
+    store::{Beyond, Snapshot},
 };
 
 /// Things listed at most.
@@ -45,6 +43,7 @@ pub(crate) struct About {
     at: NodeId,
     agent: Agent,
     session: Option<SessionId>,
+    workspace: String,
     versions: Vec<NodeId>,
     palette: Palette,
     columns: usize,
@@ -62,6 +61,7 @@ impl About {
             at: model.at,
             agent: setup.agent.clone(),
             session: model.session,
+            workspace: setup.workspace.clone(),
             versions: model.versions.clone(),
             palette: model.palette,
             columns: usize::from(model.width.min(100)).saturating_sub(8).max(20),
@@ -126,47 +126,6 @@ impl Asked<'_> {
         Span::styled(text.into(), self.about.palette.style(Role::Id))
     }
 
-    fn trees(&self) -> Result<Answer> {
-        let trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: LISTED })?;
-        let now = self.loom.now();
-        Ok(Answer::Items(trees.into_iter().map(|tree| self.tree(&tree, now)).collect()))
-    }
-
-    fn tree(&self, tree: &Tree, now: Timestamp) -> Item {
-        let here = tree.id == self.about.tree;
-        let facts = format!("{} nodes · {}", thousands(tree.counts.nodes), tree.updated_at.age(now));
-        let room = self.about.columns.saturating_sub(text::width(&facts) + 4);
-        let line = Line::from(vec![
-            Span::styled(if here { "▸ " } else { "  " }, self.about.palette.style(Role::Accent)),
-            Span::raw(text::fit(&tree.title, room)),
-            self.dim(format!("  {facts}")),
-        ]);
-        Item { line, words: tree.title.clone(), then: Then::Tree(tree.id) }
-    }
-
-    fn sessions(&self) -> Result<Answer> {
-        let snapshot = self.loom.snapshot()?;
-        let filter = SessionFilter { active: true, limit: LISTED, ..SessionFilter::default() };
-        let (agents, now) = (snapshot.agents()?, self.loom.now());
-        let mut items = Vec::new();
-        for session in snapshot.sessions(&filter)? {
-            let Some(tree) = snapshot.tree(session.tree)? else { continue };
-            let Some(at) = session.position.or(tree.root) else { continue };
-            let name = agents.iter().find(|agent| agent.id() == session.agent).map_or("?", Agent::name);
-            let folder = session.workspace.rsplit('/').next().unwrap_or_default();
-            let facts = format!("{} turns · {} · {folder}", session.turns, session.last_active_at.age(now));
-            let room = self.about.columns.saturating_sub(text::width(&facts) + 18);
-            let line = Line::from(vec![
-                Span::styled(text::fit(name, 14), self.about.palette.style(Role::Human)),
-                Span::raw(format!("  {}", text::fit(&tree.title, room))),
-                self.dim(format!("  {facts}")),
-            ]);
-            let words = format!("{name} {} {folder}", tree.title);
-            items.push(Item { line, words, then: Then::Go(tree.id, at) });
-        }
-        Ok(Answer::Items(items))
-    }
-
     fn nodes(&self, read: impl Fn(&dyn Snapshot) -> Result<Vec<Node>>, go: bool) -> Result<Answer> {
         let nodes = read(&*self.loom.snapshot()?)?;
         let items = nodes.iter().rev().take(LISTED as usize).map(|node| {
@@ -200,27 +159,6 @@ impl Asked<'_> {
         }
         let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
         Item { line: Line::from(spans), words, then }
-    }
-
-    fn documents(&self) -> Result<Answer> {
-        let now = self.loom.now();
-        let found = self.loom.snapshot()?.documents()?.into_iter().filter(|document| !document.removed);
-        let item = |document: Document| {
-            let facts = format!("version {} · {}", document.version, document.updated_at.age(now));
-            let room = self.about.columns.saturating_sub(text::width(&facts) + 2);
-            let line = Line::from(vec![Span::raw(text::fit(&document.name, room)), self.dim(format!("  {facts}"))]);
-            Item { line, words: document.name, then: Then::Document(document.id) }
-        };
-        Ok(Answer::Items(found.map(item).collect()))
-    }
-
-    fn document(&self, id: crate::id::DocumentId) -> Result<Answer> {
-        let snapshot = self.loom.snapshot()?;
-        let name = snapshot.documents()?.into_iter().find(|document| document.id == id).map(|document| document.name);
-        let version = snapshot.document_version(id, 0)?.ok_or_else(|| OpsError::missing("document", id))?;
-        let palette = self.about.palette;
-        let lines = markdown::render(&version.content, self.about.columns, palette.style(Role::Words), palette);
-        Ok(Answer::Page(format!("{} · version {}", name.unwrap_or_default(), version.version), lines))
     }
 
     fn search(&self, words: &str, scope: Scope) -> Result<Answer> {
@@ -270,37 +208,6 @@ impl Asked<'_> {
         snapshot.tree(tree).ok().flatten().map(|tree| tree.title).unwrap_or_default()
     }
 
-    /// Two branches, word by word, from where they part.
-    fn diff(&self, one: NodeId, other: NodeId) -> Result<Answer> {
-        let snapshot = self.loom.snapshot()?;
-        let read = |id| snapshot.path_back(id, &self.about.versions, PATH);
-        let (left, right) = (read(one)?, read(other)?);
-        let common = left.iter().zip(&right).take_while(|(left, right)| left.id == right.id).count();
-        let text =
-            |path: &[Node]| path[common..].iter().map(|node| node.content.trim_end()).collect::<Vec<_>>().join("\n\n");
-        let palette = self.about.palette;
-        let pieces = compared(&text(&left), &text(&right), palette);
-        let name = |path: &[Node]| path.last().map(|node| node.local.to_string()).unwrap_or_default();
-        let parted = match left.get(common.saturating_sub(1)) {
-            Some(node) if common > 0 => format!("they part after {}", node.local),
-            _ => "they share no beginning".to_owned(),
-        };
-        let mut lines = vec![
-            Line::from(vec![
-                Span::styled(name(&left), palette.style(Role::Gone)),
-                Span::raw(" → "),
-                Span::styled(name(&right), palette.style(Role::Added)),
-                self.dim(format!("   {parted}")),
-            ]),
-            Line::default(),
-        ];
-        if pieces.is_empty() {
-            lines.push(Line::from(self.dim("there is no difference")));
-        }
-        lines.extend(text::wrap(&pieces, self.about.columns, &[], &[]));
-        Ok(Answer::Page("two branches".to_owned(), lines))
-    }
-
     fn below(&self, node: NodeId) -> Result<Answer> {
         let snapshot = self.loom.snapshot()?;
         let (mut waiting, mut count) = (vec![node], 0);
@@ -315,75 +222,6 @@ impl Asked<'_> {
         }
         Ok(Answer::Below(count, false))
     }
-
-    fn models(&self) -> Result<Answer> {
-        let agents = self.loom.snapshot()?.agents()?;
-        let own = agents.iter().filter(|agent| !agent.removed && [SUBJECT, COLLABORATOR].contains(&agent.name()));
-        let mut names: Vec<String> = self.about.taken.clone();
-        let known = self.about.model.iter().cloned().chain(self.about.models.iter().cloned());
-        for name in known.chain(own.filter_map(|agent| agent.profile.model.clone())) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        let items = names.into_iter().map(|name| {
-            let taken = self.about.taken.contains(&name);
-            let line = Line::from(vec![
-                Span::styled(if taken { "✓ " } else { "  " }, self.about.palette.style(Role::Accent)),
-                Span::raw(text::cut(&name, self.about.columns)),
-            ]);
-            Item { line, words: name.clone(), then: Then::Model(name) }
-        });
-        Ok(Answer::Items(items.collect()))
-    }
-}
-
-/// Two texts in one: what went, what came, and what is in both. Changes with nothing but spaces between them are one change.
-fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
-    let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
-        let plain = palette == Palette::Plain;
-        // A space that both end with is in both.
-        let shared = gone.ends_with(' ') && added.ends_with(' ');
-        if shared {
-            gone.pop();
-            added.pop();
-        }
-        for (text, role, open, close) in [(gone, Role::Gone, "[-", "-]"), (added, Role::Added, "{+", "+}")] {
-            let text = std::mem::take(text);
-            if !text.is_empty() {
-                // Without colours, signs say which is which.
-                let text = if plain { format!("{open}{text}{close}") } else { text };
-                pieces.push((text, palette.style(role)));
-            }
-        }
-        if shared {
-            pieces.push((" ".to_owned(), palette.style(Role::Words)));
-        }
-    };
-    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_words(before, after);
-    for change in diff.iter_all_changes() {
-        let open = !gone.is_empty() || !added.is_empty();
-        match change.tag() {
-            ChangeTag::Equal if open && change.value().trim().is_empty() => space.push_str(change.value()),
-            ChangeTag::Equal => {
-                flush(&mut gone, &mut added, &mut pieces);
-                let kept = std::mem::take(&mut space) + change.value();
-                pieces.push((kept, palette.style(Role::Words)));
-            }
-            tag => {
-                let between = std::mem::take(&mut space);
-                if !between.is_empty() {
-                    gone.push_str(&between);
-                    added.push_str(&between);
-                }
-                if tag == ChangeTag::Delete { gone.push_str(change.value()) } else { added.push_str(change.value()) }
-            }
-        }
-    }
-    flush(&mut gone, &mut added, &mut pieces);
-    pieces
 }
 
 /// Where words stand in a text, whatever their case.

@@ -42,9 +42,11 @@ pub(crate) enum Heard {
     /// A question is answered.
     Answered(Question, Result<Answer, String>),
     /// A deed is done, or was not.
-    Done(Result<Outcome, String>),
+    Done(Result<Box<Outcome>, String>),
     /// Something of a generation.
     Grew(u64, Growing),
+    /// Arrow lines of the person's are done.
+    Ran(u64, Result<Box<Outcome>, String>),
     /// A question was passed over for a newer one.
     Passed,
     /// An agent asks whether it may do something.
@@ -163,6 +165,8 @@ pub(crate) enum Then {
     Go(TreeId, NodeId),
     /// Take up a tree.
     Tree(TreeId),
+    /// Go on with a session.
+    Resume(SessionId),
     /// Bring a branch back.
     Restore(NodeId),
     /// Read a document.
@@ -177,8 +181,6 @@ pub(crate) enum Then {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Deed {
     Say(NodeId, String),
-    /// Arrow lines of the person's.
-    Lines(NodeId, String),
     Edit(NodeId, String),
     Annotate(NodeId, String),
     Bookmark(NodeId, Option<String>),
@@ -206,6 +208,10 @@ pub(crate) enum Deed {
     Stand(NodeId),
     /// Another tree is worked on, at this node or where one was last.
     Enter(TreeId, Option<NodeId>),
+    /// A session goes on, the person's or an agent's.
+    Resume(SessionId),
+    /// Arrow lines led into this session of the person's; what is done next is done there.
+    Follow(SessionId),
 }
 
 /// What a deed came to.
@@ -225,12 +231,29 @@ pub(crate) struct Outcome {
     pub(crate) versions: Option<Vec<NodeId>>,
     /// More to read than a line.
     pub(crate) page: Option<(String, Vec<Line<'static>>)>,
+    /// Who answers from now on, in which session of theirs; nobody: the collaborator.
+    pub(crate) with: Option<Option<With>>,
+}
+
+/// Somebody who answers, in a session of theirs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct With {
+    pub(crate) name: String,
+    pub(crate) session: SessionId,
+}
+
+/// Arrow lines of the person's, to be run from a node.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Errand {
+    pub(crate) number: u64,
+    pub(crate) from: NodeId,
+    pub(crate) text: String,
 }
 
 /// What is heard of a generation.
 #[derive(Debug, Clone)]
 pub(crate) enum Growing {
-    /// It began: a column for each continuation, named by its model.
+    /// Columns more: one for each continuation that began, named by its model.
     Began(Vec<String>),
     Text(usize, String),
     Saved(usize, NodeId, String),
@@ -253,6 +276,8 @@ pub(crate) struct Job {
     pub(crate) turn: bool,
     /// Whether it has the tools for the folder.
     pub(crate) tools: bool,
+    /// Who answers; `None`: the collaborator, in its newest session here.
+    pub(crate) with: Option<With>,
 }
 
 /// Something to be done outside of the model.
@@ -262,6 +287,8 @@ pub(crate) enum Effect {
     Ask(Question),
     Do(Deed),
     Generate(Job),
+    /// Runs arrow lines.
+    Run(Errand),
     /// Ends a generation, or one continuation of it.
     Cancel(u64, Option<usize>),
     /// Answers an agent: whether it may, and whether that goes for all others like it.

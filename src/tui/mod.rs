@@ -17,6 +17,7 @@ mod app;
 mod areas;
 mod consent;
 mod editor;
+mod errand;
 mod generate;
 mod keys;
 mod look;

@@ -10,7 +10,7 @@ pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, No
 use super::{
     keys::KeyMap,
     look::{Look, Reading, Sight, Step},
-    message::{Effect, Question},
+    message::{Effect, Errand, Question, With},
     prose::Prose,
     theme::{Palette, Role},
 };
@@ -23,6 +23,8 @@ use crate::{
 /// How long a notice is shown, in milliseconds, and an error.
 const NOTICE: u64 = 4_000;
 const ERROR: u64 = 9_000;
+/// How long is waited at least before it is looked whether others are still there.
+const PATIENCE: u64 = 1_000;
 /// Nodes whose last visited continuation is remembered.
 const VISITED: usize = 20_000;
 /// Lines of history that are kept.
@@ -96,12 +98,18 @@ pub(crate) struct Model {
     /// What agents ask that was not put yet.
     pub(crate) asked: VecDeque<(u64, Asking)>,
     pub(crate) growth: Option<Growth>,
+    /// Arrow lines of the person's that run.
+    pub(crate) errands: Vec<Errand>,
+    /// Who answers, where a session of theirs was gone on with.
+    pub(crate) with: Option<With>,
     pub(crate) jobs: u64,
     /// Whether the collaborator is to answer what is being said.
     pub(crate) answer_after_say: bool,
     pub(crate) cost: Option<Cost>,
     pub(crate) history: Vec<String>,
     pub(crate) notice: Option<Notice>,
+    /// When the first of the others is gone, unless it is heard of again.
+    pub(crate) gone: Option<u64>,
     /// Deeds that are on their way to the disk.
     pub(crate) unsaved: usize,
     /// The step of the tour, if it is on.
@@ -157,11 +165,14 @@ impl Model {
             tools: false,
             asked: VecDeque::new(),
             growth: None,
+            errands: Vec::new(),
+            with: None,
             jobs: 0,
             answer_after_say: false,
             cost: None,
             history: Vec::new(),
             notice: None,
+            gone: None,
             unsaved: 0,
             tour: begin.tour.then_some(0),
             ended: false,
@@ -180,7 +191,12 @@ impl Model {
 
     /// When something on the screen changes by itself, in milliseconds since the beginning.
     pub(crate) fn wakes(&self) -> Option<u64> {
-        self.notice.as_ref().map(|notice| notice.until)
+        self.notice.as_ref().map(|notice| notice.until).into_iter().chain(self.gone).min()
+    }
+
+    /// Looks whether somebody is still there who may have left; nobody says so.
+    pub(crate) fn miss(&mut self) -> Vec<Effect> {
+        if self.gone.take_if(|gone| *gone <= self.now).is_some() { self.look() } else { Vec::new() }
     }
 
     /// The time is now so much. Whether something on the screen changed by that.
@@ -262,6 +278,7 @@ impl Model {
         }
         self.at = sight.at.id;
         self.versions.clone_from(&sight.versions);
+        self.gone = sight.gone.map(|gone| self.now + gone.max(PATIENCE));
         self.remember(&sight);
         self.unfold(&sight);
         let rows = usize::from(self.areas().tree.height).max(1);

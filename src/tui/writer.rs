@@ -2,20 +2,16 @@
 
 use std::{sync::mpsc, thread};
 
-use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
-
 use super::{
     Setup, lookup,
-    message::{Deed, Heard, Outcome, Report},
+    message::{Deed, Heard, Outcome, Report, With},
     prose::Written,
 };
 use crate::{
-    arrow::{self, Event, run::Runner},
     id::{NodeId, SessionId, TreeId},
-    model::{Mode, Node, Op, Parent, PinTarget, TreePatch},
+    model::{AgentKind, Mode, Node, Op, Parent, PinTarget, TreePatch},
     ops::{Actor, Draft, OpsError, SplitAt, Undone},
-    session::Hosting,
+    session::{Cut, resume},
     store::{Receipt, SessionFilter},
 };
 
@@ -23,17 +19,13 @@ type Result<T> = std::result::Result<T, OpsError>;
 type Tell = tokio::sync::mpsc::UnboundedSender<Report>;
 
 /// Starts the thread; it ends when nobody can ask it any more, with everything written.
-pub(crate) fn start(
-    setup: Setup,
-    runtime: Handle,
-    tell: Tell,
-) -> std::io::Result<(mpsc::Sender<Deed>, thread::JoinHandle<()>)> {
+pub(crate) fn start(setup: Setup, tell: Tell) -> std::io::Result<(mpsc::Sender<Deed>, thread::JoinHandle<()>)> {
     let (sender, deeds) = mpsc::channel();
     let (tree, session) = (setup.tree, setup.session);
-    let mut writer = Writer { setup, runtime, tree, session };
+    let mut writer = Writer { setup, tree, session };
     let thread = thread::Builder::new().name("loomtree-deeds".to_owned()).spawn(move || {
         for deed in deeds {
-            let done = writer.does(&deed).map_err(|error| speech(&error));
+            let done = writer.does(&deed).map(Box::new).map_err(|error| speech(&error));
             // Nobody may be there to hear it; it is done all the same.
             let _ = tell.send(Report(Heard::Done(done)));
         }
@@ -57,7 +49,6 @@ pub(crate) fn speech(error: &OpsError) -> String {
 
 struct Writer {
     setup: Setup,
-    runtime: Handle,
     tree: TreeId,
     session: Option<SessionId>,
 }
@@ -108,7 +99,6 @@ impl Writer {
                 let receipt = self.at(*after)?.append(Parent::Node(*after), Draft::text(text))?;
                 Ok(went("", &receipt))
             }
-            Deed::Lines(from, text) => self.lines(*from, text),
             Deed::Edit(node, text) => {
                 let receipt = self.at(*node)?.edit(*node, text)?;
                 let versions = self.versions()?;
@@ -202,6 +192,8 @@ impl Writer {
                 Ok(Outcome::default())
             }
             Deed::Enter(tree, at) => self.enter(*tree, *at),
+            Deed::Resume(session) => self.resume(*session),
+            Deed::Follow(session) => self.follow(*session),
         }
     }
 
@@ -276,44 +268,40 @@ impl Writer {
         Ok(Outcome { tree: Some(tree), go: Some(go), versions, ..Outcome::default() })
     }
 
-    /// Runs arrow lines as a model would, and shows the answers.
-    fn lines(&mut self, from: NodeId, text: &str) -> Result<Outcome> {
-        let session = self.at(from)?.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
-        let hosting = Hosting {
-            runtime: self.runtime.clone(),
-            agent: self.setup.agent.id(),
-            commands: self.setup.commands.clone(),
-            context: self.setup.context,
-            drafts: self.setup.drafts.clone(),
-            prices: self.setup.prices.clone(),
-            cancel: CancellationToken::new(),
-            tell: std::sync::Arc::new(|_| {}),
+    /// Goes on with a session, as `loom resume` does: one of the person's own, or their own where another one's stands, who
+    /// then answers.
+    fn resume(&mut self, session: SessionId) -> Result<Outcome> {
+        let loom = self.setup.loom.clone();
+        let resumed = resume(&loom.actor(&self.setup.agent), session, self.setup.drafts.as_deref())?;
+        let session = resumed.session;
+        let agents = loom.snapshot()?.agents()?;
+        let agent = agents.iter().find(|agent| agent.id() == session.agent);
+        let agent = agent.ok_or_else(|| OpsError::missing("agent", session.agent))?;
+        let found = loom.tree(session.tree)?;
+        let go = session.position.or(found.root);
+        let go = go.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        self.tree = session.tree;
+        self.session = (session.agent == self.setup.agent.id()).then_some(session.id);
+        // Standing where it stood makes it the one that was last active.
+        self.at(go)?;
+        let answers = agent.profile.kind == AgentKind::Model;
+        let with = answers.then(|| With { name: agent.name().to_owned(), session: session.id });
+        let said = match &resumed.cut {
+            Some(Cut::Unanswered(_)) => "this was not answered: its process ended before a word came".to_owned(),
+            Some(Cut::Within(_)) => "this was cut off within the reply: its process ended".to_owned(),
+            Some(Cut::Between(_)) => "this was cut off between two rounds of commands: its process ended".to_owned(),
+            None if answers => format!("{} goes on from here", agent.name()),
+            None => "you are where you were".to_owned(),
         };
-        let mut runner = Runner::new(self.setup.loom.clone(), self.setup.agent.clone(), session, &hosting);
-        let commands: Vec<_> = arrow::scan(text)
-            .into_iter()
-            .filter_map(|event| match event {
-                Event::Call(call) => Some(arrow::run::read(call.text)),
-                _ => None,
-            })
-            .collect();
-        let answers: Vec<String> = runner.run_batch(commands).iter().map(ToString::to_string).collect();
-        let stands = self.setup.loom.session(runner.session())?;
-        self.session = Some(stands.id);
-        self.tree = stands.tree;
-        let text = answers.join("\n\n");
-        let (said, page) = match text.lines().count() {
-            0 | 1 if text.chars().count() < 100 => (text, None),
-            _ => (String::new(), Some(("answers".to_owned(), lookup::plain_page(&text)))),
-        };
-        Ok(Outcome {
-            said,
-            page,
-            go: stands.position,
-            tree: Some(stands.tree),
-            versions: Some(stands.versions),
-            ..Outcome::default()
-        })
+        let (tree, versions) = (Some(self.tree), Some(session.versions));
+        Ok(Outcome { said, tree, go: Some(go), versions, with: Some(with), ..Outcome::default() })
+    }
+
+    /// Works in another session of the person's from now on.
+    fn follow(&mut self, session: SessionId) -> Result<Outcome> {
+        let session = self.setup.loom.session(session)?;
+        (self.session, self.tree) = (Some(session.id), session.tree);
+        Ok(Outcome::default())
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use loomtree::provider::Reply;
+use loomtree::{
+    model::{AuthorType, EdgeKind},
+    provider::{Ending, Reply},
+    store::ChildFilter,
+};
 
 use crate::stage::Stage;
 
@@ -49,25 +53,12 @@ fn one_or_all_are_stopped_and_what_came_is_kept() {
     let slow = || Reply::chunks(["It began ", "and never ended."]).delayed(Duration::from_secs(3600));
     let mut stage = Stage::with([slow(), slow(), slow()]);
     stage.send("space");
-    wait(&mut stage, "▸1 test:scripted …");
+    stage.wait("▸1 test:scripted …");
     stage.send("x");
-    wait(&mut stage, "✗");
+    stage.wait("✗");
     stage.send("esc");
     stage.settle();
     stage.lacks("generating");
-}
-
-/// Lets the background go on until something is on the screen.
-#[track_caller]
-fn wait(stage: &mut Stage, text: &str) {
-    for _ in 0..2_000 {
-        stage.app.hear();
-        if stage.screen().contains(text) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("{text:?} never came:\n{}", stage.screen());
 }
 
 #[test]
@@ -96,4 +87,39 @@ fn arrow_lines_of_the_persons_are_run() {
     stage.lacks("the turn\n› ");
     stage.press("i").types(&format!("→ annotate {here} \"a note of mine\"")).press("enter");
     stage.shows("a note of mine");
+}
+
+/// A model that begins and never ends.
+fn endless(words: &str) -> Reply {
+    Reply::chunks([words]).ending(Ending::Hang)
+}
+
+#[test]
+fn what_a_line_of_ones_own_has_continue_streams_and_is_stopped() {
+    let mut stage = Stage::with([endless("It began one way"), endless("It began another way")]);
+    stage.press("i");
+    stage.types("→ continue n:2").send("enter");
+    stage.wait("It began one way").wait("It began another way").shows("▸1 → continue n:2 …").shows("generating");
+    // Nothing else waits for it: what is said meanwhile is on the disk while the models still write.
+    stage.send("i");
+    stage.wait("still writing").send("i");
+    stage.sends("Said meanwhile.").send("enter");
+    let marie = stage.play.marie;
+    stage.wait("Said meanwhile.").wait("saved").shows("writing…");
+    stage.send("esc");
+    stage.settle();
+    let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
+    let below = stage.play.loom.snapshot().unwrap().children(marie, &filter).unwrap();
+    let models: Vec<_> = below.iter().filter(|node| node.interrupted).map(|node| node.author_type).collect();
+    assert_eq!(models, [AuthorType::Model; 2], "what came is kept");
+    stage.lacks("running").shows("ready to choose").press("space").shows("choose one");
+}
+
+#[test]
+fn a_line_of_ones_own_that_asks_for_one_goes_to_it() {
+    let mut stage = Stage::with([Reply::words("She went on alone.")]);
+    stage.press("i").types("→ continue").press("enter");
+    stage.shows("She went on alone.").shows("· depth 2").lacks("running").lacks("─ answers ─");
+    stage.press("i").types("→ view").press("enter").shows("─ answers ─").press("esc");
+    stage.press("i").types("→ look at nothing").press("enter").shows("✗");
 }

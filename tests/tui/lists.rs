@@ -103,12 +103,49 @@ fn pruned_and_purged_under_the_cursor_it_goes_to_what_is_left() {
     stage.keys("l l");
     let other = stage.play.scene.owner();
     other.prune(stage.play.trauma).unwrap();
-    for _ in 0..400 {
-        stage.settle();
-        if stage.screen().contains("3 nodes") {
-            break;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    stage.shows("3 nodes").shows("· depth 1");
+    stage.wait("3 nodes").wait("· depth 1");
+}
+
+#[test]
+fn a_session_goes_on_with_whom_it_was() {
+    let mut stage = Stage::with(["Hello.", "It is late.", "Yes, still me."].map(loomtree::provider::Reply::words));
+    stage.press(":").types("chat Good evening.").press("enter").shows("Hello.");
+    let sessions = |stage: &Stage| {
+        let agent = Some(stage.play.loom.agent("collaborator").unwrap().id());
+        let filter = loomtree::store::SessionFilter { agent, ..loomtree::store::SessionFilter::default() };
+        stage.play.loom.sessions(&filter).unwrap()
+    };
+    let first = sessions(&stage).remove(0);
+    // A newer one, in which it would answer otherwise.
+    stage.play.later(60);
+    let newer = stage.play.session("collaborator", stage.play.tired);
+    stage.keys("0").shows("· depth 0");
+    stage.press("s").shows("collaborator").shows("Good evening.");
+    // By whom, and in what words: what is typed narrows it down.
+    stage.types("collaborator").press("enter");
+    stage.shows("collaborator goes on from here").shows("with collaborator").shows("· depth 3");
+    let at = stage.at();
+    stage.press(":").types("chat Are you there?").press("enter").shows("It is late.");
+    let turns = |stage: &Stage, id| stage.play.loom.session(id).unwrap().turns;
+    assert!(turns(&stage, first.id) > first.turns, "it went on in the session that was chosen");
+    assert_eq!(turns(&stage, newer), 0);
+    let here = stage.at();
+    let loom = &stage.play.loom;
+    let answer = loom.find_node(stage.play.tree, &here).unwrap();
+    let above = loom.node(answer.parent.unwrap()).unwrap();
+    assert_eq!(stage.play.id(above.parent.unwrap()), at, "from where it stood");
+    // Another tree is another conversation.
+    stage.press(":").types("new Elsewhere").press("enter").lacks("with collaborator");
+}
+
+#[test]
+fn a_session_that_was_cut_off_says_so() {
+    let mut stage = Stage::with([loomtree::provider::Reply::words("Hello.")]);
+    // What a kill leaves: the question is saved, and no word of the answer.
+    let session = stage.play.session("collaborator", stage.play.nine);
+    let asked = loomtree::ops::Draft::text("What did the light say?");
+    stage.play.owner.clone().in_session(session).append(loomtree::model::Parent::Node(stage.play.nine), asked).unwrap();
+    stage.press("s").types("What did").press("enter");
+    stage.shows("this was not answered: its process ended before a word came").shows("with collaborator");
+    stage.press("r").shows("Hello.");
 }

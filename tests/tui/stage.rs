@@ -103,17 +103,44 @@ impl Stage {
     }
 
     /// Presses a key and goes on.
-    pub(crate) fn send(&mut self, key: &str) {
+    pub(crate) fn send(&mut self, key: &str) -> &mut Self {
         self.app.send(Message::Key(event(key)));
+        self
     }
 
     /// Types a text.
     pub(crate) fn types(&mut self, text: &str) -> &mut Self {
+        self.sends(text);
+        self.settle();
+        self
+    }
+
+    /// Types a text and goes on.
+    pub(crate) fn sends(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
-        self.settle();
         self
+    }
+
+    /// Lets the background go on until something is on the screen.
+    #[track_caller]
+    pub(crate) fn wait(&mut self, text: &str) -> &mut Self {
+        self.until(text, |screen| screen.contains(text))
+    }
+
+    /// Lets the background and the clock go on until the screen is as wanted.
+    #[track_caller]
+    pub(crate) fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
+        for _ in 0..4_000 {
+            self.app.tick();
+            self.app.hear();
+            if wanted(&self.screen()) {
+                return self;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("never {what:?}:\n{}", self.screen());
     }
 
     /// What is on the screen.

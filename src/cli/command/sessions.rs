@@ -2,10 +2,7 @@
 
 use std::io::Write as _;
 
-use loomtree::{
-    model::{AuthorType, EdgeKind, Session},
-    store::SessionFilter,
-};
+use loomtree::{model::Session, session::opening, store::SessionFilter};
 use serde::Serialize;
 
 use crate::cli::{
@@ -14,9 +11,6 @@ use crate::cli::{
     out::{DIM, ID, count, paint},
     sanitize::{cut, one_line},
 };
-
-/// Turns in which the first words of a person are looked for.
-const LOOKED_AT: u32 = 20;
 
 /// What `sessions` reads.
 #[derive(Debug, clap::Args)]
@@ -68,24 +62,12 @@ pub(crate) fn listed(desk: &Desk<'_>, all: bool, limit: u32) -> Result<Vec<Liste
             Ok(Listed {
                 agent: desk.name(session.agent).to_owned(),
                 title: desk.loom.tree(session.tree)?.title,
-                first_words: first_words(desk, &session)?,
+                first_words: cut(&one_line(&opening(&desk.loom, session.id)?), 100),
                 continues: session.goes_on(now),
                 session,
             })
         })
         .collect()
-}
-
-/// The first words of a person in a session, else of anybody.
-fn first_words(desk: &Desk<'_>, session: &Session) -> Result<String> {
-    let turns = desk.loom.turns(session.id, 0, LOOKED_AT)?;
-    let says = |human: bool| {
-        let fits = |node: &&loomtree::model::Node| {
-            !human || node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation
-        };
-        turns.iter().filter(|node| !node.content.trim().is_empty()).find(fits)
-    };
-    Ok(says(true).or_else(|| says(false)).map(|node| cut(&one_line(&node.content), 100)).unwrap_or_default())
 }
 
 /// The end of an id is what differs: its beginning is a clock.

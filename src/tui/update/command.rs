@@ -1,6 +1,6 @@
 //! The command line that `:` opens: words for what has no key, and for what has.
 
-use super::{growing, walking};
+use super::{errands, growing, walking};
 use crate::tui::{
     keys::KEYS,
     message::{Deed, Effect, Question},
@@ -64,10 +64,7 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
         "h" => walking::act(model, crate::tui::keys::Action::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {
             Some(binding) => walking::act(model, binding.action),
-            None if word.starts_with(['→', '-', '=']) => {
-                let from = model.at;
-                walking::does(model, Deed::Lines(from, text.to_owned()))
-            }
+            None if word.starts_with(['→', '-', '=']) => errands::begin(model, text.to_owned()),
             None => {
                 let mut list = List::new(format!("there is no :{word}"), Kind::Plain, "");
                 list.waiting = false;

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::walking;
+use super::{errands, walking};
 use crate::{
     id::NodeId,
     tui::{
@@ -33,6 +33,7 @@ pub(super) fn start(model: &mut Model, from: NodeId, turn: bool) -> Vec<Effect> 
         n: if turn { 1 } else { model.count },
         turn,
         tools: model.tools,
+        with: model.with.clone(),
     };
     model.growth = Some(Growth { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
     model.mode = Mode::Grow;
@@ -143,12 +144,13 @@ fn close(model: &mut Model) -> Vec<Effect> {
 
 /// Takes in what is heard of a generation.
 pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effect> {
+    errands::opens(model, number, &growing);
     let Some(growth) = model.growth.as_mut().filter(|growth| growth.job.number == number) else { return Vec::new() };
     let turn = growth.job.turn;
     let columns = &mut growth.columns;
     match growing {
         Growing::Began(models) => {
-            *columns = models.into_iter().map(|model| Column { model, ..Column::default() }).collect();
+            columns.extend(models.into_iter().map(|model| Column { model, ..Column::default() }));
         }
         Growing::Text(index, text) => {
             if let Some(column) = columns.get_mut(index) {
@@ -182,20 +184,18 @@ pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effe
                 column.ended = true;
             }
         }
-        Growing::Ended(error, stands) => {
-            growth.running = false;
-            for column in &mut growth.columns {
-                column.ended = true;
-            }
-            return ended(model, error, stands);
-        }
+        Growing::Ended(error, stands) => return ended(model, error, stands),
     }
     Vec::new()
 }
 
 /// All have ended. Where there is one and it is watched, the cursor goes to it.
-fn ended(model: &mut Model, error: Option<String>, stands: Option<NodeId>) -> Vec<Effect> {
-    let Some(growth) = &model.growth else { return Vec::new() };
+pub(super) fn ended(model: &mut Model, error: Option<String>, stands: Option<NodeId>) -> Vec<Effect> {
+    let Some(growth) = &mut model.growth else { return Vec::new() };
+    growth.running = false;
+    for column in &mut growth.columns {
+        column.ended = true;
+    }
     let saved: Vec<NodeId> = growth.columns.iter().filter_map(|column| column.saved.last().copied()).collect();
     let failed = growth.columns.iter().find_map(|column| column.error.clone());
     let watched = matches!(model.mode, Mode::Grow);

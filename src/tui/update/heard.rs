@@ -1,6 +1,6 @@
 //! What the background reports.
 
-use super::{choosing, growing, typing, writing};
+use super::{choosing, errands, growing, typing, writing};
 use crate::tui::{
     look::Step,
     message::{Answer, Deed, Effect, Heard, Outcome, Question},
@@ -11,8 +11,9 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
     match heard {
         Heard::Seen(number, seen) => saw(model, number, seen),
         Heard::Answered(question, answer) => answered(model, question, answer),
-        Heard::Done(done) => did(model, done),
+        Heard::Done(done) => did(model, done.map(|outcome| *outcome)),
         Heard::Grew(number, growing) => growing::grew(model, number, growing),
+        Heard::Ran(number, done) => errands::ended(model, number, done.map(|outcome| *outcome)),
         Heard::Passed => Vec::new(),
         Heard::Asking(number, asking) => {
             model.asked.push_back((number, asking));
@@ -145,6 +146,11 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
 
 fn did(model: &mut Model, done: Result<Outcome, String>) -> Vec<Effect> {
     model.unsaved = model.unsaved.saturating_sub(1);
+    came(model, done)
+}
+
+/// Takes in what something came to that was done to the store.
+pub(super) fn came(model: &mut Model, done: Result<Outcome, String>) -> Vec<Effect> {
     // Marks and words of the path may count differently now.
     model.cost = None;
     let outcome = match done {
@@ -172,11 +178,15 @@ fn did(model: &mut Model, done: Result<Outcome, String>) -> Vec<Effect> {
         model.back.clear();
         model.marked.clear();
         model.hoist = None;
+        model.with = None;
         model.sight = None;
         model.row = usize::MAX;
         // A look under way is of the other tree.
         model.looks += 1;
         model.looking = false;
+    }
+    if let Some(with) = outcome.with {
+        model.with = with;
     }
     if let Some((title, lines)) = outcome.page {
         model.mode = Mode::Read(Page { title, lines, scroll: 0 });

@@ -5,6 +5,7 @@
 
 mod choosing;
 mod command;
+mod errands;
 mod growing;
 mod heard;
 mod mouse;
@@ -63,6 +64,9 @@ fn interrupted(model: &mut Model) -> Vec<Effect> {
     let running = model.growth.as_ref().filter(|growth| growth.running).map(|growth| growth.job.number);
     if let Some(job) = running {
         return vec![Effect::Cancel(job, None)];
+    }
+    if let Some(stop) = errands::stop(model) {
+        return stop;
     }
     match model.mode {
         Mode::Walk => return walking::quit(model),

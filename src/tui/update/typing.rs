@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, growing, walking};
+use super::{command, errands, growing, walking};
 use crate::tui::{
     message::{Deed, Effect, Purpose, Then},
     model::{MOST, Mode, Model, Typing},
@@ -119,8 +119,7 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
         Purpose::Say => {
             model.record(&text);
             if is_lines(&text) {
-                let from = model.at;
-                return walking::does(model, Deed::Lines(from, text));
+                return errands::begin(model, text);
             }
             let after = model.at;
             walking::does(model, Deed::Say(after, text))
@@ -174,6 +173,7 @@ pub(super) fn taken(model: &mut Model, then: Then) -> Vec<Effect> {
         Then::Go(tree, node) => walking::does(model, Deed::Enter(tree, Some(node))),
         Then::Tree(tree) if tree == model.tree => model.look(),
         Then::Tree(tree) => walking::does(model, Deed::Enter(tree, None)),
+        Then::Resume(session) => walking::does(model, Deed::Resume(session)),
         Then::Restore(node) => walking::does(model, Deed::Restore(node)),
         Then::Document(id) => vec![Effect::Ask(crate::tui::message::Question::Document(id))],
         Then::Model(reference) => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{choosing, growing, typing, writing};
+use super::{choosing, errands, growing, typing, writing};
 use crate::{
     model::Mode as TreeMode,
     tui::{
@@ -88,9 +88,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Bookmarks => open(model, "bookmarks", Kind::Plain, Question::Bookmarks, "no bookmarks; b sets one"),
         Action::Restore => open(model, "pruned branches", Kind::Plain, Question::Pruned, "nothing is pruned"),
         Action::Trees => open(model, "trees", Kind::Plain, Question::Trees, "no trees"),
-        Action::Sessions => open(model, "sessions", Kind::Plain, Question::Sessions, "no sessions"),
+        Action::Sessions => open(model, "sessions", Kind::Plain, Question::Sessions, "nothing has been said yet"),
         Action::Documents => {
-            open(model, "documents", Kind::Plain, Question::Documents, "no documents; → write makes one")
+            open(model, "documents", Kind::Plain, Question::Documents, "no documents; `loom docs new` makes one")
         }
         Action::Models => open(
             model,
@@ -268,6 +268,9 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     if let Some(growth) = model.growth.as_ref().filter(|growth| growth.running) {
         return vec![Effect::Cancel(growth.job.number, None)];
     }
+    if let Some(stop) = errands::stop(model) {
+        return stop;
+    }
     if model.tour.take().is_some() || model.notice.take().is_some() {
         return Vec::new();
     }
@@ -293,9 +296,11 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
 pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
     let stand = model.session.map(|_| Effect::Do(Deed::Stand(model.at)));
     let leave: Vec<Effect> = stand.into_iter().chain([Effect::Quit]).collect();
-    if model.growth.as_ref().is_some_and(|growth| growth.running) {
-        model.mode =
-            Mode::Ask(Box::new(Ask::plain("A model is writing. Leave? What it has written is kept.", Effect::Quit)));
+    if model.growth.as_ref().is_some_and(|growth| growth.running) || !model.errands.is_empty() {
+        model.mode = Mode::Ask(Box::new(Ask::plain(
+            "Something still runs. Leave? What a model has written is kept.",
+            Effect::Quit,
+        )));
         return Vec::new();
     }
     leave

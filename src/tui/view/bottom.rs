@@ -142,64 +142,86 @@ pub(super) fn status(model: &Model, area: Rect, buffer: &mut Buffer) {
         }
     }
     let left = Line::from(left);
-    // What is to the right, the most important last: it stays when there is little room.
-    let mut right: Vec<Span<'static>> = Vec::new();
-    let mode = match &model.mode {
-        Mode::Type(typing) => Some(doing(&typing.purpose)),
-        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => Some("generating"),
-        Mode::Grow => Some("choose one"),
-        Mode::Write(_) => Some("writing"),
-        _ => None,
-    };
-    right.extend(mode.map(|mode| Span::styled(mode, palette.style(Role::Accent))));
-    if let Some(growth) = model.growth.as_ref().filter(|_| !matches!(model.mode, Mode::Grow)) {
-        let said = if growth.running { "writing…" } else { "ready to choose" };
-        right.push(Span::styled(said, palette.style(Role::Accent)));
-    }
-    right.push(Span::styled(writers(model), dim));
-    if let Some(cost) = model.cost.as_ref().filter(|cost| cost.at == model.at) {
-        let money = cost.money.as_ref().map(|money| format!(" {money}")).unwrap_or_default();
-        let over = cost.tokens > cost.budget;
-        let style = palette.style(if over { Role::Error } else { Role::Dim });
-        right.push(Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style));
-    }
-    let saved = match &model.mode {
-        _ if model.unsaved > 0 => ("saving…", Role::Mark),
-        Mode::Write(prose) if prose.is_changed() => ("not saved", Role::Mark),
-        _ => ("saved", Role::Good),
-    };
-    right.push(Span::styled(saved.0, palette.style(saved.1)));
-    let mut room = width.saturating_sub(text::line_width(&left) + 2);
-    let mut shown = Vec::new();
-    for span in right.into_iter().rev() {
-        let wide = text::width(&span.content) + if shown.is_empty() { 0 } else { 3 };
-        if wide > room {
-            break;
-        }
-        room -= wide;
-        if !shown.is_empty() {
-            shown.push(Span::styled(" · ", dim));
-        }
-        shown.push(span);
-    }
-    shown.reverse();
-    let right = Line::from(shown);
+    let right = fitting(doings(model), width.saturating_sub(text::line_width(&left) + 2), dim);
     let taken = u16::try_from(text::line_width(&right) + 1).unwrap_or(area.width);
     put(&left, area, buffer);
     let x = area.right().saturating_sub(taken);
     put(&right, Rect { x, width: area.right() - x, ..area }, buffer);
 }
 
-fn doing(purpose: &Purpose) -> &'static str {
+/// What is to the right, each with its rank: where there is little room, what ranks first stays.
+fn doings(model: &Model) -> Vec<(u8, Span<'static>)> {
+    let palette = model.palette;
+    let (dim, accent) = (palette.style(Role::Dim), palette.style(Role::Accent));
+    let mode = match &model.mode {
+        Mode::Type(typing) => doing(&typing.purpose),
+        Mode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => &["generating"],
+        Mode::Grow => &["choose one"],
+        Mode::Write(_) => &["writing"],
+        _ => &[],
+    };
+    let mut right: Vec<(u8, Span<'static>)> =
+        mode.iter().zip(1..).map(|(part, rank)| (rank, Span::styled(*part, accent))).collect();
+    if let Some(growth) = model.growth.as_ref().filter(|_| !matches!(model.mode, Mode::Grow)) {
+        let said = if growth.running { "writing…" } else { "ready to choose" };
+        right.push((1, Span::styled(said, accent)));
+    }
+    if !model.errands.is_empty() && !matches!(model.mode, Mode::Grow) {
+        let key = model.keys.hint(Action::Cancel);
+        right.push((1, Span::styled(format!("→ running, {key} stops"), accent)));
+    }
+    if let Some(with) = &model.with {
+        right.push((5, Span::styled(format!("with {}", text::cut(&with.name, 16)), palette.style(Role::Model))));
+    }
+    right.push((6, Span::styled(writers(model), dim)));
+    if let Some(cost) = model.cost.as_ref().filter(|cost| cost.at == model.at) {
+        let money = cost.money.as_ref().map(|money| format!(" {money}")).unwrap_or_default();
+        let over = cost.tokens > cost.budget;
+        let style = palette.style(if over { Role::Error } else { Role::Dim });
+        right.push((4, Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style)));
+    }
+    let saved = match &model.mode {
+        _ if model.unsaved > 0 => ("saving…", Role::Mark),
+        Mode::Write(prose) if prose.is_changed() => ("not saved", Role::Mark),
+        _ => ("saved", Role::Good),
+    };
+    right.push((0, Span::styled(saved.0, palette.style(saved.1))));
+    right
+}
+
+/// As many of the pieces as there is room for, in their order, with dots between them.
+fn fitting(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> Line<'static> {
+    let mut ranked: Vec<(u8, usize)> = pieces.iter().zip(0..).map(|((rank, _), at)| (*rank, at)).collect();
+    ranked.sort_unstable();
+    let mut fits = vec![false; pieces.len()];
+    for (number, (_, at)) in ranked.into_iter().enumerate() {
+        let wide = text::width(&pieces[at].1.content) + if number == 0 { 0 } else { 3 };
+        if wide > room {
+            break;
+        }
+        room -= wide;
+        fits[at] = true;
+    }
+    let mut shown: Vec<Span<'static>> = Vec::new();
+    for (_, (_, span)) in fits.iter().zip(pieces).filter(|(fits, _)| **fits) {
+        if !shown.is_empty() {
+            shown.push(Span::styled(" · ", dots));
+        }
+        shown.push(span);
+    }
+    Line::from(shown)
+}
+
+fn doing(purpose: &Purpose) -> &'static [&'static str] {
     match purpose {
-        Purpose::Say => "saying",
-        Purpose::Command => "command",
-        Purpose::Count => "how many",
-        Purpose::Annotate(_) => "a note",
-        Purpose::Label(_) => "a bookmark",
-        Purpose::Edit(_) => "editing · ctrl-s saves · ctrl-g your editor",
-        Purpose::Merge(_) => "merging · ctrl-s saves",
-        Purpose::Split(_) => "splitting · arrows move · enter cuts",
+        Purpose::Say => &["saying"],
+        Purpose::Command => &["command"],
+        Purpose::Count => &["how many"],
+        Purpose::Annotate(_) => &["a note"],
+        Purpose::Label(_) => &["a bookmark"],
+        Purpose::Edit(_) => &["editing", "ctrl-s saves", "ctrl-g your editor"],
+        Purpose::Merge(_) => &["merging", "ctrl-s saves"],
+        Purpose::Split(_) => &["splitting", "arrows move", "enter cuts"],
     }
 }
 

@@ -1,0 +1,67 @@
+//! The person's own arrow lines while they run.
+
+use super::{growing, heard};
+use crate::tui::{
+    message::{Deed, Effect, Errand, Growing, Job, Outcome},
+    model::{Growth, Mode, Model},
+};
+
+/// Has lines run.
+pub(super) fn begin(model: &mut Model, text: String) -> Vec<Effect> {
+    model.jobs += 1;
+    let errand = Errand { number: model.jobs, from: model.at, text };
+    model.errands.push(errand.clone());
+    vec![Effect::Run(errand)]
+}
+
+/// Stops the ones that were begun last; `None` if none run.
+pub(super) fn stop(model: &Model) -> Option<Vec<Effect>> {
+    model.errands.last().map(|errand| vec![Effect::Cancel(errand.number, None)])
+}
+
+/// A model was heard of. It gets columns, unless others stand there already; they are shown unless the person is at
+/// something else.
+pub(super) fn opens(model: &mut Model, number: u64, growing: &Growing) {
+    let Some(errand) = model.errands.iter().find(|errand| errand.number == number) else { return };
+    if model.growth.is_some() || !matches!(growing, Growing::Began(_)) {
+        return;
+    }
+    let (from, versions) = (errand.from, model.versions.clone());
+    let job = Job { number, from, versions, models: Vec::new(), n: 0, turn: false, tools: false, with: None };
+    model.growth = Some(Growth { job, columns: Vec::new(), at: 0, scroll: 0, running: true });
+    if matches!(model.mode, Mode::Walk) {
+        model.mode = Mode::Grow;
+        model.notice = None;
+    }
+}
+
+/// They are done.
+pub(super) fn ended(model: &mut Model, number: u64, done: Result<Outcome, String>) -> Vec<Effect> {
+    let Some(at) = model.errands.iter().position(|errand| errand.number == number) else { return Vec::new() };
+    let errand = model.errands.remove(at);
+    let shown = model.growth.as_ref().is_some_and(|growth| growth.job.number == number);
+    // Whoever went elsewhere meanwhile is not taken away from there.
+    let stayed = model.at == errand.from;
+    let mut effects = Vec::new();
+    let done = done.map(|outcome| {
+        let outcome =
+            if stayed { outcome } else { Outcome { said: outcome.said, page: outcome.page, ..Outcome::default() } };
+        if let Some(session) = outcome.session.filter(|session| Some(*session) != model.session) {
+            model.unsaved += 1;
+            effects.push(Effect::Do(Deed::Follow(session)));
+        }
+        if shown || !matches!(model.mode, Mode::Walk) { brief(outcome) } else { outcome }
+    });
+    effects.extend(heard::came(model, done));
+    if shown {
+        effects.extend(growing::ended(model, None, None));
+    }
+    effects
+}
+
+/// What would be a page is said in its first line: something else is on the screen.
+fn brief(outcome: Outcome) -> Outcome {
+    let first = outcome.page.as_ref().and_then(|(_, lines)| lines.iter().find(|line| !line.spans.is_empty()));
+    let said = first.map_or(outcome.said, ToString::to_string);
+    Outcome { said, page: None, ..outcome }
+}
