@@ -134,7 +134,7 @@ impl TurnArgs {
 const WITHOUT: &str = "--tools: this program was built without them; the cargo feature workspace has them";
 
 /// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-const ANSWER: u32 = 4_000;
+pub(crate) const ANSWER: u32 = 4_000;
 
 /// Who is asked before something is changed.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +146,7 @@ enum Whom {
 
 /// The tools for the folder, by which an agent of this name works in it.
 #[cfg(feature = "workspace")]
-pub(crate) fn toolbox(
+fn toolbox(
     desk: &Desk<'_>,
     who: &str,
     approval: Arc<dyn Approval>,
@@ -158,7 +158,7 @@ pub(crate) fn toolbox(
 
 /// The folder, with what is done there unasked.
 #[cfg(feature = "workspace")]
-fn workspace(
+pub(crate) fn workspace(
     desk: &Desk<'_>,
     approval: Arc<dyn Approval>,
     allow: &[String],

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     config::Config,
-    crew::{self, Hiring},
+    crew,
     desk::Desk,
     error::{CliError, Result},
     host,
@@ -119,22 +119,7 @@ impl Searcher for Broken {
 /// What is done for arrow lines of an agent here.
 pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel: CancellationToken) -> Hosting {
     let mut commands = commands(&desk.config);
-    // Where nobody could do it, who delegates is told that no orchestrator is set up.
-    if let Ok((worker, judge)) = crew::agents(&desk.loom, &desk.agent) {
-        let hiring = Hiring {
-            config: desk.config.clone(),
-            worker,
-            judge,
-            model: None,
-            approval: crew::asked(desk.out.json),
-            kit: None,
-            rounds: commands.rounds,
-            native: false,
-            context: desk.config.context(None),
-            drafts: desk.drafts.clone(),
-        };
-        commands.orchestrator = Some(crew::lazy(hiring));
-    }
+    commands.orchestrator = crew::usual(desk, crew::asked(desk.out.json), None);
     Hosting {
         runtime: runtime.handle().clone(),
         agent,

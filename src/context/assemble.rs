@@ -130,6 +130,8 @@ struct Around {
     tree_prompt: String,
     addendum: String,
     state: String,
+    /// The state without the line on what is being worked on: that is the message itself.
+    settled: String,
     memory: String,
     pins: Vec<PinReport>,
     exchanges: Vec<(NodeId, Vec<Piece>)>,
@@ -159,10 +161,11 @@ impl Around {
         }
         let (memory, pins) =
             memory::block(snapshot, (ask.agent.id(), tree.id), view.vocabulary, ask.options.room() / PINS)?;
-        let state = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
+        let (state, settled) = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
             addendum: addendum(ask),
             state: block("Session State", &escaped(&state)),
+            settled,
             memory,
             pins,
             exchanges: exchange::worded(ask.exchanges, view, ask.options.room()),
@@ -202,7 +205,7 @@ impl Around {
         if shown.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
         }
-        let own = [&self.agent_prompt, &self.tree_prompt, &self.state, &self.memory];
+        let own = [&self.agent_prompt, &self.tree_prompt, &self.settled, &self.memory];
         let own = own.into_iter().map(|text| (None, text.as_str()));
         let nodes = shown.newest_first().map(|node| (Some(node.seq), node.content.as_str()));
         let hint = references.hint(snapshot, tree.id, &message, &mut own.chain(nodes));
@@ -276,15 +279,19 @@ fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(
     Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
 }
 
-/// What a session never forgets; nothing as long as it has no turns and nothing was recorded.
-fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<String, ContextError> {
-    let register = snapshot.register(session.id)?;
+/// What a session never forgets, and the same without the line on what is being worked on; nothing as long as it has no turns
+/// and nothing was recorded.
+fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
+    let mut register = snapshot.register(session.id)?;
     if register.is_empty() && session.turns == 0 {
-        return Ok(String::new());
+        return Ok(Default::default());
     }
     let todos = TodoCounts::of(&snapshot.todos(session.id, None)?);
     let todos = (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into()));
-    Ok(register.yaml(&About { todos, ..About::of(session) }))
+    let about = About { todos, ..About::of(session) };
+    let state = register.yaml(&about);
+    register.current_focus = None;
+    Ok((state, register.yaml(&about)))
 }
 
 /// A block of the engine's around a text; nothing around none.
