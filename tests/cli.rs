@@ -273,7 +273,9 @@ fn a_stranger_is_told_what_to_do() {
     let folder = elsewhere.path().to_str().unwrap();
     assert!(home.fails(1, &["--workspace", folder, "tree"]).contains("loom trees --use"));
     assert!(home.ok(&["--workspace", folder, "tree", "--tree", "first"]).contains("first words"));
+    let end = home.say("owner", None, "and last ones");
     home.ok(&["--workspace", folder, "trees", "--use", "first"]);
+    assert_eq!(home.json(&["--workspace", folder, "view", "."])[0]["local_id"], end, "a newcomer comes to the end");
     assert!(home.ok(&["--workspace", folder, "say", "there"]).contains("you are here"));
     assert!(home.ok(&["--help"]).contains("Exit codes:"));
 }

@@ -78,7 +78,10 @@ pub(crate) fn take(tree: &Tree, desk: &mut Desk<'_>) -> Result<()> {
             desk.actor().update_session(session.id, SessionPatch::default())?;
         }
         None => {
-            desk.actor().start_session(&desk.workspace, tree.id, tree.root)?;
+            // Who comes to a conversation for the first time comes to its end, where it goes on.
+            let root = tree.root.map(|root| desk.loom.node(root)).transpose()?;
+            let end = root.map(|root| desk.loom.leaf(&root)).transpose()?;
+            desk.actor().start_session(&desk.workspace, tree.id, end.map(|end| end.id))?;
         }
     }
     let width = desk.out.width.saturating_sub(6);
