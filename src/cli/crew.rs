@@ -17,6 +17,7 @@ use super::{
     config::Config,
     desk::Desk,
     error::{CliError, Result},
+    floor::Floor,
     out::{DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line},
 };
@@ -51,13 +52,13 @@ pub(crate) fn agents(loom: &Loom, agent: &Agent) -> Result<(Agent, Agent)> {
 
 /// Who is asked before something is done: the person at the terminal.
 #[cfg(feature = "workspace")]
-pub(crate) fn asked(json: bool) -> Arc<dyn Approval> {
-    Arc::new(super::consent::Terminal::new(json))
+pub(crate) fn asked(json: bool, floor: &Arc<Floor>) -> Arc<dyn Approval> {
+    Arc::new(super::consent::Terminal::new(json, Arc::clone(floor)))
 }
 
 /// Nobody: this program was built without what asks.
 #[cfg(not(feature = "workspace"))]
-pub(crate) fn asked(_: bool) -> Arc<dyn Approval> {
+pub(crate) fn asked(_: bool, _: &Arc<Floor>) -> Arc<dyn Approval> {
     let why = "this program was built without the cargo feature workspace, which asks; --yes agrees beforehand";
     Arc::new(loomtree::session::Verdict::No(Some(why.to_owned())))
 }
