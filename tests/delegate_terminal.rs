@@ -265,6 +265,27 @@ async fn work_that_nobody_waits_for_asks_between_two_lines() {
     assert_eq!(yard.stands().0, "refused");
 }
 
+#[cfg(feature = "tui")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_screen_asks_shows_what_happens_and_has_the_report() {
+    let yard = Yard::new([vec![plan()], done()].concat()).await;
+    let path = yard.home.file("config.yaml");
+    std::fs::write(&path, format!("model: {}\ndelegate:\n  parallel: 1\n", yard.model())).unwrap();
+    let mut terminal = Terminal::start(&yard.home, &["--config", path.to_str().unwrap()]);
+    terminal.sees("A shed.");
+    terminal.keys("i");
+    terminal.sees("saying");
+    terminal.keys("→ delegate \"Paint the shed\"\r");
+    terminal.sees("may it?");
+    terminal.sees("1. Paint the front");
+    assert_eq!(yard.asked().len(), 1);
+    terminal.keys("y");
+    terminal.sees("task completed");
+    assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("ended", 5));
+    terminal.keys("qq");
+    assert_eq!(terminal.ends(), 0);
+}
+
 /// A reply whose tokens are told.
 fn paid(words: &str) -> Vec<Step> {
     vec![head(), send(text(words)), send(finish("stop")), send(usage(100, 0, 10)), send(DONE)]

@@ -151,6 +151,7 @@ fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
     insta::assert_snapshot!(column(stage), @r#"
     I hand it over.
 
+    ......  is planned…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [x] 1 Paint the front
@@ -167,6 +168,7 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
     yard.asks("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
     let stage = yard.stage.wait("[>] 2 Paint the back");
     insta::assert_snapshot!(column(stage), @r#"
+    ......  is planned…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [!] 1 Paint the front: one coat is missing
