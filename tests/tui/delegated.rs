@@ -189,6 +189,31 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
 }
 
 #[test]
+fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen() {
+    let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
+    let mut yard = Yard::new(&replies, [never()], &[]);
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").press("esc").shows("· depth");
+    assert_eq!(yard.last(), Event::Refused);
+
+    let mut yard = Yard::new(&replies, [never()], &[]);
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").send("y");
+    yard.stage.wait("Subtask 1 of 2");
+    let Yard { stage, .. } = yard;
+    stage.app.close(Duration::from_secs(20));
+    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, Event::Stopped);
+}
+
+#[test]
+fn what_is_typed_is_no_answer() {
+    let mut yard = Yard::new(&[], [], &[]);
+    // The plan comes while somebody writes on.
+    yard.stage.press("i").sends("→ delegate \"Paint the shed\"").send("enter").send("i").sends("yyy");
+    yard.stage.wait("an agent asks").lacks("may it?").send("esc");
+    yard.stage.wait("may it?").press("n");
+    assert_eq!(yard.last(), Event::Refused);
+}
+
+#[test]
 fn a_question_that_nobody_waits_for_any_more_goes() {
     let mut yard = Yard::new(&HANDS_OVER, [], &[]);
     yard.asks(":", "chat Paint it.").press("ctrl-c").lacks("may it?").lacks("generating");
