@@ -14,6 +14,7 @@ use tokio::{
 
 use super::{
     Setup,
+    colours::Colours,
     generate::Jobs,
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
@@ -65,6 +66,7 @@ impl App {
             versions: setup.versions.clone(),
             count: setup.count,
             palette: setup.palette,
+            colours: Colours::new(tell.clone()),
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
@@ -194,6 +196,7 @@ impl App {
         while Instant::now() < until {
             self.hear();
             let idle = !self.model.looking && self.model.unsaved == 0 && !self.jobs.is_busy() && !self.waits();
+            let idle = idle && !self.model.colours.is_busy();
             if idle {
                 return true;
             }

@@ -8,6 +8,7 @@ use std::{
 
 pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
 use super::{
+    colours::Colours,
     keys::KeyMap,
     look::{Look, Reading, Sight, Step},
     message::{Effect, Errand, Question, With},
@@ -58,6 +59,7 @@ pub(crate) struct Model {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) palette: Palette,
+    pub(crate) colours: Colours,
     pub(crate) keys: KeyMap,
     pub(crate) mode: Mode,
     /// Milliseconds since the beginning.
@@ -127,6 +129,7 @@ pub(crate) struct Beginning {
     pub(crate) versions: Vec<NodeId>,
     pub(crate) count: usize,
     pub(crate) palette: Palette,
+    pub(crate) colours: Colours,
     pub(crate) keys: KeyMap,
     pub(crate) tour: bool,
 }
@@ -137,6 +140,7 @@ impl Model {
             width,
             height,
             palette: begin.palette,
+            colours: begin.colours,
             keys: begin.keys,
             mode: Mode::Walk,
             now: 0,
@@ -239,6 +243,7 @@ impl Model {
             rows: usize::from(areas.text.height) * 2 + self.scroll.unsigned_abs(),
             reading: self.reading,
             palette: self.palette,
+            colours: self.colours.clone(),
             agent: self.agent,
             session: self.session,
             number: self.looks,

@@ -15,6 +15,7 @@ mod lists;
 mod live;
 mod outline;
 mod random;
+mod reading;
 mod stage;
 mod walks;
 mod writing;

@@ -149,6 +149,17 @@ impl Stage {
         text(self.terminal.backend().buffer())
     }
 
+    /// How the first place is drawn where a text stands on the screen.
+    #[track_caller]
+    pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
+        let screen = self.screen();
+        let found = screen.lines().enumerate().find_map(|(y, line)| Some((line.find(text)?, y, line)));
+        let Some((at, y, line)) = found else { panic!("{text:?} is not on the screen:\n{screen}") };
+        let x = unicode_width::UnicodeWidthStr::width(&line[..at]);
+        let cell = &self.terminal.backend().buffer()[(u16::try_from(x).unwrap(), u16::try_from(y).unwrap())];
+        cell.style()
+    }
+
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) -> &mut Self {
         let screen = self.screen();
