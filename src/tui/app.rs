@@ -65,6 +65,7 @@ impl App {
             at: setup.position,
             versions: setup.versions.clone(),
             count: setup.count,
+            usual: setup.model.clone(),
             palette: setup.palette,
             colours: Colours::new(tell.clone()),
             keys: setup.keys.clone(),

@@ -11,6 +11,7 @@ use std::{
     hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher},
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
+    time::{Duration, Instant},
 };
 
 use ratatui::style::Style;
@@ -27,6 +28,8 @@ use super::{
 const MOST: usize = 32_000;
 /// The longest line that is looked at, in bytes: rules that look back and forth take long on what a program wrote.
 const LONGEST: usize = 2_000;
+/// How long is spent on a piece of code; what was not reached by then is plain.
+const PATIENCE: Duration = Duration::from_millis(400);
 /// Runs that are kept, some megabytes: several times what one screen shows.
 const KEPT: usize = 200_000;
 /// Bytes of code that are coloured on one screen; see [`Purse`].
@@ -91,6 +94,7 @@ impl Colours {
         let known = Arc::downgrade(&self.0);
         let work = move || {
             while let Ok(first) = wanted.recv() {
+                let mut done = Vec::new();
                 for Wanted { key, language, code } in std::iter::once(first).chain(wanted.try_iter()) {
                     let found = runs(&language, &code);
                     let Some(known) = known.upgrade() else { return };
@@ -102,11 +106,14 @@ impl Colours {
                     }
                     known.kept += more;
                     known.runs.insert(key, found);
-                    known.asked.remove(&key);
+                    done.push(key);
                 }
                 if tell.send(Report(Heard::Coloured)).is_err() {
                     return;
                 }
+                let Some(known) = known.upgrade() else { return };
+                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+                known.asked.retain(|key| !done.contains(key));
             }
         };
         thread::Builder::new().name("loomtree-colours".to_owned()).spawn(work).ok().map(|_| sender)
@@ -217,10 +224,10 @@ pub(crate) fn runs(name: &str, code: &str) -> Option<Runs> {
         _ if length > 0 => runs.push((length, role)),
         _ => {}
     };
-    let mut used = 0;
+    let (began, mut used) = (Instant::now(), 0);
     for line in code.split_inclusive('\n') {
         used += line.len();
-        if used > MOST || line.len() > LONGEST {
+        if used > MOST || line.len() > LONGEST || began.elapsed() > PATIENCE {
             break;
         }
         // The rules go by line ends.

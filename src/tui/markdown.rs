@@ -60,6 +60,22 @@ pub(crate) fn render(
     page.lines
 }
 
+/// Pieces line by line.
+fn lines_of(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut lines: Vec<Vec<Piece>> = vec![Vec::new()];
+    for (text, style) in pieces {
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(Vec::new());
+            }
+            if let Some(line) = lines.last_mut().filter(|_| !part.is_empty()) {
+                line.push((part.to_owned(), style));
+            }
+        }
+    }
+    lines
+}
+
 /// As much of a text as is laid out.
 fn first(source: &str) -> &str {
     let mut end = source.len().min(MOST);
@@ -292,8 +308,12 @@ impl Page<'_> {
             Some(runs) => colours::painted(code, &runs, self.palette),
             None => vec![(code.to_owned(), style)],
         };
-        let lines = wrap(&pieces, self.room, &before, &before);
-        self.lines.extend(lines);
+        // A line that does not fit goes on under a sign, so that it is not taken for two.
+        let mut rest = before.clone();
+        rest.push(("↪ ".to_owned(), bar));
+        for line in lines_of(pieces) {
+            self.lines.extend(wrap(&line, self.room, &before, &rest));
+        }
         self.gap = true;
     }
 }

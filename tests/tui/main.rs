@@ -13,6 +13,7 @@ mod growing;
 mod keys;
 mod lists;
 mod live;
+mod mouse;
 mod outline;
 mod random;
 mod reading;
