@@ -11,6 +11,7 @@ use loomtree::{
     id::TreeId,
     model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
     ops::{Actor, DocumentEdit, Draft, SplitAt},
+    recall::{self, Query, Scope},
     store::{Mutation, PurgeTarget},
 };
 use support::store::Scene;
@@ -244,6 +245,13 @@ fn the_shared_pi_session_comes_in_whole() {
     let nodes = snapshot.nodes_after(imported.trees[0], 0, 0).unwrap();
     let thoughts = nodes.iter().filter(|n| n.kind == EdgeKind::Thought).count() as u64;
     assert_eq!(nodes.len() as u64, lines + thoughts);
+    // A result of a tool, by a word that stands in it.
+    let found = recall::search(&*snapshot, &Query::new("which file has TS2739?", Scope::Tree(imported.trees[0])));
+    let best = found.unwrap().hits.remove(0).node;
+    assert_eq!((best.kind, best.tool.name.as_deref()), (EdgeKind::Tool, Some("bash")));
+    assert!(best.content.contains("error TS2739"), "{}", best.content);
+    let edits = recall::tool_results(&*snapshot, &Scope::Tree(imported.trees[0]), "edit", 5).unwrap();
+    assert!(edits.len() == 5 && edits.windows(2).all(|two| two[0].0.seq > two[1].0.seq));
     drop(snapshot);
     assert_eq!(import(&owner, &text).nodes, 0);
 

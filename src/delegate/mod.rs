@@ -15,6 +15,7 @@
 
 mod crew;
 mod driver;
+mod hold;
 mod judge;
 mod machine;
 mod plan;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crew::{Checked, Crew, Kit, Member};
 pub use driver::Builtin;
+pub use hold::carried_on_by;
 pub use machine::{Delegation, Effect, Event, Limits, Standing, Task};
 pub use plan::{Plan, PlanError, Rules, Subtask};
 pub use record::{Summary, all, begin};

@@ -234,8 +234,10 @@ impl App {
     /// Ends: what is being written is saved as far as it came, and every deed is on the disk.
     pub fn close(mut self, longest: Duration) {
         self.jobs.cancel_all();
+        let background = std::sync::Arc::clone(&self.setup.commands.background);
+        background.stop();
         let until = Instant::now() + longest;
-        while self.jobs.is_busy() && Instant::now() < until {
+        while (self.jobs.is_busy() || background.running() > 0) && Instant::now() < until {
             self.hear();
             std::thread::sleep(Duration::from_millis(2));
         }

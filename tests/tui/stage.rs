@@ -23,7 +23,18 @@ pub(crate) struct Stage {
     pub(crate) play: Play,
     pub(crate) app: App,
     terminal: Terminal<TestBackend>,
-    runtime: Runtime,
+    runtime: Background,
+}
+
+/// A test that fails does not wait for what goes on behind the screen.
+struct Background(Option<Runtime>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Stage {
@@ -52,9 +63,20 @@ impl Stage {
         height: u16,
         replies: impl IntoIterator<Item = Reply>,
     ) -> Self {
+        Self::changed(play, at, (width, height), replies, |_| {})
+    }
+
+    /// The same with something else set up.
+    pub(crate) fn changed(
+        play: Play,
+        at: impl Fn(&Play) -> NodeId,
+        (width, height): (u16, u16),
+        replies: impl IntoIterator<Item = Reply>,
+        change: impl FnOnce(&mut Setup),
+    ) -> Self {
         let runtime = Runtime::new().unwrap();
         let model: Arc<dyn Model> = Arc::new(Scripted::new(replies).with_reference("test:scripted"));
-        let setup = Setup {
+        let mut setup = Setup {
             loom: play.loom.clone(),
             agent: play.loom.agent("owner").unwrap(),
             workspace: "/work".to_owned(),
@@ -76,9 +98,10 @@ impl Stage {
             editor: "true".to_owned(),
             tour: false,
         };
+        change(&mut setup);
         let app = App::new(setup, runtime.handle().clone(), width, height).unwrap();
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut stage = Self { play, app, terminal, runtime };
+        let mut stage = Self { play, app, terminal, runtime: Background(Some(runtime)) };
         stage.settle();
         stage
     }
@@ -192,6 +215,16 @@ impl Stage {
         let screen = self.screen();
         assert!(!screen.contains(text), "{text:?} is on the screen:\n{screen}");
         self
+    }
+
+    /// The screen with every short id as so many dots.
+    pub(crate) fn masked(&mut self) -> String {
+        let mut screen = self.screen();
+        for node in self.play.loom.snapshot().unwrap().nodes_after(self.play.tree, 0, 10_000).unwrap() {
+            let id = node.local.as_str();
+            screen = screen.replace(id, &".".repeat(id.len()));
+        }
+        screen
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {

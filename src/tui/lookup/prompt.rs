@@ -32,8 +32,8 @@ impl Asked<'_> {
         let mut options = self.about.context;
         let known = author.profile.model.as_deref().or(self.about.model.as_deref());
         if let Some(reference) = known {
-            let correction = self.loom.snapshot().map_err(said)?.correction(reference);
-            options.correction = correction.map_err(|error| error.to_string())?.unwrap_or_default();
+            let snapshot = self.loom.snapshot().map_err(said)?;
+            options = options.counted_by(reference, &*snapshot).map_err(|error| error.to_string())?;
         }
         let assembled = context_of(&actor, &author, node, &self.about.versions, options);
         Ok(assembled.map_err(|error| error.to_string())?.report)

@@ -139,6 +139,20 @@ pub(super) fn put(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Takes a question away that nobody waits for any more, and puts the next one.
+pub(super) fn withdrawn(model: &mut Model, number: u64) -> Vec<Effect> {
+    model.asked.retain(|(other, _)| *other != number);
+    if !matches!(&model.mode, Mode::Ask(ask) if matches!(ask.yes, Effect::Consent(other, ..) if other == number)) {
+        return Vec::new();
+    }
+    if let Mode::Ask(ask) = std::mem::take(&mut model.mode) {
+        model.mode = *ask.then;
+    }
+    let mut effects = model.look();
+    effects.extend(put(model));
+    effects
+}
+
 pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     let Mode::Ask(ask) = &mut model.mode else { return Vec::new() };
     let agents = ask.no.is_some();

@@ -20,6 +20,7 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
             model.asked.push_back((number, asking));
             choosing::put(model)
         }
+        Heard::Withdrawn(number) => choosing::withdrawn(model, number),
         Heard::Changed(seq) => {
             // One's own changes were looked at already.
             if model.sight.as_ref().is_some_and(|sight| sight.seq >= seq) {
