@@ -515,6 +515,28 @@ async fn nothing_outlives_a_command() {
     ends(&folder, "dropped");
 }
 
+#[tokio::test]
+async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_status() {
+    use loomtree::delegate::Kit as _;
+    let folder = Folder::of(Verdict::No(None), &[], &[]);
+    // The person agreed to it with the plan, and is not asked again.
+    let none = tokio_util::sync::CancellationToken::new();
+    let failed = folder.workspace.check("echo one; exit 3", none.clone()).await.unwrap();
+    assert_eq!((failed.passed, failed.output.as_str()), (false, "exit 3\none"));
+    assert!(folder.workspace.check(" true ", none).await.unwrap().passed && folder.asked().is_empty());
+    let stop = tokio_util::sync::CancellationToken::new();
+    let check = folder.workspace.check("echo $$ > check.new; mv check.new check; sleep 1000", stop.clone());
+    let begun = async {
+        while !folder.path("check").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+    };
+    let (stopped, ()) = tokio::join!(check, begun);
+    assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
+    ends(&folder, "check");
+}
+
 /// Waits until none of the processes runs that wrote their numbers into a file.
 #[track_caller]
 fn all_end(folder: &Folder, file: &str) -> usize {

@@ -1,12 +1,13 @@
 //! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use loomtree::{
     arrow::run::{Code, Failure, Hit, Search},
+    delegate,
     id::AgentId,
     model::Agent,
     ops::Actor,
@@ -119,7 +120,7 @@ impl Searcher for Broken {
 /// What is done for arrow lines of an agent here.
 pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel: CancellationToken) -> Hosting {
     let mut commands = commands(&desk.config);
-    commands.orchestrator = crew::usual(desk, crew::asked(desk.out.json), None);
+    commands.orchestrator = crew::usual(desk, Arc::clone(&desk.asked), None);
     Hosting {
         runtime: runtime.handle().clone(),
         agent,
@@ -128,9 +129,20 @@ pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         cancel,
-        tell: Arc::new(|_| {}),
+        tell: told(desk),
         hear: Arc::new(|_| {}),
     }
+}
+
+/// Shows a person what happens in work that they delegated by a line of theirs.
+fn told(desk: &Desk<'_>) -> delegate::Tell {
+    let (width, shown) = (desk.out.width, !desk.out.json && io::stderr().is_terminal());
+    Arc::new(move |told| {
+        if let Some(line) = crew::line(&told, width).filter(|_| shown) {
+            // Who cannot see it has the report.
+            let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
+        }
+    })
 }
 
 /// Who had another one act goes where that one is now, if it is in the same tree.

@@ -17,6 +17,7 @@ use super::{
     config::Config,
     desk::Desk,
     error::{CliError, Result},
+    floor::Floor,
     out::{DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line},
 };
@@ -51,13 +52,13 @@ pub(crate) fn agents(loom: &Loom, agent: &Agent) -> Result<(Agent, Agent)> {
 
 /// Who is asked before something is done: the person at the terminal.
 #[cfg(feature = "workspace")]
-pub(crate) fn asked(json: bool) -> Arc<dyn Approval> {
-    Arc::new(super::consent::Terminal::new(json))
+pub(crate) fn asked(json: bool, floor: &Arc<Floor>) -> Arc<dyn Approval> {
+    Arc::new(super::consent::Terminal::new(json, Arc::clone(floor)))
 }
 
 /// Nobody: this program was built without what asks.
 #[cfg(not(feature = "workspace"))]
-pub(crate) fn asked(_: bool) -> Arc<dyn Approval> {
+pub(crate) fn asked(_: bool, _: &Arc<Floor>) -> Arc<dyn Approval> {
     let why = "this program was built without the cargo feature workspace, which asks; --yes agrees beforehand";
     Arc::new(loomtree::session::Verdict::No(Some(why.to_owned())))
 }
@@ -132,8 +133,9 @@ pub(crate) fn line(told: &Told, width: usize) -> Option<String> {
     let named = |task: &usize, title: &str| format!("{} {}", task + 1, one_line(title));
     // Beside a title there is room for half of the line.
     let (title_width, rest) = (width / 2, (width / 2).saturating_sub(14));
-    let note = |text: &str| paint(DIM, cut(&one_line(text), rest));
+    let note = |text: &str| if text.is_empty() { String::new() } else { paint(DIM, cut(&one_line(text), rest)) };
     Some(match told {
+        Told::Planning { delegation, model } => format!("{}  is planned by {}", paint(ID, delegation), note(model)),
         Told::Planned { delegation, subtasks } => {
             format!("{}  planned: {}", paint(ID, delegation), count(subtasks.len() as u64, "subtask"))
         }

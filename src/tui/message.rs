@@ -47,6 +47,8 @@ pub(crate) enum Heard {
     Grew(u64, Growing),
     /// Arrow lines of the person's are done.
     Ran(u64, Result<Box<Outcome>, String>),
+    /// The colours of code that is shown are known.
+    Coloured,
     /// A question was passed over for a newer one.
     Passed,
     /// An agent asks whether it may do something.

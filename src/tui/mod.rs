@@ -15,6 +15,7 @@
 
 mod app;
 mod areas;
+mod colours;
 mod consent;
 mod delegated;
 mod editor;

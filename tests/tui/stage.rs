@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use loomtree::{
     context,
     id::NodeId,
@@ -166,10 +166,41 @@ impl Stage {
         panic!("never {what:?}:\n{}", self.screen());
     }
 
+    /// Does something with the mouse where a text stands, and waits for what it comes to.
+    #[track_caller]
+    pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
+        let (column, row) = self.place_of(text);
+        self.app.send(Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.settle();
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn click(&mut self, text: &str) -> &mut Self {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), text)
+    }
+
+    /// Column and row of the first place where a text stands on the screen.
+    #[track_caller]
+    fn place_of(&mut self, text: &str) -> (u16, u16) {
+        let screen = self.screen();
+        let found = screen.lines().enumerate().find_map(|(y, line)| Some((line.find(text)?, y, line)));
+        let Some((at, y, line)) = found else { panic!("{text:?} is not on the screen:\n{screen}") };
+        let x = unicode_width::UnicodeWidthStr::width(&line[..at]);
+        (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
+    }
+
     /// What is on the screen.
     pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
         text(self.terminal.backend().buffer())
+    }
+
+    /// How the first place is drawn where a text stands on the screen.
+    #[track_caller]
+    pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
+        let place = self.place_of(text);
+        self.terminal.backend().buffer()[place].style()
     }
 
     #[track_caller]

@@ -116,7 +116,7 @@ fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
         }
     }
     roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
-    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { crew::asked(desk.out.json) };
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { Arc::clone(&desk.asked) };
     args.turn.hiring(desk, config, (worker, judge), args.model.clone(), approval)
 }
 

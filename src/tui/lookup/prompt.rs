@@ -6,6 +6,7 @@ use super::Asked;
 use crate::{
     context::{Fate, Reason, Report},
     id::NodeId,
+    model::PinTarget,
     ops::OpsError,
     provider::Usage,
     session::context_of,
@@ -64,13 +65,16 @@ impl Asked<'_> {
             ]));
         }
         let snapshot = self.loom.snapshot().map_err(|error| speech(&error))?;
+        let pins = snapshot.memory(self.about.agent.id(), self.about.tree).map_err(|error| error.to_string())?.pins;
         for part in report.path.iter().rev() {
+            let pinned = pins.iter().any(|pin| pin.target == PinTarget::Node(part.id));
             let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
             let (fate, style) = match part.fate {
                 Fate::In => (String::new(), palette.style(Role::Words)),
                 Fate::Cut(why) => (format!("cut: {}  ", why.as_str()), palette.style(Role::Mark)),
                 Fate::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(Role::Dim)),
             };
+            let fate = if pinned { format!("⌖ {fate}") } else { fate };
             let room = self.about.columns.saturating_sub(20 + text::width(&fate));
             let line = vec![
                 tokens(part.tokens),
@@ -85,8 +89,8 @@ impl Asked<'_> {
         }
         for pin in &report.pins {
             let then = match &pin.target {
-                crate::model::PinTarget::Node(id) => Then::Part(Some(*id)),
-                crate::model::PinTarget::Document { .. } => Then::Part(None),
+                PinTarget::Node(id) => Then::Part(Some(*id)),
+                PinTarget::Document { .. } => Then::Part(None),
             };
             let name = text::cut(&pin.name, self.about.columns.saturating_sub(20));
             let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);

@@ -15,6 +15,7 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
         Heard::Grew(number, growing) => growing::grew(model, number, growing),
         Heard::Ran(number, done) => errands::ended(model, number, done.map(|outcome| *outcome)),
         Heard::Passed => Vec::new(),
+        Heard::Coloured => model.look(),
         Heard::Asking(number, asking) => {
             model.asked.push_back((number, asking));
             choosing::put(model)
