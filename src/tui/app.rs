@@ -16,6 +16,7 @@ use super::{
     Setup,
     colours::Colours,
     generate::Jobs,
+    kept::Kept,
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
     model::{Beginning, Mode, Model},
@@ -95,7 +96,8 @@ impl App {
     fn open(&mut self) -> Result<(), String> {
         for effect in self.model.look() {
             if let Effect::Look(wanted) = effect {
-                let sight = super::look::look(&self.setup.loom, &wanted).map_err(|error| writer::speech(&error))?;
+                let sight = super::look::look(&self.setup.loom, &wanted, &mut Kept::default())
+                    .map_err(|error| writer::speech(&error))?;
                 self.send(Message::Report(Report(Heard::Seen(wanted.number, Ok(Box::new(sight))))));
             }
         }

@@ -10,7 +10,8 @@ use ratatui::text::Line;
 
 use super::{
     colours::{Colours, Purse},
-    outline::{PATH, Walker, Window},
+    kept::Kept,
+    outline::{Walker, Window},
     page::{self, Page},
     prose::Part,
     theme::Palette,
@@ -110,7 +111,7 @@ pub(crate) struct Sight {
     /// The end of a buffer tree's text, as it is written in; empty in other trees.
     pub(crate) parts: Vec<Part>,
     /// The ends of the path, the oldest first, as it is read.
-    pub(crate) path: Vec<Node>,
+    pub(crate) path: Vec<Arc<Node>>,
     /// Which of how many branches this one is.
     pub(crate) branch: (usize, usize),
     pub(crate) others: Vec<Other>,
@@ -129,7 +130,7 @@ pub(crate) struct Sight {
 ///
 /// # Errors
 /// If the store cannot be read, or the node or tree is not there.
-pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
+pub(crate) fn look(loom: &Loom, look: &Look, kept: &mut Kept) -> Result<Sight> {
     let snapshot = loom.snapshot()?;
     let snapshot = &*snapshot;
     let mut look = look.clone();
@@ -137,13 +138,13 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
     let mut at = visible(snapshot, node(snapshot, look.at)?)?;
     let mut stuck = None;
     for step in std::mem::take(&mut look.steps) {
-        match stepped(snapshot, &mut look, &at, step)? {
+        match stepped(snapshot, &mut look, kept, &at, step)? {
             Some(next) => at = next,
             None => stuck = Some(step),
         }
     }
     let tree = snapshot.tree(at.tree)?.ok_or_else(|| OpsError::missing("tree", at.tree))?;
-    let path = snapshot.path_back(at.id, &look.versions, PATH)?;
+    let path = kept.path(snapshot, at.id, &look.versions)?;
     let mut hoist = look.hoist;
     if !path.iter().any(|node| hoist == Some(node.id) || hoist == node.version_of) {
         hoist = None;
@@ -157,6 +158,7 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
     let agents = snapshot.agents()?;
     let now = loom.now();
     let (others, gone) = others(snapshot, &look, &tree, &agents, now)?;
+    // A node has two lines at least.
     let shown = path.len().saturating_sub(look.rows / 2 + 2);
     let prose = look.reading == Reading::Prose || tree.mode == Mode::Buffer;
     let parts = if tree.mode == Mode::Buffer { page::parts(snapshot, &path)? } else { Vec::new() };
@@ -201,7 +203,7 @@ fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
 }
 
 /// Where a step leads; `None`: nowhere.
-fn stepped(snapshot: &dyn Snapshot, look: &mut Look, at: &Node, step: Step) -> Result<Option<Node>> {
+fn stepped(snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node, step: Step) -> Result<Option<Node>> {
     let walker = Walker { snapshot, versions: &look.versions, folds: &look.folds, hoist: look.hoist };
     let read = |node: Option<Node>| node.map(|node| walker.read(&node)).transpose();
     let place = at.version_of.filter(|_| at.kind == EdgeKind::Version).unwrap_or(at.id);
@@ -228,7 +230,7 @@ fn stepped(snapshot: &dyn Snapshot, look: &mut Look, at: &Node, step: Step) -> R
             }
             read(found.filter(|node| node.id != place))?
         }
-        Step::Line(down) => walker.line(&snapshot.path_back(at.id, &look.versions, PATH)?, down)?,
+        Step::Line(down) => walker.line(&kept.path(snapshot, at.id, &look.versions)?, down)?,
         Step::Root => {
             let root = look.hoist.or(snapshot.tree(at.tree)?.and_then(|tree| tree.root));
             let root = root.map(|id| node(snapshot, id)).transpose()?;

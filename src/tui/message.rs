@@ -34,6 +34,13 @@ pub enum Message {
 #[derive(Debug)]
 pub struct Report(pub(crate) Heard);
 
+impl Report {
+    /// Whether more of its kind comes at any moment, so that nobody waits for this one.
+    pub(super) fn streams(&self) -> bool {
+        matches!(self.0, Heard::Grew(_, Growing::Text { .. }))
+    }
+}
+
 /// What the background reports.
 #[derive(Debug)]
 pub(crate) enum Heard {

@@ -21,6 +21,7 @@ mod delegated;
 mod editor;
 mod errand;
 mod generate;
+mod kept;
 mod keys;
 mod look;
 mod lookup;

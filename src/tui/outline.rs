@@ -6,7 +6,7 @@
 //!
 //! A place that has several wordings is one line, which shows the one that is read.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use crate::{
     id::NodeId,
@@ -16,6 +16,8 @@ use crate::{
 
 /// Nodes of the path above the cursor that are looked at.
 pub(crate) const PATH: u32 = 2_000;
+/// Levels of branches, from the cursor outwards, whose guides are looked for.
+const LEVELS: usize = 64;
 /// Steps down that are taken at most to find the line above one.
 const DEEP: usize = 600;
 
@@ -24,7 +26,7 @@ const DEEP: usize = 600;
 pub(crate) struct Row {
     /// What the line is about.
     pub(crate) what: What,
-    /// For each level of branches that the line is in, whether its branch is the last there.
+    /// For each level of branches that the line is in, whether its branch is the last there; of far ones it is not known.
     pub(crate) levels: Vec<bool>,
     /// Whether the node begins a branch of the last level.
     pub(crate) opens: bool,
@@ -98,7 +100,7 @@ pub(crate) struct Window {
 
 impl Walker<'_> {
     /// The lines around the end of `path`: so many above it and below. Folds on the path itself are looked past.
-    pub(crate) fn around(&self, path: &[Node], above: usize, below: usize) -> Result<Window> {
+    pub(crate) fn around(&self, path: &[Arc<Node>], above: usize, below: usize) -> Result<Window> {
         let Some(mut spot) = self.spot(path)? else { return Ok(Window::default()) };
         let top = match self.hoist {
             Some(hoist) => Some(hoist),
@@ -108,6 +110,7 @@ impl Walker<'_> {
                 None => None,
             },
         };
+        let own = self.row(&mut spot)?;
         let mut before = Vec::new();
         let mut up = spot.clone();
         while before.len() < above {
@@ -130,7 +133,7 @@ impl Walker<'_> {
         before.reverse();
         let here = before.len();
         let mut rows = before;
-        rows.push(self.row(&mut spot)?);
+        rows.push(own);
         for _ in 0..below {
             let Some(next) = self.next(&mut spot)? else { break };
             spot = next;
@@ -142,7 +145,7 @@ impl Walker<'_> {
     }
 
     /// The line after or before the end of `path`.
-    pub(crate) fn line(&self, path: &[Node], down: bool) -> Result<Option<Node>> {
+    pub(crate) fn line(&self, path: &[Arc<Node>], down: bool) -> Result<Option<Node>> {
         let Some(mut spot) = self.spot(path)? else { return Ok(None) };
         let found = if down {
             self.next(&mut spot)?
@@ -155,8 +158,8 @@ impl Walker<'_> {
     }
 
     /// The place at the end of a path, with the branches that it is in.
-    fn spot(&self, path: &[Node]) -> Result<Option<Spot>> {
-        let mut places: Vec<Node> = Vec::with_capacity(path.len());
+    fn spot(&self, path: &[Arc<Node>]) -> Result<Option<Spot>> {
+        let mut places: Vec<Cow<'_, Node>> = Vec::with_capacity(path.len());
         for node in path {
             let place = self.original(node)?;
             // The halves of a split are one place.
@@ -175,16 +178,16 @@ impl Walker<'_> {
                 edges.push(Edge { parent: pair[0].id, seq: pair[1].seq, last: None });
             }
         }
-        Ok(places.pop().map(|place| Spot { place, edges, opens }))
+        Ok(places.pop().map(|place| Spot { place: place.into_owned(), edges, opens }))
     }
 
-    fn original(&self, node: &Node) -> Result<Node> {
-        let mut place = node.clone();
+    fn original<'n>(&self, node: &'n Node) -> Result<Cow<'n, Node>> {
+        let mut place = Cow::Borrowed(node);
         while place.kind == EdgeKind::Version {
             // A first half that stands for itself hangs above the second; that one names the place.
             let Some(of) = place.version_of.or(place.edited_from) else { break };
             let Some(original) = self.snapshot.node(of)? else { break };
-            place = original;
+            place = Cow::Owned(original);
         }
         Ok(place)
     }
@@ -204,7 +207,8 @@ impl Walker<'_> {
     }
 
     fn row(&self, spot: &mut Spot) -> Result<Row> {
-        for edge in &mut spot.edges {
+        let far = spot.edges.len().saturating_sub(LEVELS);
+        for edge in &mut spot.edges[far..] {
             if edge.last.is_none() {
                 let after = self.snapshot.continuations(edge.parent, Beyond::After(edge.seq), 1)?;
                 edge.last = Some(after.is_empty());

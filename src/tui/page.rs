@@ -1,6 +1,8 @@
 //! The path laid out in lines: as a conversation, turn by turn, or as one text. Done by the reader, so that a frame only
 //! copies lines.
 
+use std::sync::Arc;
+
 use ratatui::{
     style::Modifier,
     text::{Line, Span},
@@ -36,27 +38,29 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    pub(super) fn talk(&mut self, path: &[Node]) -> Result<Vec<Block>> {
-        let mut blocks = Vec::with_capacity(path.len());
-        let mut shown = 0;
+    /// The end of a path turn by turn: the last one, and as many before it as there are rows to be filled.
+    pub(super) fn talk(&mut self, path: &[Arc<Node>]) -> Result<Vec<Block>> {
+        let (mut blocks, mut above): (Vec<Block>, usize) = (Vec::new(), 0);
         for node in path.iter().rev() {
-            // Code is coloured where it can be seen, and a screen above.
-            let block = self.turn(node, shown < self.look.rows)?;
-            shown += block.lines.len();
+            if above >= self.look.rows {
+                break;
+            }
+            let block = self.turn(node)?;
+            above += if blocks.is_empty() { 0 } else { block.lines.len() };
             blocks.push(block);
         }
         blocks.reverse();
         Ok(blocks)
     }
 
-    fn turn(&mut self, node: &Node, seen: bool) -> Result<Block> {
+    fn turn(&mut self, node: &Node) -> Result<Block> {
         let palette = self.look.palette;
         let mut lines = vec![self.header(node)];
         let room = self.look.columns;
         if node.purged_at.is_some() {
             lines.push(Line::styled("(purged)", palette.style(Role::Dim)));
         } else {
-            let coloured = seen && palette != Palette::Plain;
+            let coloured = palette != Palette::Plain;
             let of_code = |language: &str, code: &str| {
                 coloured.then(|| self.purse.spend(&self.look.colours, language, code)).flatten()
             };
@@ -114,7 +118,7 @@ impl Page<'_> {
     }
 
     /// The path as one text, without seams: a model's words in their colour.
-    pub(super) fn prose(&mut self, path: &[Node]) -> Result<Vec<Block>> {
+    pub(super) fn prose(&mut self, path: &[Arc<Node>]) -> Result<Vec<Block>> {
         let palette = self.look.palette;
         let pieces: Vec<Piece> = path
             .iter()
@@ -141,7 +145,7 @@ impl Page<'_> {
     }
 
     /// Whether the path is a conversation: then what each says is a paragraph of its own.
-    fn is_talk(&self, path: &[Node]) -> bool {
+    fn is_talk(&self, path: &[Arc<Node>]) -> bool {
         path.first()
             .and_then(|node| self.snapshot.tree(node.tree).ok().flatten())
             .is_none_or(|tree| tree.mode == Mode::Dialogue)
@@ -196,7 +200,7 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
 const WORDINGS: usize = 12;
 
 /// The end of a path as it is written in: each node's words, and whose they are.
-pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Node]) -> Result<Vec<Part>> {
+pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<Part>> {
     let mut room = prose::MOST;
     let mut parts = Vec::new();
     for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {

@@ -12,6 +12,7 @@ use std::{
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::{
+    kept::Kept,
     look::{Look, look},
     lookup::{About, lookup},
     message::{Heard, Question, Report},
@@ -54,7 +55,7 @@ impl Readers {
 }
 
 fn read(loom: &Loom, requests: &mpsc::Receiver<Request>, tell: &UnboundedSender<Report>, poll: Option<Duration>) {
-    let mut known = last(loom);
+    let (mut known, mut kept) = (last(loom), Kept::default());
     loop {
         let next = match poll {
             Some(poll) => requests.recv_timeout(poll),
@@ -81,7 +82,7 @@ fn read(loom: &Loom, requests: &mpsc::Receiver<Request>, tell: &UnboundedSender<
         for request in wanted {
             let heard = match request {
                 Request::Look(wanted) => {
-                    let seen = look(loom, &wanted).map(Box::new).map_err(|error| error.to_string());
+                    let seen = look(loom, &wanted, &mut kept).map(Box::new).map_err(|error| error.to_string());
                     if let Ok(sight) = &seen {
                         known = Some(sight.seq);
                     }

@@ -19,7 +19,7 @@ use ratatui::{Terminal, backend::CrosstermBackend};
 use super::{
     Setup,
     app::{App, Wish},
-    message::Message,
+    message::{Message, Report},
 };
 
 /// The shortest time between two frames that only the background asked for.
@@ -237,12 +237,13 @@ impl Screen {
                     due = Some(Instant::now());
                 }
                 report = app.report() => {
+                    // What a model says comes faster than anybody reads; what a key asked for is shown at once.
+                    let streams = report.as_ref().is_none_or(Report::streams);
                     if let Some(report) = report {
                         app.send(Message::Report(report));
                         app.hear();
                     }
-                    // What a model says comes faster than anybody reads; keys are never waited for.
-                    due = due.or(Some(drawn + FRAME));
+                    due = if streams { due.or(Some(drawn + FRAME)) } else { Some(Instant::now()) };
                 }
                 () = tokio::time::sleep(wake.unwrap_or(FRAME)), if wake.is_some() => {
                     if app.tick() {
