@@ -240,9 +240,9 @@ impl Model {
             folds: Arc::clone(&self.folds),
             visited: Arc::clone(&self.visited),
             hoist: self.hoist,
-            // A screen more on either side, so that a step's lines are there already.
-            above: usize::from(self.height) * 2,
-            below: usize::from(self.height) * 2,
+            // The cursor may stand anywhere on the screen.
+            above: usize::from(self.height),
+            below: usize::from(self.height),
             columns: usize::from(areas.text.width).saturating_sub(2).max(8),
             rows: usize::from(areas.text.height) * 2 + self.scroll.unsigned_abs(),
             reading: self.reading,
