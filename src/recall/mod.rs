@@ -28,9 +28,9 @@ use crate::{
 type Result<T> = std::result::Result<T, OpsError>;
 
 /// Rows of the index that a search reads at the most.
-const READ: usize = 12_000;
+const READ: usize = 5_000;
 /// Candidates whose text is looked at.
-const LOOKED_AT: usize = 200;
+const LOOKED_AT: usize = 150;
 /// Nodes that are looked through for what has no words.
 const LITERAL: u32 = 5_000;
 /// Tools whose answers are what was found before. They would be found again by what was asked.
@@ -184,7 +184,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
         literally(snapshot, &filter, &question.whole, query.limit)?
     } else {
         let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
-        rank::rank(snapshot, &said, nodes)?
+        rank::rank(snapshot, &said, &filter, nodes)?
     };
     // What stands beside a hit is a candidate too, and may lie outside.
     let fits = Fits::new(snapshot, &filter)?;
