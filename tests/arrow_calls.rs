@@ -348,7 +348,6 @@ fn a_model_reads_records_and_retracts_the_sessions_state() {
         let said = call(arguments);
         assert!(said.starts_with("✗ INVALID_SYNTAX") && said.contains(wrong), "{said}");
     }
-    drop(call);
     // Lines do the same.
     let said = lines(&mut runner, &["→ decide kind:retract \"ends at sea\""]);
     assert_eq!(said.trim_end(), "✓ retracted \"the story ends at sea\"");

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::{
     index::{self, ROOM, Readers, SAID, Said},
-    recall::{Conditions, number, numbered},
+    recall::{Conditions, Places, number, numbered},
     tables::{sessions, trees},
 };
 use crate::{
@@ -44,16 +44,19 @@ pub(super) fn said(
         all: number(state.passages),
         length: number(state.words),
     };
-    let (range, own) = range(conn, filter)?;
-    let among = [filter.among.as_ref(), own.as_ref()];
-    let mut reading = Reading { conn, among, range, known: HashMap::default() };
-    if reading.range == EVERYWHERE {
+    let range = range(conn, filter)?;
+    let among = [filter.among.as_ref(), range.nodes.as_ref()];
+    let mut reading = Reading { conn, among, range: range.rows, known: HashMap::default() };
+    // How much more there is in the index than in what was read.
+    let mut beside = 1;
+    if let Some(own) = &range.nodes {
+        reading.all(words, &mut found)?;
+        beside = found.all / (own.len() as u64).max(1) + 1;
+    } else {
         let horizons = reading.newest_back(words, most, &mut found)?;
         reading.beyond(words, &horizons, &mut found)?;
-    } else {
-        reading.all(words, &mut found)?;
     }
-    reading.more_than_once(words, &mut found)?;
+    reading.more_than_once(words, COUNTED / beside, &mut found)?;
     let mut reader = readers.lend();
     newest(conn, &mut reader, state.indexed, words, filter, &mut found)?;
     readers.give_back(reader);
@@ -63,8 +66,16 @@ pub(super) fn said(
 /// All rows of the index.
 const EVERYWHERE: (i64, i64) = (0, i64::MAX);
 
-/// The first and the last row of the index in which what a filter wants can stand and, if others stand between them, its nodes.
-fn range(conn: &Connection, filter: &WordFilter) -> Result<((i64, i64), Option<HashSet<u64>>)> {
+/// Where in the index something can stand.
+struct Range {
+    /// The first and the last row.
+    rows: (i64, i64),
+    /// The nodes that are wanted of what stands between them; all, if they are not known.
+    nodes: Option<HashSet<u64>>,
+}
+
+/// Where what a filter wants can stand: known of few nodes, else anywhere.
+fn range(conn: &Connection, filter: &WordFilter) -> Result<Range> {
     let few = |sql: &str, row: i64| -> Result<bool> {
         Ok(conn
             .prepare_cached(sql)?
@@ -82,12 +93,12 @@ fn range(conn: &Connection, filter: &WordFilter) -> Result<((i64, i64), Option<H
         let narrow = few("SELECT turn_count FROM sessions WHERE id = ?1", row)?;
         chosen = narrow.then_some(("session", row)).or(chosen);
     }
-    let Some((column, row)) = chosen else { return Ok((EVERYWHERE, None)) };
+    let Some((column, row)) = chosen else { return Ok(Range { rows: EVERYWHERE, nodes: None }) };
     let mut nodes = conn.prepare_cached(&format!("SELECT seq FROM nodes WHERE {column} = ?1"))?;
     let nodes: HashSet<u64> = nodes.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     let (first, last) = (nodes.iter().min().copied().unwrap_or(0), nodes.iter().max().copied().unwrap_or(0));
     let at = |node: u64| i64::try_from(node).unwrap_or(i64::MAX / ROOM - 1) * ROOM;
-    Ok(((at(first), at(last) + ROOM - 1), Some(nodes)))
+    Ok(Range { rows: (at(first), at(last) + ROOM - 1), nodes: Some(nodes) })
 }
 
 /// A word as FTS5 reads it.
@@ -172,19 +183,18 @@ impl Reading<'_> {
         let last = last.min(newest);
         for (word, horizon) in found.words.iter_mut().zip(&horizons) {
             let (all, read) = ((last - first).max(1), (last - horizon).max(1));
+            let hits = word.hits.len() as u64;
             // What is read of a frequent word stands for the rest of it.
-            let share = if word.complete { 1.0 } else { all as f64 / read as f64 };
-            word.about = (word.hits.len() as f64 * share) as u64;
+            word.about = if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
         }
         Ok(horizons)
     }
 
-    /// Counts rare words where they stand more than once.
-    fn more_than_once(&self, words: &[String], found: &mut WordsSaid) -> Result<()> {
+    /// Counts words that stand in fewer passages than so many where they stand more than once.
+    fn more_than_once(&self, words: &[String], most: u64, found: &mut WordsSaid) -> Result<()> {
         let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
         let mut statement = self.conn.prepare_cached(sql)?;
-        for (word, said) in words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && said.about < COUNTED)
-        {
+        for (word, said) in words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && said.about <= most) {
             let mut rows = statement.query([word])?;
             let mut counts: HashMap<usize, u32, RandomState> = HashMap::default();
             while let Some(row) = rows.next()? {
@@ -254,7 +264,10 @@ fn newest(
     filter: &WordFilter,
     found: &mut WordsSaid,
 ) -> Result<()> {
-    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    // What is newer than the index is a few nodes: it is found by that, and not by what an index has of the rest.
+    let (elsewhere, own) = (Places::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
+    let here = WordFilter { session: None, ..Places::without(filter) };
+    let conditions = Conditions::of(conn, &here, "n", "created_at")?;
     let sql = format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));
     let mut statement = conn.prepare_cached(&sql)?;
     let values = std::iter::once(Value::from(indexed)).chain(conditions.values.iter().cloned());
@@ -262,7 +275,9 @@ fn newest(
     let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
     while let Some(row) = rows.next()? {
         let said = Said::read(row)?;
-        if filter.among.as_ref().is_some_and(|among| !among.contains(&number(said.row))) {
+        let among = filter.among.as_ref().is_none_or(|among| among.contains(&number(said.row)));
+        let own = own.is_none_or(|own| said.session == Some(own));
+        if !among || !own || !elsewhere.fit(said.tree, said.session) {
             continue;
         }
         let passages = reader.passages(&said.text);

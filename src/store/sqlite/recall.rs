@@ -76,7 +76,7 @@ pub(super) fn number(row: i64) -> u64 {
 }
 
 /// What of a filter asks for other tables, read once.
-struct Places {
+pub(super) struct Places {
     /// The sessions of the workspace.
     sessions: Option<HashSet<i64>>,
     /// The trees of other work items.
@@ -84,7 +84,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(conn: &Connection, filter: &WordFilter) -> Result<Self> {
+    pub(super) fn of(conn: &Connection, filter: &WordFilter) -> Result<Self> {
         let sessions = |workspace: &String| -> Result<HashSet<i64>> {
             let mut statement = conn.prepare_cached("SELECT id FROM sessions WHERE workspace = ?1")?;
             Ok(statement.query_map([workspace], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
@@ -102,7 +102,12 @@ impl Places {
         })
     }
 
-    fn fit(&self, tree: i64, session: Option<i64>) -> bool {
+    /// The rest of the filter.
+    pub(super) fn without(filter: &WordFilter) -> WordFilter {
+        WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() }
+    }
+
+    pub(super) fn fit(&self, tree: i64, session: Option<i64>) -> bool {
         let in_workspace = |sessions: &HashSet<i64>| session.is_some_and(|session| sessions.contains(&session));
         self.sessions.as_ref().is_none_or(in_workspace) && !self.others.contains(&tree)
     }
@@ -111,8 +116,7 @@ impl Places {
 /// What ranking wants to know of passages, and whether they fit.
 pub(super) fn places(conn: &Connection, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>> {
     let elsewhere = Places::of(conn, filter)?;
-    let here = WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() };
-    let conditions = Conditions::of(conn, &here, "p", "at")?;
+    let conditions = Conditions::of(conn, &Places::without(filter), "p", "at")?;
     let sql = format!(
         "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
         numbered(&conditions.sql)
