@@ -16,7 +16,7 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use self::question::{Question, asks, plain};
+use self::question::{Question, asks, may_hold, plain};
 pub use self::{
     hint::{Hint, References},
     meaning::{EmbedError, Embedder, Meaning, embed},
@@ -278,7 +278,7 @@ fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: us
     let mut found = Vec::new();
     if !text.is_empty() {
         snapshot.newest_first(filter, LITERAL, &mut |node, content| {
-            if plain(content).contains(text) {
+            if may_hold(content, text) && plain(content).contains(text) {
                 found.push(rank::Candidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
             }
             found.len() < limit

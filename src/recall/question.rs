@@ -171,7 +171,7 @@ fn roles(words: &[String], asker: Option<AuthorType>) -> Vec<AuthorType> {
 }
 
 /// Whether a text may hold a phrase: most do not have its longest word, which is found out without wording them anew.
-fn may_hold(text: &str, phrase: &str) -> bool {
+pub(super) fn may_hold(text: &str, phrase: &str) -> bool {
     let longest = phrase.split(' ').max_by_key(|word| word.len()).unwrap_or_default().as_bytes();
     let stands = |text: &[u8]| text.windows(longest.len()).any(|part| part.eq_ignore_ascii_case(longest));
     !text.is_ascii() || longest.is_empty() || stands(text.as_bytes())

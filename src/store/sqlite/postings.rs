@@ -67,15 +67,15 @@ pub(super) fn said(
 const EVERYWHERE: (i64, i64) = (0, i64::MAX);
 
 /// Where in the index something can stand.
-struct Range {
+pub(super) struct Range {
     /// The first and the last row.
     rows: (i64, i64),
     /// The nodes that are wanted of what stands between them; all, if they are not known.
-    nodes: Option<HashSet<u64>>,
+    pub(super) nodes: Option<HashSet<u64>>,
 }
 
 /// Where what a filter wants can stand: known of few nodes, else anywhere.
-fn range(conn: &Connection, filter: &WordFilter) -> Result<Range> {
+pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<Range> {
     let few = |sql: &str, row: i64| -> Result<bool> {
         Ok(conn
             .prepare_cached(sql)?

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::V
 
 use super::{
     index::ROOM,
+    postings,
     rows::{FROM, NODE, Names, NodeRow},
     tables::{agents, sessions, trees},
 };
@@ -178,21 +179,39 @@ pub(super) fn newest_first(
     each: &mut dyn FnMut(u64, &str) -> bool,
 ) -> Result<()> {
     let conditions = Conditions::of(conn, filter, "n", "created_at")?;
-    // The plus keeps SQLite from an index whose order is another one.
+    let read = |row: &rusqlite::Row<'_>, each: &mut dyn FnMut(u64, &str) -> bool| -> Result<bool> {
+        let seq: u64 = row.get(0)?;
+        if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
+            return Ok(true);
+        }
+        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
+        Ok(each(seq, text))
+    };
+    let values = |first: i64| std::iter::once(Value::from(first)).chain(conditions.values.iter().cloned());
+    // Where it is few nodes, they are read one by one, and nothing that stands between them.
+    if let Some(nodes) = postings::range(conn, filter)?.nodes {
+        let mut nodes: Vec<u64> = nodes.into_iter().collect();
+        nodes.sort_unstable_by(|a, b| b.cmp(a));
+        let sql = format!("SELECT n.seq, n.content FROM nodes n WHERE n.seq = ?1{}", numbered(&conditions.sql));
+        let mut statement = conn.prepare_cached(&sql)?;
+        for seq in nodes {
+            let mut rows = statement.query(params_from_iter(values(i64::try_from(seq).unwrap_or(i64::MAX))))?;
+            if let Some(row) = rows.next()?
+                && !read(row, each)?
+            {
+                break;
+            }
+        }
+        return Ok(());
+    }
     let sql = format!(
         "SELECT n.seq, n.content FROM nodes n WHERE ?1 > 0{} ORDER BY n.seq DESC LIMIT ?1",
         numbered(&conditions.sql)
     );
     let mut statement = conn.prepare_cached(&sql)?;
-    let values = std::iter::once(Value::from(limit)).chain(conditions.values.iter().cloned());
-    let mut rows = statement.query(params_from_iter(values))?;
+    let mut rows = statement.query(params_from_iter(values(limit.into())))?;
     while let Some(row) = rows.next()? {
-        let seq: u64 = row.get(0)?;
-        if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
-            continue;
-        }
-        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
-        if !each(seq, text) {
+        if !read(row, each)? {
             break;
         }
     }
