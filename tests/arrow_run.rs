@@ -713,9 +713,9 @@ fn pins_and_stashes_are_kept_and_let_go() {
     ✓ [46vf6z] is pinned already
     ✓ pinned doc:"character notes" §motivation
     ✓ pinned doc:"character notes"
-    ✓ stashed "an idea" (5 tokens)
+    ✓ stashed "an idea" (6 tokens)
     ✓ stashed "marie insight" (16 tokens)
-    ✓ stashed "so far" (37 tokens)
+    ✓ stashed "so far" (38 tokens)
     ✗ NOT_FOUND: stash: [fkc5zd] is not on the path to [6v90ah]
     ✓ stashed "an idea" (3 tokens) in the place of what was there
     stash "an idea":
@@ -763,7 +763,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
     ===
     Stashed (→ recall "label" shows one):
       "marie insight" · a node's words · 16 tokens · 3m ago
-      "so far" · a summary · 37 tokens · 3m ago
+      "so far" · a summary · 38 tokens · 3m ago
       "an idea" · words · 3 tokens · 3m ago
     Recent actions:
       responded to yk943e
@@ -870,7 +870,7 @@ fn a_purge_leaves_nothing_in_memory() {
     ✗ NOT_FOUND: recall: no stash "summary"
       hint: there are: "copy", "own"
     Stashed (→ recall "label" shows one):
-    [about 26 tokens more · → recall "memory part 2"]
+    [about 27 tokens more · → recall "memory part 2"]
     "#);
     for file in std::fs::read_dir(play.scene.path.parent().unwrap()).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap();

@@ -3,77 +3,16 @@
 #![cfg(feature = "cli")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+#[path = "support/pty.rs"]
+mod pty;
 #[path = "support/sse.rs"]
 mod sse;
 #[path = "support/cli.rs"]
 mod support;
 
-use std::{
-    io::{Read as _, Write as _},
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
-};
-
-use portable_pty::{CommandBuilder, NativePtySystem, PtySize, PtySystem as _};
+use pty::Terminal;
 use sse::{DONE, Server, Step, finish, good, head, models, send, text};
 use support::Home;
-
-/// The program at a pseudo-terminal.
-struct Terminal {
-    child: Box<dyn portable_pty::Child + Send + Sync>,
-    keys: Box<dyn std::io::Write + Send>,
-    shown: Arc<Mutex<Vec<u8>>>,
-    // The terminal goes when its master does.
-    _master: Box<dyn portable_pty::MasterPty + Send>,
-}
-
-impl Terminal {
-    fn start(home: &Home, args: &[&str]) -> Self {
-        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
-        let pair = NativePtySystem::default().openpty(size).unwrap();
-        let like = home.command(args);
-        let mut command = CommandBuilder::new(like.get_program());
-        command.env_clear();
-        for (name, value) in like.get_envs() {
-            if let Some(value) = value {
-                command.env(name, value);
-            }
-        }
-        command.env("TERM", "xterm");
-        command.cwd(home.file(""));
-        command.args(like.get_args());
-        let child = pair.slave.spawn_command(command).unwrap();
-        let (mut reader, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
-        let shown = Arc::new(Mutex::new(Vec::new()));
-        let screen = Arc::clone(&shown);
-        std::thread::spawn(move || {
-            let mut bytes = [0; 4096];
-            while let Ok(count @ 1..) = reader.read(&mut bytes) {
-                screen.lock().unwrap().extend_from_slice(&bytes[..count]);
-            }
-        });
-        Self { child, keys, shown, _master: pair.master }
-    }
-
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.shown.lock().unwrap()).into_owned()
-    }
-
-    /// Waits until something is shown for the `count`th time.
-    #[track_caller]
-    fn wait(&self, wanted: &str, count: usize) {
-        let begun = Instant::now();
-        while self.text().matches(wanted).count() < count {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not shown: {:?}", self.text());
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    fn keys(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
-        self.keys.flush().unwrap();
-    }
-}
 
 fn hanging(words: &str) -> Vec<Step> {
     vec![head(), send(text(words)), Step::Stall]
@@ -116,15 +55,7 @@ async fn a_person_talks_at_a_terminal_with_a_model_that_acts() {
     terminal.wait("cancelled", 1);
     // The program goes on until its input ends.
     terminal.keys("\u{4}");
-    let begun = Instant::now();
-    let ended = loop {
-        if let Some(status) = terminal.child.try_wait().unwrap() {
-            break status;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", terminal.text());
-        std::thread::sleep(Duration::from_millis(5));
-    };
-    assert!(ended.success(), "{ended:?}");
+    assert_eq!(terminal.ends(), 0);
 
     let path = home.json(&["view"]);
     let said: Vec<_> = path.iter().map(|node| node["content"].as_str().unwrap()).collect();

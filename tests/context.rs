@@ -13,7 +13,7 @@ use loomtree::{
         Voice, assemble,
     },
     id::NodeId,
-    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, RecordKind, TreePatch},
+    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, RecordKind, TreePatch, Vocabulary},
     ops::{Draft, Loom},
 };
 use play::{Play, lines};
@@ -23,6 +23,7 @@ const LIVE: Options = Options {
     reserve: None,
     strategy: Strategy::RollingWindow,
     rendering: Rendering::Live,
+    vocabulary: Vocabulary::Cl100k,
     correction: Correction::NONE,
 };
 const STABLE: Options = Options { rendering: Rendering::Stable, ..LIVE };

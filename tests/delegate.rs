@@ -10,7 +10,7 @@ mod play;
 mod support;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -21,7 +21,7 @@ use loomtree::{
     id::{NodeId, SessionId},
     model::{Agent, Mode, Permission, Permissions},
     ops::{Actor, Draft},
-    provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Usage},
+    provider::{Finish, FinishReason, Generation, Model, Prompt, Reply, Request, Scripted, ToolCall, Usage},
     session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat, stats},
     store::{GenerationFilter, SessionFilter},
 };
@@ -445,7 +445,12 @@ async fn work_until_killed(path: &Path) {
     });
     let delegation = team.begin("Survive");
     child::say(&delegation.to_string());
-    team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap();
+    let crew = team.crew(&planner, &worker, &words(PASSED));
+    team.carry_on(Crew { drafts: Some(drafts(path)), ..crew }, delegation).await.unwrap();
+}
+
+fn drafts(path: &Path) -> PathBuf {
+    path.with_extension("drafts")
 }
 
 #[tokio::test]
@@ -456,11 +461,18 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     let within = Duration::from_secs(60);
     let delegation: NodeId = said.recv_timeout(within).expect("the child begins").parse().unwrap();
     assert_eq!(said.recv_timeout(within).expect("the child comes to the fourth"), "hangs");
+    let scene = Scene::at(&path, 6);
+    let owner = scene.owner();
+    // As long as that process runs, it is its own.
+    let nobody = words("nobody");
+    let crew_of = |owner: &Actor, players| Crew { drafts: Some(drafts(&path)), ..crew(owner, players) };
+    let (early, _) =
+        carry_on(&owner, crew_of(&owner, [&nobody, &nobody, &nobody]), delegation, &CancellationToken::new()).await;
+    let early = early.unwrap_err();
+    assert!(early.code == Code::Conflict && early.message.ends_with(&format!("(process {})", child.id())), "{early}");
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let scene = Scene::at(&path, 6);
-    let owner = scene.owner();
     let open = delegate::all(owner.loom()).unwrap().remove(0);
     assert!(open.is_open() && open.head.id == delegation && open.goal == "Survive");
     let own = owner.loom().snapshot().unwrap().sessions(&SessionFilter::default()).unwrap().remove(0);
@@ -468,9 +480,9 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     let (planner, judge) = (words("no plan"), words(PASSED));
     let worker = Player::new("test:worker", |asked| format!("{} done", which(asked)));
     let (report, _) =
-        carry_on(&owner, crew(&owner, [&planner, &worker, &judge]), delegation, &CancellationToken::new()).await;
+        carry_on(&owner, crew_of(&owner, [&planner, &worker, &judge]), delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
-    assert_eq!(report.state, State::Completed);
+    assert_eq!((report.state, nobody.asked().len()), (State::Completed, 0));
     // The plan stands, and so do the three that were verified; the fourth was cut off.
     assert_eq!((planner.asked().len(), worker.asked().len(), judge.asked().len()), (0, 2, 2));
     assert!(worker.asked()[0].contains("It was cut off. What was done so far stands above."));
@@ -478,18 +490,64 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
+/// One who works as long as nobody opens the gate, and says when they began.
+fn at_the_gate() -> (Arc<Player>, Arc<tokio::sync::Notify>, Arc<tokio::sync::Notify>) {
+    let (gate, begun) = (Arc::new(tokio::sync::Notify::new()), Arc::new(tokio::sync::Notify::new()));
+    let (open, begins) = (Arc::clone(&gate), Arc::clone(&begun));
+    let worker = Player::later("test:worker", move |_| {
+        let (open, begins) = (Arc::clone(&open), Arc::clone(&begins));
+        Box::pin(async move {
+            begins.notify_one();
+            open.notified().await;
+            "done".to_owned()
+        })
+    });
+    (worker, gate, begun)
+}
+
 #[tokio::test]
-async fn of_two_that_carry_it_on_one_is_told() {
+async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
+    let team = Team::new();
+    let folder = tempfile::tempdir().unwrap();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let (worker, gate, begun) = at_the_gate();
+    let delegation = team.begin("It");
+    let crew = Crew { drafts: Some(folder.path().join("drafts")), ..team.crew(&planner, &worker, &words(PASSED)) };
+    let drafts = crew.drafts.clone().unwrap();
+    let second = async {
+        begun.notified().await;
+        let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
+        let named = format!("owner (process {})", std::process::id());
+        assert_eq!(delegate::carried_on_by(&drafts, delegation), Some(named.clone()));
+        assert_eq!(
+            (refused.code, refused.message.ends_with(&format!("is being carried on by {named}"))),
+            (Code::Conflict, true)
+        );
+        gate.notify_one();
+    };
+    let (first, ()) = tokio::join!(team.carry_on(crew.clone(), delegation), second);
+    assert_eq!((first.unwrap().state, worker.asked().len()), (State::Completed, 1), "who was first is not disturbed");
+    // It is let go of at its end, and no file is left.
+    assert_eq!(delegate::carried_on_by(&drafts, delegation), None);
+    assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, State::Completed);
+    assert_eq!(std::fs::read_dir(&drafts).map_or(0, Iterator::count), 0);
+}
+
+#[tokio::test]
+async fn where_that_cannot_be_seen_the_first_is_told_at_its_next_step() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
-    let worker = words("done");
+    let (worker, gate, begun) = at_the_gate();
     let delegation = team.begin("It");
-    let crew = team.crew(&planner, &worker, &words(PASSED));
-    // Both work on it; who is second to say so hears that it is another one's.
-    let both = tokio::join!(team.carry_on(crew.clone(), delegation), team.carry_on(crew, delegation));
-    let mut failed: Vec<Code> = [both.0, both.1].into_iter().filter_map(|done| done.err().map(|e| e.code)).collect();
-    failed.dedup();
-    assert!(failed.is_empty() || failed == [Code::Conflict], "{failed:?}");
+    let second = async {
+        begun.notified().await;
+        let report = team.carry_on(team.crew(&planner, &words("done"), &words(PASSED)), delegation).await.unwrap();
+        gate.notify_one();
+        report.state
+    };
+    let (first, second) = tokio::join!(team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation), second);
+    assert_eq!((first.unwrap_err().code, second), (Code::Conflict, State::Completed));
+    assert_eq!(team.owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -589,14 +647,23 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
 
 /// An agent that may delegate, in its turn.
 async fn turn(team: &Team, orchestrator: Arc<dyn Orchestrator>, replies: &[&str]) -> (Vec<Progress>, Commands, Actor) {
+    turn_of(team, orchestrator, replies.iter().map(|reply| Reply::words(reply)).collect(), false).await
+}
+
+/// The same by any replies, perhaps with the provider's own calls.
+async fn turn_of(
+    team: &Team,
+    orchestrator: Arc<dyn Orchestrator>,
+    replies: Vec<Reply>,
+    native: bool,
+) -> (Vec<Progress>, Commands, Actor) {
     let profile = team.agent("collaborator").profile;
     let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
     team.owner.update_agent(loomtree::model::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
     let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
-    let script: Vec<_> = replies.iter().map(|reply| loomtree::provider::Reply::words(reply)).collect();
-    let model: Arc<dyn Model> = Arc::new(loomtree::provider::Scripted::new(script));
-    let commands = Commands { orchestrator: Some(orchestrator), ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
+    let commands = Commands { orchestrator: Some(orchestrator), native, ..Commands::new(Arc::new(Arc::clone(&model))) };
     let mut heard = Vec::new();
     let plan = Plan::turn(team.at, agent, model, commands.clone());
     generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
@@ -648,6 +715,24 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
         Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
     let recall = again.read("→ recall tool:delegate_task");
     assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
+}
+
+#[tokio::test]
+async fn a_providers_own_call_delegates_as_a_line_does() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let worker = words("done");
+    let orchestrator: Arc<dyn Orchestrator> = Arc::new(Builtin::new(team.crew(&planner, &worker, &words(PASSED))));
+    let arguments = json!({ "goal": "Build it", "context": { "constraints": ["use PyJWT"] } }).to_string();
+    let call = ToolCall { id: "c1".into(), name: "delegate_task".into(), arguments };
+    let replies = [Reply::words("I hand it over.").calling([call]), Reply::words("It is built.")];
+    let (heard, _, actor) = turn_of(&team, orchestrator, replies.into(), true).await;
+    assert!(answers(&heard)[0].starts_with("✓ task completed: \"Build it\" ["), "{:?}", answers(&heard));
+    assert!(planner.asked()[0].contains("- use PyJWT") && worker.asked()[0].contains("- use PyJWT"));
+    // The report is the answer to that very call.
+    let turns = team.owner.loom().snapshot().unwrap().turns(actor.session().unwrap(), 1, 100, 100).unwrap();
+    let kept = turns.iter().find(|node| node.tool.call_id.as_deref() == Some("c1")).unwrap();
+    assert!(kept.content.starts_with("✓ task completed"), "{}", kept.content);
 }
 
 #[tokio::test]

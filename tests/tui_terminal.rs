@@ -38,9 +38,12 @@ struct Window {
 
 impl Window {
     fn open(home: &Home, columns: u16, rows: u16, more: &[(&str, &str)]) -> Self {
+        Self::start(&home.command(&[]), columns, rows, more)
+    }
+
+    fn start(ready: &std::process::Command, columns: u16, rows: u16, more: &[(&str, &str)]) -> Self {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
-        let ready = home.command(&[]);
         let mut command = CommandBuilder::new(ready.get_program());
         command.args(ready.get_args());
         command.env_clear();
@@ -119,6 +122,11 @@ impl Window {
         }
     }
 
+    /// Whether a screen is shown beside what the shell wrote.
+    fn is_alternate(&self) -> bool {
+        self.screen.lock().unwrap().screen().alternate_screen()
+    }
+
     /// The terminal is as it was: the main screen, a cursor, no mouse, no bracketed paste, and its modes.
     #[track_caller]
     fn is_restored(&self) {
@@ -147,25 +155,45 @@ impl Drop for Window {
 #[test]
 fn a_new_user_walks_the_sample_and_leaves() {
     let home = Home::new();
-    let mut window = Window::open(&home, 80, 24, &[]);
-    window.shows("tour 1/6");
+    let mut window = Window::open(&home, 80, 24, &[("LOOM_MODEL", "scripted:words")]);
+    window.shows("tour 1/6 → goes on");
     window.shows("The light at Marrow Point");
     window.keys("l");
     window.shows("· depth 1");
+    window.shows("tour 2/6");
     window.keys("\x1b[C");
     window.shows("branch 1/2");
     window.keys("j");
     window.shows("branch 2/2");
-    window.keys("iA line of mine.\r");
+    window.shows("tour 3/6");
+    window.keys("h");
+    window.shows("tour 4/6");
+    window.keys("j");
+    window.keys("i");
+    window.shows("the next words");
+    window.keys("A line of mine.\r");
     window.until("saved", |screen| {
         let said = screen.contains("A line of mine.") && !screen.contains("› ");
         said && screen.trim_end().ends_with("saved")
     });
+    window.shows("tour 5/6");
+    window.keys(" ");
+    window.shows("choose one");
+    window.keys("1");
+    window.shows("tour 6/6");
+    window.keys("?");
+    window.shows("─ keys ─");
+    window.keys("q");
+    window.shows("that was the tour");
     window.keys("q");
     assert_eq!(window.ends(), 0);
     window.is_restored();
     // It is there for every other face too.
     assert!(home.ok(&["view"]).contains("A line of mine."));
+    // It was taken once.
+    let window = Window::open(&home, 80, 24, &[]);
+    window.shows("saved");
+    assert!(!window.screen().contains("tour"));
 }
 
 #[test]
@@ -212,7 +240,7 @@ fn resizing_draws_anew_down_to_almost_nothing() {
 fn a_signal_gives_the_terminal_back() {
     let home = Home::new();
     home.ok(&["demo"]);
-    for signal in ["-TERM", "-HUP"] {
+    for signal in ["-TERM", "-HUP", "-INT", "-QUIT"] {
         let mut window = Window::open(&home, 80, 24, &[]);
         window.shows("saved");
         assert!(!window.is_cooked());
@@ -238,6 +266,134 @@ fn stopped_and_continued_it_draws_anew() {
     });
     window.keys("q");
     assert_eq!(window.ends(), 0);
+}
+
+/// Under a shell with job control, as it is used: ctrl-z gives the shell its terminal, `fg` brings the screen back.
+#[test]
+fn suspended_in_a_shell_it_gives_the_terminal_back_and_comes_again() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let loom = home.command(&[]);
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-i").env_clear().current_dir(home.file(""));
+    for (name, value) in loom.get_envs() {
+        shell.env(name, value.unwrap());
+    }
+    let line: Vec<String> = std::iter::once(loom.get_program())
+        .chain(loom.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    let mut window = Window::start(&shell, 100, 24, &[("PS1", "ready> "), ("ENV", "/dev/null")]);
+    window.shows("ready> ");
+    window.keys(&format!("{}\r", line.join(" ")));
+    window.shows("saved");
+    assert!(window.is_alternate());
+    for _ in 0..2 {
+        window.keys("\x1a");
+        window.until("the shell again", |screen| !window.is_alternate() && screen.trim_end().ends_with("ready>"));
+        window.is_restored();
+        // Whatever the shell's own line editing does: programs get a terminal that gives lines and echoes.
+        window.keys("stty -a; echo asked\r");
+        window.shows("\nasked");
+        let modes = window.screen();
+        assert!(modes.contains(" icanon") && modes.contains(" echo "), "{modes}");
+        window.keys("clear; fg\r");
+        window
+            .until("the screen again", |screen| window.is_alternate() && screen.contains("The light at Marrow Point"));
+    }
+    window.keys("0");
+    window.shows("· depth 0");
+    window.keys("q");
+    window.until("the shell at last", |screen| !window.is_alternate() && screen.trim_end().ends_with("ready>"));
+    window.is_restored();
+    window.keys("echo code $?\r");
+    window.shows("\ncode 0");
+    window.keys("exit\r");
+    assert_eq!(window.ends(), 0);
+}
+
+#[test]
+fn drawn_anew_by_a_key() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut window = Window::open(&home, 80, 24, &[]);
+    window.shows("saved");
+    // What another program wrote over it.
+    window.screen.lock().unwrap().process(b"\x1b[5;1HBroadcast message from root");
+    window.shows("Broadcast");
+    window.keys("\x0c");
+    window.until("drawn anew", |screen| !screen.contains("Broadcast") && screen.contains("Marrow"));
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
+}
+
+/// A program that brings along models which panic, for the test below, which runs it in a terminal of its own.
+#[test]
+#[ignore = "another test runs it in a terminal"]
+fn a_host_whose_models_panic() {
+    use loomtree::{
+        context,
+        id::TreeId,
+        provider::Prices,
+        session::{Commands, Models, Promise, open},
+        store::TreeFilter,
+        tui::{Consent, KeyMap, Palette, Setup, run},
+    };
+    #[derive(Debug)]
+    struct Panics;
+    impl Models for Panics {
+        fn open<'a>(
+            &'a self,
+            _: &'a loomtree::model::Agent,
+        ) -> Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
+            Box::pin(async { panic!("the model fell over") })
+        }
+    }
+    let loom = open(std::env::var_os("LOOM_OF_THE_TEST").unwrap()).unwrap();
+    let tree = loom.snapshot().unwrap().trees(TreeFilter { archived: false, limit: 1 }).unwrap().remove(0);
+    let (id, position): (TreeId, _) = (tree.id, tree.root.unwrap());
+    let ended = run(Setup {
+        agent: loom.agent("owner").unwrap(),
+        loom,
+        workspace: "/work".to_owned(),
+        tree: id,
+        position,
+        session: None,
+        versions: Vec::new(),
+        commands: Commands::new(Arc::new(Panics)),
+        model: None,
+        tools: None,
+        consent: Consent::default(),
+        models: Vec::new(),
+        context: context::Options::default(),
+        drafts: None,
+        prices: Prices::default(),
+        count: 1,
+        palette: Palette::Plain,
+        keys: KeyMap::default(),
+        editor: "true".to_owned(),
+        tour: false,
+    });
+    panic!("it should have ended by the panic: {ended:?}");
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_and_its_message_is_read() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut host = std::process::Command::new(std::env::current_exe().unwrap());
+    host.args(["a_host_whose_models_panic", "--exact", "--ignored", "--nocapture"]);
+    host.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
+    let mut window = Window::start(&host, 80, 24, &[]);
+    window.shows("saved");
+    assert!(window.is_alternate() && !window.is_cooked());
+    window.keys(" ");
+    assert_eq!(window.ends(), 101);
+    window.is_restored();
+    assert!(window.is_cooked());
+    let screen = window.screen();
+    assert!(screen.contains("the model fell over"), "on the main screen, where it stays:\n{screen}");
+    assert!(!screen.contains("depth 0"), "{screen}");
 }
 
 #[test]
@@ -267,6 +423,12 @@ fn the_editor_gets_the_text_and_gives_it_back() {
     window.shows("saved");
     window.keys("E");
     window.shows("And more.");
+    // What is being written can be taken there too, and comes back as what it was for.
+    window.keys("iBegun here.");
+    window.shows("› Begun here.");
+    window.keys("\x07");
+    window.shows("Begun here. And more.");
+    window.shows("· depth 9");
     window.keys("q");
     assert_eq!(window.ends(), 0);
     window.is_restored();

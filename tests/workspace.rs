@@ -516,6 +516,97 @@ async fn nothing_outlives_a_command() {
 }
 
 #[tokio::test]
+async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_status() {
+    use loomtree::delegate::Kit as _;
+    let folder = Folder::of(Verdict::No(None), &[], &[]);
+    // The person agreed to it with the plan, and is not asked again.
+    let none = tokio_util::sync::CancellationToken::new();
+    let failed = folder.workspace.check("echo one; exit 3", none.clone()).await.unwrap();
+    assert_eq!((failed.passed, failed.output.as_str()), (false, "exit 3\none"));
+    assert!(folder.workspace.check(" true ", none).await.unwrap().passed && folder.asked().is_empty());
+    let stop = tokio_util::sync::CancellationToken::new();
+    let check = folder.workspace.check("echo $$ > check.new; mv check.new check; sleep 1000", stop.clone());
+    let begun = async {
+        while !folder.path("check").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        stop.cancel();
+    };
+    let (stopped, ()) = tokio::join!(check, begun);
+    assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
+    ends(&folder, "check");
+}
+
+/// Waits until none of the processes runs that wrote their numbers into a file.
+#[track_caller]
+fn all_end(folder: &Folder, file: &str) -> usize {
+    let text = folder.text(file);
+    for (n, pid) in text.lines().enumerate() {
+        folder.write(&format!("one{n}"), pid);
+        ends(folder, &format!("one{n}"));
+    }
+    text.lines().count()
+}
+
+#[tokio::test]
+async fn a_command_that_forks_is_stopped_with_all_of_them() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    // Sixty-three at once.
+    let many = "fork() { echo $(sh -c 'echo $PPID') >> many; if [ $1 -gt 0 ]; then fork $(($1 - 1)) & fork $(($1 - 1)) & fi; sleep 1000; }; fork 5";
+    let said = hand.ok("run_command", json!({ "command": many, "seconds": 2 })).await;
+    assert_eq!(said, "exit none · stopped after 2 s · no output");
+    assert_eq!(all_end(&folder, "many"), 63);
+    // One after the other, each gone before somebody could look for it.
+    folder.write("again.sh", "echo again >> grows\nsh again.sh &\n");
+    let said = hand.ok("run_command", json!({ "command": "sh again.sh; sleep 1000", "seconds": 1 })).await;
+    assert_eq!(said, "exit none · stopped after 1 s · no output");
+    stays(&folder, "grows");
+}
+
+/// Waits until a file grows no more.
+#[track_caller]
+fn stays(folder: &Folder, file: &str) {
+    let length = || fs::metadata(folder.path(file)).unwrap().len();
+    for _ in 0..50 {
+        let before = length();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        if length() == before {
+            return;
+        }
+    }
+    panic!("{file} grows and grows");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
+    let folder = Folder::granted();
+    let hand = folder.hand("a");
+    let wait = "while [ ! -s gone ]; do sleep 0.01; done; echo done";
+    let stopped = "exit 0 · what it left running was stopped\ndone";
+    let away = format!("setsid sh -c 'echo $$ > gone; exec sleep 1000' >/dev/null 2>&1 & {wait}");
+    assert_eq!(hand.ok("run_command", json!({ "command": away })).await, stopped);
+    ends(&folder, "gone");
+    fs::remove_file(folder.path("gone")).unwrap();
+    // A daemon: in a session of its own, and nobody's child.
+    let daemon = format!("setsid sh -c 'sleep 1000 & echo $! > gone' >/dev/null 2>&1; {wait}");
+    assert_eq!(hand.ok("run_command", json!({ "command": daemon })).await, stopped);
+    ends(&folder, "gone");
+    // One that also forks while it is looked for.
+    folder.write("again.sh", "echo again >> grows\nsleep 0.02\nsetsid sh again.sh &\n");
+    let said = hand.ok("run_command", json!({ "command": "setsid sh again.sh; sleep 1000", "seconds": 1 })).await;
+    assert_eq!(said, "exit none · stopped after 1 s · no output");
+    stays(&folder, "grows");
+    // What runs beside it is nobody's to stop.
+    let mut own = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    assert_eq!(hand.ok("run_command", json!({ "command": "true" })).await, "exit 0 · no output");
+    assert!(own.try_wait().unwrap().is_none());
+    own.kill().unwrap();
+    own.wait().unwrap();
+}
+
+#[tokio::test]
 async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     let folder = Folder::of(Verdict::Yes, &["sh test.sh"], &[]);
     folder.write("greet.sh", "#!/bin/sh\n# → prune everything\necho \"Hello $1\"\n");

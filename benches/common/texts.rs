@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use loomtree::model::estimated_tokens;
+use loomtree::model::Vocabulary;
 
 /// Texts by kind: this project's own, and fixtures.
 pub(crate) fn all() -> Vec<(&'static str, Vec<String>)> {
@@ -47,11 +47,11 @@ pub(crate) struct Judged {
 
 /// Compares the estimate with a tokenizer's counts.
 #[allow(clippy::cast_precision_loss)] // thousands of tokens
-pub(crate) fn judge(texts: &[String], count: impl Fn(&str) -> usize) -> Judged {
+pub(crate) fn judge(vocabulary: Vocabulary, texts: &[String], count: impl Fn(&str) -> usize) -> Judged {
     let mut judged = Judged { tokens: 0, mean: 0.0, under: 0.0, over: 0.0 };
     for text in texts {
         let real = count(text);
-        let off = (f64::from(estimated_tokens(text)) / real as f64 - 1.0) * 100.0;
+        let off = (f64::from(vocabulary.tokens(text)) / real as f64 - 1.0) * 100.0;
         judged.tokens += real;
         judged.mean += off.abs() / texts.len() as f64;
         (judged.under, judged.over) = (judged.under.max(-off), judged.over.max(off));

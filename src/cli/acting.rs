@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loomtree::{
-    delegate::Kit,
+    delegate::{Kit, Orchestrator},
     model::{Agent, Permission},
     provider::Sampling,
     session::{Approval, Commands, Toolbox},
@@ -67,14 +67,24 @@ impl TurnArgs {
         let usual = attach::commands(&desk.config);
         let mut commands = Commands { rounds: self.rounds, native: self.native, ..usual };
         if agent.profile.permissions.has(Permission::Delegate) {
-            let (agents, approval) = (crew::agents(&desk.loom, agent)?, crew::asked(desk.out.json));
-            let hiring = self.hiring(desk, desk.config.clone(), agents, model.map(str::to_owned), approval)?;
-            commands.orchestrator = Some(crew::lazy(hiring));
+            commands.orchestrator = self.orchestrator(desk, agent, model)?;
         }
         if !self.tools {
             return Ok(commands);
         }
         Ok(Commands { tools: self.toolbox(desk, agent.name(), Whom::Person)?, inline: ANSWER, ..commands })
+    }
+
+    /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
+    pub(crate) fn orchestrator(
+        &self,
+        desk: &Desk<'_>,
+        agent: &Agent,
+        model: Option<&str>,
+    ) -> Result<Option<Arc<dyn Orchestrator>>> {
+        let Ok(agents) = crew::agents(&desk.loom, agent) else { return Ok(None) };
+        let (config, model) = (desk.config.clone(), model.map(str::to_owned));
+        Ok(Some(crew::lazy(self.hiring(desk, config, agents, model, Arc::clone(&desk.asked))?)))
     }
 
     /// Who does delegated work, and with what.
@@ -118,7 +128,7 @@ impl TurnArgs {
     #[cfg(feature = "workspace")]
     fn toolbox(&self, desk: &Desk<'_>, who: &str, asked: Whom) -> Result<Arc<Toolbox>> {
         let approval: Arc<dyn Approval> = match asked {
-            Whom::Person => crew::asked(desk.out.json),
+            Whom::Person => Arc::clone(&desk.asked),
             Whom::Nobody => Arc::new(loomtree::session::Verdict::Yes),
         };
         toolbox(desk, who, approval, &self.allow, &self.allow_write)
@@ -134,7 +144,7 @@ impl TurnArgs {
 const WITHOUT: &str = "--tools: this program was built without them; the cargo feature workspace has them";
 
 /// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-const ANSWER: u32 = 4_000;
+pub(crate) const ANSWER: u32 = 4_000;
 
 /// Who is asked before something is changed.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +156,7 @@ enum Whom {
 
 /// The tools for the folder, by which an agent of this name works in it.
 #[cfg(feature = "workspace")]
-pub(crate) fn toolbox(
+fn toolbox(
     desk: &Desk<'_>,
     who: &str,
     approval: Arc<dyn Approval>,
@@ -158,7 +168,7 @@ pub(crate) fn toolbox(
 
 /// The folder, with what is done there unasked.
 #[cfg(feature = "workspace")]
-fn workspace(
+pub(crate) fn workspace(
     desk: &Desk<'_>,
     approval: Arc<dyn Approval>,
     allow: &[String],

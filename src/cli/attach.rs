@@ -1,12 +1,13 @@
 //! Models for commands: opened by name, by the configuration, or found; and Ctrl-C, which stops what they write.
 
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use loomtree::{
     arrow::run::{Code, Failure, Hit, Search},
+    delegate,
     id::AgentId,
     model::Agent,
     ops::Actor,
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     config::Config,
-    crew::{self, Hiring},
+    crew,
     desk::Desk,
     error::{CliError, Result},
     host,
@@ -119,22 +120,7 @@ impl Searcher for Broken {
 /// What is done for arrow lines of an agent here.
 pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel: CancellationToken) -> Hosting {
     let mut commands = commands(&desk.config);
-    // Where nobody could do it, who delegates is told that no orchestrator is set up.
-    if let Ok((worker, judge)) = crew::agents(&desk.loom, &desk.agent) {
-        let hiring = Hiring {
-            config: desk.config.clone(),
-            worker,
-            judge,
-            model: None,
-            approval: crew::asked(desk.out.json),
-            kit: None,
-            rounds: commands.rounds,
-            native: false,
-            context: desk.config.context(None),
-            drafts: desk.drafts.clone(),
-        };
-        commands.orchestrator = Some(crew::lazy(hiring));
-    }
+    commands.orchestrator = crew::usual(desk, Arc::clone(&desk.asked), None);
     Hosting {
         runtime: runtime.handle().clone(),
         agent,
@@ -143,9 +129,20 @@ pub(crate) fn hosting(desk: &Desk<'_>, agent: AgentId, runtime: &Runtime, cancel
         drafts: Some(desk.drafts.clone()),
         prices: desk.config.prices.clone(),
         cancel,
-        tell: Arc::new(|_| {}),
+        tell: told(desk),
         hear: Arc::new(|_| {}),
     }
+}
+
+/// Shows a person what happens in work that they delegated by a line of theirs.
+fn told(desk: &Desk<'_>) -> delegate::Tell {
+    let (width, shown) = (desk.out.width, !desk.out.json && io::stderr().is_terminal());
+    Arc::new(move |told| {
+        if let Some(line) = crew::line(&told, width).filter(|_| shown) {
+            // Who cannot see it has the report.
+            let _ = writeln!(anstream::stderr(), "{}", line.trim_end());
+        }
+    })
 }
 
 /// Who had another one act goes where that one is now, if it is in the same tree.

@@ -10,6 +10,7 @@ use std::{
 use loomtree::session::{Approval, Asking, Promise, Verdict};
 
 use super::{
+    floor::Floor,
     out::{BOLD, DIM, MARK, count, paint},
     sanitize::{one_line, sanitize},
 };
@@ -18,19 +19,19 @@ use super::{
 const LINES: usize = 60;
 
 /// Asks at the terminal.
-#[derive(Debug, Default)]
 pub(crate) struct Terminal {
     /// Whether nobody can be asked: what is printed is data, or what is read is no terminal.
     alone: bool,
     /// What was allowed for good: the tool, and what it is about.
     always: Arc<Mutex<HashSet<(String, String)>>>,
-    /// One question at a time.
-    turn: tokio::sync::Mutex<()>,
+    /// One question at a time, and none while somebody writes.
+    floor: Arc<Floor>,
 }
 
 impl Terminal {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { alone: json || !io::stdin().is_terminal() || !io::stderr().is_terminal(), ..Self::default() }
+    pub(crate) fn new(json: bool, floor: Arc<Floor>) -> Self {
+        let alone = json || !io::stdin().is_terminal() || !io::stderr().is_terminal();
+        Self { alone, always: Arc::default(), floor }
     }
 }
 
@@ -41,7 +42,7 @@ impl Approval for Terminal {
                 let why = "nobody is there to be asked, and it is not allowed beforehand";
                 return Verdict::No(Some(why.to_owned()));
             }
-            let _turn = self.turn.lock().await;
+            let _turn = self.floor.question().await;
             let key = (asking.tool.clone(), asking.subject.clone());
             if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
                 return Verdict::Yes;

@@ -15,7 +15,9 @@ use loomtree::{
 use super::{
     attach::{self, Configured},
     config::Config,
+    desk::Desk,
     error::{CliError, Result},
+    floor::Floor,
     out::{DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line},
 };
@@ -50,15 +52,37 @@ pub(crate) fn agents(loom: &Loom, agent: &Agent) -> Result<(Agent, Agent)> {
 
 /// Who is asked before something is done: the person at the terminal.
 #[cfg(feature = "workspace")]
-pub(crate) fn asked(json: bool) -> Arc<dyn Approval> {
-    Arc::new(super::consent::Terminal::new(json))
+pub(crate) fn asked(json: bool, floor: &Arc<Floor>) -> Arc<dyn Approval> {
+    Arc::new(super::consent::Terminal::new(json, Arc::clone(floor)))
 }
 
 /// Nobody: this program was built without what asks.
 #[cfg(not(feature = "workspace"))]
-pub(crate) fn asked(_: bool) -> Arc<dyn Approval> {
+pub(crate) fn asked(_: bool, _: &Arc<Floor>) -> Arc<dyn Approval> {
     let why = "this program was built without the cargo feature workspace, which asks; --yes agrees beforehand";
     Arc::new(loomtree::session::Verdict::No(Some(why.to_owned())))
+}
+
+/// Who does delegated work for whoever is at this desk, by models as configured, and with these tools; `None` where nobody
+/// could do it, and who delegates is told that no orchestrator is set up.
+pub(crate) fn usual(
+    desk: &Desk<'_>,
+    approval: Arc<dyn Approval>,
+    kit: Option<Arc<dyn Kit>>,
+) -> Option<Arc<dyn Orchestrator>> {
+    let (worker, judge) = agents(&desk.loom, &desk.agent).ok()?;
+    Some(lazy(Hiring {
+        config: desk.config.clone(),
+        worker,
+        judge,
+        model: None,
+        approval,
+        kit,
+        rounds: loomtree::agent::Rules::ROUNDS,
+        native: false,
+        context: desk.config.context(None),
+        drafts: desk.drafts.clone(),
+    }))
 }
 
 /// An orchestrator that is made when something is delegated.
@@ -109,8 +133,9 @@ pub(crate) fn line(told: &Told, width: usize) -> Option<String> {
     let named = |task: &usize, title: &str| format!("{} {}", task + 1, one_line(title));
     // Beside a title there is room for half of the line.
     let (title_width, rest) = (width / 2, (width / 2).saturating_sub(14));
-    let note = |text: &str| paint(DIM, cut(&one_line(text), rest));
+    let note = |text: &str| if text.is_empty() { String::new() } else { paint(DIM, cut(&one_line(text), rest)) };
     Some(match told {
+        Told::Planning { delegation, model } => format!("{}  is planned by {}", paint(ID, delegation), note(model)),
         Told::Planned { delegation, subtasks } => {
             format!("{}  planned: {}", paint(ID, delegation), count(subtasks.len() as u64, "subtask"))
         }

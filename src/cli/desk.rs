@@ -7,6 +7,7 @@
 use std::{
     io::{self, Write as _},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
@@ -15,6 +16,7 @@ use loomtree::{
     model::{Agent, Node, Op, Session, Timestamp, Tree},
     ops::{Actor, Loom, OpsError},
     session::{
+        Approval,
         host::{SystemClock, os_ids},
         recover,
     },
@@ -26,7 +28,9 @@ use serde::Serialize;
 use super::{
     args::Globals,
     config::{self, Config},
+    crew,
     error::{Candidate, CliError, Result},
+    floor::Floor,
     host,
     out::Out,
 };
@@ -40,6 +44,10 @@ pub(crate) struct Desk<'a> {
     /// Where words are kept while they stream.
     pub(crate) drafts: PathBuf,
     pub(crate) out: &'a mut Out,
+    /// Who has the terminal.
+    pub(crate) floor: Arc<Floor>,
+    /// Who is asked before an agent does something: one for all, so that one question is put at a time.
+    pub(crate) asked: Arc<dyn Approval>,
     agents: Vec<Agent>,
     tree: Option<String>,
 }
@@ -77,10 +85,10 @@ impl<'a> Desk<'a> {
             host::make_folder(folder)?;
         }
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
-        let clock = std::sync::Arc::new(SystemClock);
+        let clock = Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
         let store = OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create).open(&db)?;
-        let loom = Loom::new(std::sync::Arc::new(store), clock, ids);
+        let loom = Loom::new(Arc::new(store), clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = host::workspace(globals.workspace.as_deref())?;
@@ -94,7 +102,10 @@ impl<'a> Desk<'a> {
             let said = "saved as far as it came: its process was killed while it streamed";
             writeln!(io::stderr(), "{}  {said}", node.local).map_err(|e| CliError::io("writing", e))?;
         }
-        Ok(Self { loom, agent, config, workspace, drafts, out, agents, tree: globals.tree.clone() })
+        let floor = Arc::default();
+        let asked = crew::asked(out.json, &floor);
+        let tree = globals.tree.clone();
+        Ok(Self { loom, agent, config, workspace, drafts, out, floor, asked, agents, tree })
     }
 
     /// Refuses what the agent may not do.

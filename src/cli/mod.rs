@@ -15,6 +15,7 @@ mod consent;
 mod crew;
 mod desk;
 mod error;
+mod floor;
 mod host;
 mod input;
 mod out;

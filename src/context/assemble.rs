@@ -3,17 +3,14 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{
-        About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree,
-        estimated_tokens,
-    },
+    model::{About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree},
     recall::References,
     store::Snapshot,
     tools::{self, Tool},
 };
 
 use super::{
-    ContextError, Exchange, Options, Part, PinReport, Prompt, Rendering, Report, Voice, ambient, exchange, memory,
+    ContextError, Exchange, Options, Part, PinReport, Prompt, Report, Voice, ambient, exchange, memory,
     message::{MESSAGE, Piece, merged},
     node::{View, escaped},
     shown::Shown,
@@ -84,6 +81,7 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         mode: tree.mode,
         rendering: ask.options.rendering,
         now: ask.now,
+        vocabulary: ask.options.vocabulary,
         correction: ask.options.correction,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
@@ -96,7 +94,7 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
     if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {
         around.input = None;
     }
-    if view.aware && view.rendering == Rendering::Stable {
+    if view.aware && view.keeps() {
         around.ambient.extend(ambient::changed(shown.newest_first()));
     }
     let hint = around.hint(snapshot, &tree, &shown);
@@ -161,8 +159,8 @@ impl Around {
         if !view.aware {
             return Ok(bare);
         }
-        let stable = view.rendering == Rendering::Stable;
-        let (memory, pins) = memory::block(snapshot, ask.agent.id(), tree.id, ask.options.room() / PINS)?;
+        let (memory, pins) =
+            memory::block(snapshot, (ask.agent.id(), tree.id), view.vocabulary, ask.options.room() / PINS)?;
         let (state, settled) = ask.session.map(|session| state(snapshot, session)).transpose()?.unwrap_or_default();
         Ok(Self {
             addendum: addendum(ask),
@@ -170,7 +168,7 @@ impl Around {
             settled,
             memory,
             pins,
-            exchanges: exchange::worded(ask.exchanges, ask.options.room(), stable),
+            exchanges: exchange::worded(ask.exchanges, view, ask.options.room()),
             input: input(snapshot, ask, view)?,
             ambient: ambient::lines(snapshot, ask, tree)?,
             references: references(ask, to),
@@ -180,13 +178,13 @@ impl Around {
 
     /// Tokens that are left for the conversation.
     fn room(&self, view: &View, budget: u32) -> Result<u32, ContextError> {
-        let sum = |texts: &[&str]| texts.iter().map(|text| estimated_tokens(text)).sum::<u32>();
+        let sum = |texts: &[&str]| texts.iter().map(|text| view.estimated(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
         let answers =
             self.exchanges.iter().flat_map(|(_, pieces)| pieces).chain(self.input.iter().map(|(_, piece)| piece));
         changing += answers.map(|piece| piece.tokens + MESSAGE).sum::<u32>();
-        if view.aware && view.rendering == Rendering::Stable {
+        if view.aware && view.keeps() {
             changing += ambient::CHANGED;
         }
         changing += self.references.as_ref().map_or(0, |_| ambient::HINT);
@@ -194,7 +192,7 @@ impl Around {
         if fixed + LEAST > budget {
             return Err(ContextError::Fixed { fixed, over: fixed + LEAST - budget, budget });
         }
-        if view.aware && view.rendering == Rendering::Stable {
+        if view.aware && view.keeps() {
             changing = changing.max(budget / CHANGING);
         }
         Ok(budget.saturating_sub(lasting + changing).max(LEAST))
@@ -216,7 +214,7 @@ impl Around {
 
     /// The pieces in their order.
     fn pieces(self, view: &View, mut shown: Shown<'_>) -> Vec<Piece> {
-        let stable = view.rendering == Rendering::Stable;
+        let stable = view.keeps();
         let system = [
             (Part::AgentPrompt, self.agent_prompt),
             (Part::TreePrompt, self.tree_prompt),
@@ -228,8 +226,7 @@ impl Around {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (Part, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces
-                .extend(texts.map(|(part, text)| Piece::new(part, voice, text.clone(), estimated_tokens(&text), kept)));
+            pieces.extend(texts.map(|(part, text)| Piece::new(part, voice, text.clone(), view.estimated(&text), kept)));
         };
         push(Voice::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
@@ -237,7 +234,7 @@ impl Around {
         pieces.extend(shown.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
-                let tokens = estimated_tokens(&text);
+                let tokens = view.estimated(&text);
                 pieces.push(Piece::new(part, Voice::User, text, tokens, false));
             }
         };
@@ -278,7 +275,7 @@ fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(
         tokens if tokens <= share => format!("{header}{}", view.words(&node)),
         _ => format!("{header}{}", cut(view, &node, share)),
     };
-    let tokens = estimated_tokens(&text);
+    let tokens = view.estimated(&text);
     Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
 }
 

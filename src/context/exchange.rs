@@ -5,10 +5,10 @@
 
 use serde::Serialize;
 
-use super::{Part, Voice, message::Piece};
+use super::{Part, Voice, message::Piece, node::View};
 use crate::{
     id::NodeId,
-    model::{estimated_tokens, first_words, one_line},
+    model::{first_words, one_line},
 };
 
 /// Characters of a command that are shown above its answer.
@@ -63,16 +63,16 @@ pub struct Exchange {
 }
 
 /// Exchanges as they are shown, each with the node that it comes after; within the share of a budget that they have.
-pub(super) fn worded(exchanges: &[Exchange], budget: u32, kept: bool) -> Vec<(NodeId, Vec<Piece>)> {
+pub(super) fn worded(exchanges: &[Exchange], view: &View, budget: u32) -> Vec<(NodeId, Vec<Piece>)> {
     let mut left = budget / SHARE;
     let mut worded: Vec<(NodeId, Vec<Piece>)> = exchanges
         .iter()
         .rev()
         .map(|exchange| {
             let mut answers: Vec<String> =
-                exchange.outcomes.iter().rev().map(|o| fitting(&o.answer, &mut left)).collect();
+                exchange.outcomes.iter().rev().map(|o| fitting(&o.answer, view, &mut left)).collect();
             answers.reverse();
-            (exchange.after, pieces(exchange, answers, kept))
+            (exchange.after, pieces(exchange, answers, view))
         })
         .collect();
     worded.reverse();
@@ -80,8 +80,8 @@ pub(super) fn worded(exchanges: &[Exchange], budget: u32, kept: bool) -> Vec<(No
 }
 
 /// An answer, if there is room for it.
-fn fitting(answer: &str, left: &mut u32) -> String {
-    let tokens = estimated_tokens(answer);
+fn fitting(answer: &str, view: &View, left: &mut u32) -> String {
+    let tokens = view.estimated(answer);
     if tokens <= *left {
         *left -= tokens;
         return answer.to_owned();
@@ -89,7 +89,7 @@ fn fitting(answer: &str, left: &mut u32) -> String {
     format!("[about {tokens} tokens, shown in an earlier round and not any more]")
 }
 
-fn pieces(exchange: &Exchange, answers: Vec<String>, kept: bool) -> Vec<Piece> {
+fn pieces(exchange: &Exchange, answers: Vec<String>, view: &View) -> Vec<Piece> {
     let (mut calls, mut native, mut lines) = (Vec::new(), Vec::new(), Vec::new());
     for (outcome, text) in exchange.outcomes.iter().zip(answers) {
         match &outcome.call {
@@ -102,10 +102,10 @@ fn pieces(exchange: &Exchange, answers: Vec<String>, kept: bool) -> Vec<Piece> {
     }
     let mut pieces = Vec::new();
     let piece = |voice, text: String, calls: Vec<Call>, answers: Vec<Answer>| {
-        let of_calls: u32 = calls.iter().map(|call| CALL + estimated_tokens(&call.arguments)).sum();
-        let of_answers: u32 = answers.iter().map(|answer| CALL + estimated_tokens(&answer.text)).sum();
-        let tokens = estimated_tokens(&text) + of_calls + of_answers;
-        Piece { calls, answers, ..Piece::new(Part::Results, voice, text, tokens, kept) }
+        let of_calls: u32 = calls.iter().map(|call| CALL + view.estimated(&call.arguments)).sum();
+        let of_answers: u32 = answers.iter().map(|answer| CALL + view.estimated(&answer.text)).sum();
+        let tokens = view.estimated(&text) + of_calls + of_answers;
+        Piece { calls, answers, ..Piece::new(Part::Results, voice, text, tokens, view.keeps()) }
     };
     if !calls.is_empty() {
         pieces.push(piece(Voice::Assistant, String::new(), calls, Vec::new()));

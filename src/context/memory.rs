@@ -5,7 +5,7 @@
 use crate::{
     arrow::run::{frame, pinned, recent_actions},
     id::{AgentId, TreeId},
-    model::{PinTarget, estimated_tokens, section},
+    model::{PinTarget, Vocabulary, section},
     ops::OpsError,
     store::{Snapshot, StoreError},
 };
@@ -18,8 +18,8 @@ const LEAST: u32 = 24;
 /// The block, empty if there is nothing in it, and what became of the pins. Their words have at most `share` tokens.
 pub(super) fn block(
     snapshot: &dyn Snapshot,
-    agent: AgentId,
-    tree: TreeId,
+    (agent, tree): (AgentId, TreeId),
+    vocabulary: Vocabulary,
     share: u32,
 ) -> Result<(String, Vec<PinReport>), StoreError> {
     let memory = snapshot.memory(agent, tree)?;
@@ -30,8 +30,8 @@ pub(super) fn block(
     for pin in memory.pins {
         let name = pinned(snapshot, &pin.target).map_err(store)?;
         let words = Pinned::read(snapshot, &pin.target)?;
-        let (text, fate) = words.within(left);
-        left = left.saturating_sub(estimated_tokens(&text));
+        let (text, fate) = words.within(left, vocabulary);
+        left = left.saturating_sub(vocabulary.tokens(&text));
         let mut line = format!("  {name}");
         // What the line says in full is not said again.
         let said = text.is_empty() || fate == Fate::In && name.contains(&format!("\"{text}\""));
@@ -39,7 +39,7 @@ pub(super) fn block(
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
         }
-        pins.push(PinReport { target: pin.target, name, tokens: estimated_tokens(&line), fate });
+        pins.push(PinReport { target: pin.target, name, tokens: vocabulary.tokens(&line), fate });
         lines.push(line);
     }
     let done = recent_actions(snapshot, agent, tree)?;
@@ -111,12 +111,12 @@ impl Pinned {
     }
 
     /// As much of the words as fits, with the command that shows the rest.
-    fn within(&self, tokens: u32) -> (String, Fate) {
+    fn within(&self, tokens: u32, vocabulary: Vocabulary) -> (String, Fate) {
         let text = self.text.trim_matches('\n');
         if let Some(reason) = self.out {
             return (String::new(), Fate::Out(reason));
         }
-        let all = estimated_tokens(text);
+        let all = vocabulary.tokens(text);
         if all <= tokens {
             return (escaped(text).into_owned(), Fate::In);
         }
@@ -125,11 +125,11 @@ impl Pinned {
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
         let mut begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
-        while estimated_tokens(begun) > tokens {
+        while vocabulary.tokens(begun) > tokens {
             share -= (share / 16).max(1);
             begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
         }
-        let rest = all.saturating_sub(estimated_tokens(begun));
+        let rest = all.saturating_sub(vocabulary.tokens(begun));
         (format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command), Fate::Cut(Reason::Budget))
     }
 }

@@ -47,7 +47,10 @@ pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::Correction;
+use crate::{
+    model::{Correction, Vocabulary},
+    store::{Snapshot, StoreError},
+};
 
 /// How a full window is dealt with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +87,8 @@ pub struct Options {
     pub strategy: Strategy,
     /// Live or stable.
     pub rendering: Rendering,
+    /// By which vocabulary tokens are estimated.
+    pub vocabulary: Vocabulary,
     /// What the model counts of what is estimated here.
     #[serde(skip_serializing_if = "Correction::is_none")]
     pub correction: Correction,
@@ -102,12 +107,22 @@ impl Default for Options {
             reserve: None,
             strategy: Strategy::default(),
             rendering: Rendering::default(),
+            vocabulary: Vocabulary::default(),
             correction: Correction::default(),
         }
     }
 }
 
 impl Options {
+    /// These options for a model: with what is known of how it counts.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn counted_by(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
+        let correction = snapshot.correction(reference)?.unwrap_or(self.correction);
+        Ok(Self { vocabulary: Vocabulary::of(reference), correction, ..self })
+    }
+
     /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
     #[must_use]
     pub fn room(&self) -> u32 {

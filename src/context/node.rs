@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::{
     arrow::run::frame,
     id::AgentId,
-    model::{AuthorType, Correction, EdgeKind, Mode, Node, Timestamp, estimated_tokens},
+    model::{AuthorType, Correction, EdgeKind, Mode, Node, Timestamp, Vocabulary},
 };
 
 use super::{Reason, Rendering, Voice};
@@ -19,10 +19,16 @@ pub(super) struct View {
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
+    pub(super) vocabulary: Vocabulary,
     pub(super) correction: Correction,
 }
 
 impl View {
+    /// Whether what was shown stays shown as it was.
+    pub(super) fn keeps(&self) -> bool {
+        self.rendering == Rendering::Stable
+    }
+
     /// Why a node is not shown, whatever room there is.
     pub(super) fn left_out(&self, node: &Node) -> Option<Reason> {
         if node.state.pruned_by.is_some() {
@@ -79,11 +85,16 @@ impl View {
         escaped(node.content.trim_end_matches('\n'))
     }
 
+    /// Tokens of what else is shown.
+    pub(super) fn estimated(&self, text: &str) -> u32 {
+        self.vocabulary.tokens(text)
+    }
+
     /// Tokens of a node's words, as they were counted or as they are estimated. All else is estimated, so a count is
     /// brought to what the estimate would be.
     pub(super) fn tokens(&self, node: &Node) -> u32 {
         let counted = node.tokens.map(|counted| self.correction.estimate_of(counted));
-        counted.unwrap_or_else(|| estimated_tokens(&node.content))
+        counted.unwrap_or_else(|| self.estimated(&node.content))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::{
     id::NodeId,
-    model::{Mode, Node, estimated_tokens},
+    model::{Mode, Node},
 };
 
 use super::{
-    Fate, NodeReport, Part, Reason, Rendering, Voice,
+    Fate, NodeReport, Part, Reason, Voice,
     message::{MESSAGE, Piece},
     node::View,
     window::{Seen, Window, cut},
@@ -68,7 +68,7 @@ impl<'w> Shown<'w> {
 
     /// The conversation.
     pub(super) fn pieces(self, view: &View) -> Vec<Piece> {
-        let kept = view.rendering == Rendering::Stable;
+        let kept = view.keeps();
         let mut pieces: Vec<Piece> = Vec::with_capacity(self.nodes.len() + 1);
         let (mut answered, mut note) = (self.answered.into_iter().peekable(), self.note);
         for (at, shown) in self.nodes.into_iter().enumerate() {
@@ -76,7 +76,7 @@ impl<'w> Shown<'w> {
                 pieces.extend(answers);
             }
             if let Some((_, text)) = note.take_if(|(before, _)| *before == at) {
-                let tokens = estimated_tokens(&text);
+                let tokens = view.estimated(&text);
                 pieces.push(Piece::new(Part::Conversation, Voice::User, text, tokens, kept));
             }
             pieces.push(Piece::new(Part::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept));
@@ -123,10 +123,10 @@ fn slot(nodes: &[Worded<'_>], window: &Window, after: NodeId) -> usize {
 fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> {
     let node = &seen.node;
     let mut text = view.header(node, before);
-    let mut tokens = estimated_tokens(&text);
+    let mut tokens = view.estimated(&text);
     if seen.cut {
         let words = cut(view, node, seen.tokens.saturating_sub(tokens + MESSAGE));
-        tokens += estimated_tokens(&words);
+        tokens += view.estimated(&words);
         text.push_str(&words);
     } else {
         tokens += view.tokens(node);

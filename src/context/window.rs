@@ -8,7 +8,7 @@
 
 use crate::{
     id::NodeId,
-    model::{EdgeKind, Node, Tree, estimated_tokens},
+    model::{EdgeKind, Node, Tree},
     store::{ChildFilter, Result as StoreResult, Snapshot},
 };
 
@@ -122,7 +122,7 @@ impl Room<'_> {
         let out = self.view.left_out(&node);
         let tokens = match out {
             Some(_) => 0,
-            None => estimated_tokens(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
+            None => self.view.estimated(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
         };
         Seen { node, tokens, out, cut: false }
     }
@@ -202,12 +202,12 @@ impl Room<'_> {
 /// the rest.
 pub(super) fn cut(view: &View, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
-    let all = estimated_tokens(text);
+    let all = view.estimated(text);
     let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;
     loop {
         let bytes = usize::try_from(half).unwrap_or(usize::MAX).min(text.len() / 2);
         let (left, right) = (&text[..floor(text, bytes)], &text[ceil(text, text.len() - bytes)..]);
-        let gone = all.saturating_sub(estimated_tokens(left) + estimated_tokens(right));
+        let gone = all.saturating_sub(view.estimated(left) + view.estimated(right));
         let shown = if view.aware {
             // A half may begin within a line, so each is looked at by itself.
             let (left, right, id) = (escaped(left), escaped(right), &node.local);
@@ -215,7 +215,7 @@ pub(super) fn cut(view: &View, node: &Node, most: u32) -> String {
         } else {
             format!("{left}\n[…]\n{right}")
         };
-        if half == 0 || estimated_tokens(&shown) <= most {
+        if half == 0 || view.estimated(&shown) <= most {
             return shown;
         }
         half -= half.div_ceil(16);

@@ -50,7 +50,8 @@ pub struct Crew {
     pub native: bool,
     /// How much those who work are shown.
     pub context: context::Options,
-    /// Where words are kept while they stream.
+    /// Where words are kept while they stream, and where it is seen that somebody carries a delegation on; without one,
+    /// who does so as a second one is not refused at once, and the first is told at the next thing that happens.
     pub drafts: Option<PathBuf>,
     /// What tokens cost.
     pub prices: Prices,

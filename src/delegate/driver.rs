@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Crew, Delegation, Effect, Event, Limits, Orchestrator, Plan, Report, Standing, Told, Work,
+    hold::Hold,
     judge::{self, Looking, Seen},
     record, words,
 };
@@ -64,12 +65,16 @@ struct Driver {
     tools: Vec<Extra>,
     /// What others do to the files of a subtask.
     shared: HashMap<usize, Vec<String>>,
+    /// Nobody else carries it on as long as this is here.
+    _hold: Option<Hold>,
 }
 
 impl Driver {
     fn open(crew: Arc<Crew>, work: Work) -> Result<Self, Failure> {
         let loom = work.actor.loom().clone();
         let head = loom.node(work.delegation)?;
+        let hold = hold(&crew, &work, &head)?;
+        // Read when nobody else adds to them any more.
         let events = record::events(&loom, &head)?;
         let Some(&Event::Begun { session }) = events.first() else {
             return Err(Failure::new(Code::Conflict, "the delegation has no beginning"));
@@ -90,6 +95,7 @@ impl Driver {
             running: JoinSet::new(),
             tools,
             shared: HashMap::new(),
+            _hold: hold,
         })
     }
 
@@ -97,10 +103,14 @@ impl Driver {
         let taken_up = self.events.len() > 1;
         let plan = match self.planned() {
             Some(plan) => plan,
-            None => match self.plan().await {
-                Err(_) if self.work.cancel.is_cancelled() => return self.report(),
-                planned => planned?,
-            },
+            None => {
+                let model = self.crew.planner.model.reference().to_owned();
+                (self.work.tell)(Told::Planning { delegation: self.head.local.clone(), model });
+                match self.plan().await {
+                    Err(_) if self.work.cancel.is_cancelled() => return self.report(),
+                    planned => planned?,
+                }
+            }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
         (self.work.tell)(Told::Planned { delegation: self.head.local.clone(), subtasks: titles });
@@ -350,6 +360,14 @@ impl Driver {
         };
         self.running.spawn(looking.look());
     }
+}
+
+/// Keeps others from carrying it on, where it can be seen that somebody does.
+fn hold(crew: &Crew, work: &Work, head: &Node) -> Result<Option<Hold>, Failure> {
+    let Some(folder) = &crew.drafts else { return Ok(None) };
+    let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
+    let who = agents.iter().find(|agent| agent.id() == work.actor.agent()).map_or("somebody", |agent| agent.name());
+    Hold::take(folder, head, who)
 }
 
 /// One try: a whole turn. `None` if somebody stopped it.

@@ -15,6 +15,7 @@
 
 mod crew;
 mod driver;
+mod hold;
 mod judge;
 mod machine;
 mod plan;
@@ -31,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use crew::{Checked, Crew, Kit, Member};
 pub use driver::Builtin;
+pub use hold::carried_on_by;
 pub use machine::{Delegation, Effect, Event, Limits, Standing, Task};
 pub use plan::{Plan, PlanError, Rules, Subtask};
 pub use record::{Summary, all, begin};
@@ -65,6 +67,13 @@ pub type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Told {
+    /// A plan is being made, which may take a while.
+    Planning {
+        /// The delegation, as it is named when it is taken up again.
+        delegation: LocalId,
+        /// By which model.
+        model: String,
+    },
     /// There is a plan.
     Planned {
         /// The delegation, as it is named when it is taken up again.

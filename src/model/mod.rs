@@ -45,7 +45,7 @@ pub use summary::{Summary, SummaryOf};
 pub use text::{first_sentence, first_words, harmless, is_harmful, one_line, sentences};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
-pub use tokens::estimated_tokens;
+pub use tokens::{Vocabulary, estimated_tokens};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 pub use words::{PASSAGES, Passage, WORD_RULES, WordReader, is_common};
 

@@ -2,63 +2,166 @@
 //!
 //! Tokenizers cut a text into pieces (words with the blank before them, runs of digits, of signs, of line ends) and these
 //! by their vocabulary. The first half is done here, in one pass over the bytes without allocating; of the second only
-//! the means are known: what a piece of each kind and length comes to, fitted against OpenAI's `cl100k` and `o200k` on
-//! English, Rust, Python, Markdown and JSON. `docs/benchmarks.md` says how close that is.
+//! the means are known: what a piece of each kind and length comes to, fitted on English, Rust, Python, Markdown, JSON,
+//! Chinese, Japanese and Korean against three vocabularies. `docs/benchmarks.md` says how close that is.
 //!
-//! For Chinese, Japanese and Korean tokenizers differ by half: `o200k` needs as many tokens as `cl100k` with a third off.
-//! The estimate holds to the larger, because a prompt that is too long is refused, and one that is too short only leaves
-//! something out.
+//! There are three because no one number can be near all: for the same Korean, `o200k` needs two thirds of what `cl100k`
+//! needs, and a small vocabulary of English pieces more than the double.
 
-/// What pieces come to, in hundredths of a token.
-mod cost {
-    /// A word after a blank, and each of its letters beyond the seventh.
-    pub(super) const WORD: (i16, i16) = (100, 4);
-    /// A word after anything else, and each letter beyond the sixth.
-    pub(super) const JOINED: (i16, i16) = (65, 39);
-    /// A part of a word that begins with its capital; its letters beyond the sixth are as those of a joined word.
-    pub(super) const HUMP: i16 = 18;
-    /// A run of capitals, and each but the first.
-    pub(super) const CAPITALS: (i16, i16) = (60, 24);
-    /// Up to three digits, and a blank before digits.
-    pub(super) const DIGITS: (i16, i16) = (115, 100);
-    /// A run of ASCII signs, and each but the first.
-    pub(super) const SIGNS: (i16, i16) = (84, 20);
-    /// A run of line ends.
-    pub(super) const LINE: i16 = 90;
-    /// Two blanks or more.
-    pub(super) const BLANKS: i16 = 40;
-    /// A letter of a European or Semitic script beyond ASCII.
-    pub(super) const TWO_BYTES: i16 = 42;
-    /// A dash, curly quote, arrow, or line of a box.
-    pub(super) const TYPOGRAPHY: i16 = 130;
-    /// A Chinese character, also in Japanese.
-    pub(super) const HAN: i16 = 102;
-    /// A Japanese syllable.
-    pub(super) const KANA: i16 = 88;
-    /// A Korean syllable.
-    pub(super) const HANGUL: i16 = 109;
-    /// East Asian punctuation, full-width forms.
-    pub(super) const WIDE: i16 = 73;
-    /// A letter of another script.
-    pub(super) const THREE_BYTES: i16 = 90;
-    /// An emoji, a rare character.
-    pub(super) const FOUR_BYTES: i16 = 200;
+/// Which pieces a model knows, as far as that changes how many it needs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vocabulary {
+    /// OpenAI's newer one, of 200,000 pieces.
+    O200k,
+    /// OpenAI's older one, of 100,000 pieces, and what stands for all of which nothing is known: rather too many tokens
+    /// than too few, because a prompt that is too long is refused, and one that is too short only leaves something out.
+    #[default]
+    Cl100k,
+    /// About 50,000 pieces, of English and of code, as SmolLM2 has.
+    Small,
 }
 
-/// About how many tokens a text is.
-///
-/// An automaton reads each byte once: what a byte costs depends on its class and on the state that the bytes before it
-/// left. A look into a table for each costs less than the branches that a word's end would take.
+impl Vocabulary {
+    /// What models are known to have, by what stands in their names.
+    const KNOWN: [(&str, Self); 9] = [
+        ("gpt-4o", Self::O200k),
+        ("gpt-4.1", Self::O200k),
+        ("gpt-4.5", Self::O200k),
+        ("gpt-5", Self::O200k),
+        ("gpt-oss", Self::O200k),
+        ("openai:o1", Self::O200k),
+        ("openai:o3", Self::O200k),
+        ("openai:o4", Self::O200k),
+        ("smollm", Self::Small),
+    ];
+
+    /// The one of a model, by its reference.
+    #[must_use]
+    pub fn of(reference: &str) -> Self {
+        let name = reference.to_ascii_lowercase();
+        Self::KNOWN.iter().find(|(part, _)| name.contains(part)).map_or_else(Self::default, |(_, known)| *known)
+    }
+
+    /// About how many tokens a text is.
+    ///
+    /// An automaton reads each byte once: what a byte costs depends on its class and on the state that the bytes before
+    /// it left. A look into a table for each costs less than the branches that a word's end would take.
+    #[must_use]
+    pub fn tokens(self, text: &str) -> u32 {
+        let steps = match self {
+            Self::O200k => &const { steps(&Costs::O200K) },
+            Self::Cl100k => &const { steps(&Costs::CL100K) },
+            Self::Small => &const { steps(&Costs::SMALL) },
+        };
+        let (mut state, mut biased) = (LINE_END, 0u64);
+        for &byte in text.as_bytes() {
+            let step = steps[(usize::from(state) << 5 | usize::from(CLASSES[usize::from(byte)])) % steps.len()];
+            state = (step & 0x3f) as u8;
+            biased += u64::from(step >> 6);
+        }
+        let hundredths = biased.saturating_sub(u64::from(BIAS.unsigned_abs()) * text.len() as u64);
+        u32::try_from(hundredths.div_ceil(100)).unwrap_or(u32::MAX)
+    }
+}
+
+/// About how many tokens a text is where no model is meant: by the usual vocabulary.
 #[must_use]
 pub fn estimated_tokens(text: &str) -> u32 {
-    let (mut state, mut biased) = (LINE_END, 0u64);
-    for &byte in text.as_bytes() {
-        let step = STEPS[(usize::from(state) << 5 | usize::from(CLASSES[usize::from(byte)])) % STEPS.len()];
-        state = (step & 0x3f) as u8;
-        biased += u64::from(step >> 6);
-    }
-    let hundredths = biased.saturating_sub(u64::from(BIAS.unsigned_abs()) * text.len() as u64);
-    u32::try_from(hundredths.div_ceil(100)).unwrap_or(u32::MAX)
+    Vocabulary::default().tokens(text)
+}
+
+/// What pieces come to, in hundredths of a token.
+struct Costs {
+    /// A word after a blank, and each of its letters beyond the seventh.
+    word: (i16, i16),
+    /// A word after anything else, and each letter beyond the sixth.
+    joined: (i16, i16),
+    /// A part of a word that begins with its capital; its letters beyond the sixth are as those of a joined word.
+    hump: i16,
+    /// A run of capitals, and each but the first.
+    capitals: (i16, i16),
+    /// Up to three digits, and a blank before digits.
+    digits: (i16, i16),
+    /// A run of ASCII signs, and each but the first.
+    signs: (i16, i16),
+    /// A run of line ends.
+    line: i16,
+    /// Two blanks or more.
+    blanks: i16,
+    /// A letter of a European or Semitic script beyond ASCII.
+    two_bytes: i16,
+    /// A dash, curly quote, arrow, or line of a box.
+    typography: i16,
+    /// A Chinese character, also in Japanese.
+    han: i16,
+    /// A Japanese syllable.
+    kana: i16,
+    /// A Korean syllable.
+    hangul: i16,
+    /// East Asian punctuation, full-width forms.
+    wide: i16,
+    /// A letter of another script.
+    three_bytes: i16,
+    /// An emoji, a rare character.
+    four_bytes: i16,
+}
+
+impl Costs {
+    const O200K: Self = Self {
+        word: (98, 11),
+        joined: (74, 40),
+        hump: 29,
+        capitals: (55, 24),
+        digits: (144, 109),
+        signs: (83, 20),
+        line: 87,
+        blanks: 53,
+        two_bytes: 42,
+        typography: 119,
+        han: 84,
+        kana: 72,
+        hangul: 71,
+        wide: 57,
+        three_bytes: 94,
+        four_bytes: 260,
+    };
+    const CL100K: Self = Self {
+        word: (101, 10),
+        joined: (68, 39),
+        hump: 29,
+        capitals: (55, 24),
+        digits: (144, 108),
+        signs: (84, 23),
+        line: 87,
+        blanks: 52,
+        two_bytes: 43,
+        typography: 117,
+        han: 120,
+        kana: 99,
+        hangul: 115,
+        wide: 61,
+        three_bytes: 94,
+        four_bytes: 260,
+    };
+    const SMALL: Self = Self {
+        word: (98, 8),
+        joined: (127, 30),
+        hump: 34,
+        capitals: (70, 32),
+        digits: (182, 101),
+        signs: (107, 27),
+        line: 62,
+        blanks: 23,
+        two_bytes: 50,
+        typography: 182,
+        han: 185,
+        kana: 177,
+        hangul: 283,
+        wide: 80,
+        three_bytes: 134,
+        four_bytes: 400,
+    };
 }
 
 /// What is added to each cost in the table, because some are negative.
@@ -135,78 +238,78 @@ const SECOND: u8 = 30;
 const STATES: u8 = 34;
 
 /// Where a byte of each class leads from each state, and above that what it costs.
-const STEPS: [u16; 2048] = {
+const fn steps(costs: &Costs) -> [u16; 2048] {
     let mut steps = [0u16; 2048];
     let mut state = 0;
     while state < STATES {
         let mut class = 0;
         while class < LEAD + 10 {
-            let (next, cost) = step(state, class);
+            let (next, cost) = step(costs, state, class);
             steps[(state as usize) << 5 | class as usize] = (cost + BIAS).cast_unsigned() << 6 | next as u16;
             class += 1;
         }
         state += 1;
     }
     steps
-};
+}
 
-const fn step(state: u8, class: u8) -> (u8, i16) {
+const fn step(costs: &Costs, state: u8, class: u8) -> (u8, i16) {
     match class {
-        LOWER => small(state),
-        UPPER => capital(state),
+        LOWER => small(costs, state),
+        UPPER => capital(costs, state),
         DIGIT => match state {
             DIGITS | 5 => (state + 1, 0),
-            ONE_BLANK | BLANKS => (DIGITS, cost::DIGITS.0 + cost::DIGITS.1),
-            _ => (DIGITS, cost::DIGITS.0),
+            ONE_BLANK | BLANKS => (DIGITS, costs.digits.0 + costs.digits.1),
+            _ => (DIGITS, costs.digits.0),
         },
         BLANK => match state {
-            ONE_BLANK => (BLANKS, cost::BLANKS),
+            ONE_BLANK => (BLANKS, costs.blanks),
             BLANKS => (BLANKS, 0),
             _ => (ONE_BLANK, 0),
         },
-        LINE => (LINE_END, if state == LINE_END { 0 } else { cost::LINE }),
-        SIGN => (SIGNS, if state == SIGNS { cost::SIGNS.1 } else { cost::SIGNS.0 }),
-        MORE..LEAD => more(state, class - MORE),
-        _ => lead(class - LEAD),
+        LINE => (LINE_END, if state == LINE_END { 0 } else { costs.line }),
+        SIGN => (SIGNS, if state == SIGNS { costs.signs.1 } else { costs.signs.0 }),
+        MORE..LEAD => more(costs, state, class - MORE),
+        _ => lead(costs, class - LEAD),
     }
 }
 
-const fn small(state: u8) -> (u8, i16) {
+const fn small(costs: &Costs, state: u8) -> (u8, i16) {
     match state {
-        ONE_BLANK | BLANKS => (WORD, cost::WORD.0),
+        ONE_BLANK | BLANKS => (WORD, costs.word.0),
         WORD..14 => (state + 1, 0),
-        14 | 15 => (15, cost::WORD.1),
+        14 | 15 => (15, costs.word.1),
         JOINED..21 => (state + 1, 0),
-        21 | 22 => (22, cost::JOINED.1),
+        21 | 22 => (22, costs.joined.1),
         CAPITAL => (WORD + 1, 0),
         24 | 25 => (JOINED + 1, 0),
         // `HTTPServer`: the last capital belongs to what follows.
-        CAPITALS => (JOINED + 1, cost::HUMP - cost::CAPITALS.0),
-        _ => (JOINED, cost::JOINED.0),
+        CAPITALS => (JOINED + 1, costs.hump - costs.capitals.0),
+        _ => (JOINED, costs.joined.0),
     }
 }
 
-const fn capital(state: u8) -> (u8, i16) {
+const fn capital(costs: &Costs, state: u8) -> (u8, i16) {
     match state {
-        ONE_BLANK | BLANKS => (CAPITAL, cost::WORD.0),
-        WORD..CAPITAL => (25, cost::HUMP),
+        ONE_BLANK | BLANKS => (CAPITAL, costs.word.0),
+        WORD..CAPITAL => (25, costs.hump),
         // The second one tells that it is a run.
-        CAPITAL => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::WORD.0),
-        24 => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::JOINED.0),
-        25 => (CAPITALS, cost::CAPITALS.0 + cost::CAPITALS.1 - cost::HUMP),
-        CAPITALS => (CAPITALS, cost::CAPITALS.1),
-        _ => (24, cost::JOINED.0),
+        CAPITAL => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.word.0),
+        24 => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.joined.0),
+        25 => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.hump),
+        CAPITALS => (CAPITALS, costs.capitals.1),
+        _ => (24, costs.joined.0),
     }
 }
 
 /// A byte that goes on with a character.
-const fn more(state: u8, class: u8) -> (u8, i16) {
+const fn more(costs: &Costs, state: u8, class: u8) -> (u8, i16) {
     let cost = match (state, class) {
-        (30, 0) | (33, 6..) => cost::WIDE,
-        (30, 1) => cost::KANA,
-        (30, 3..) => cost::HAN,
-        (31, 5..) | (32, ..=3) => cost::HANGUL,
-        (30..=33, _) => cost::THREE_BYTES,
+        (30, 0) | (33, 6..) => costs.wide,
+        (30, 1) => costs.kana,
+        (30, 3..) => costs.han,
+        (31, 5..) | (32, ..=3) => costs.hangul,
+        (30..=33, _) => costs.three_bytes,
         _ => 0,
     };
     match state {
@@ -217,18 +320,18 @@ const fn more(state: u8, class: u8) -> (u8, i16) {
 }
 
 /// The first byte of a character beyond ASCII.
-const fn lead(class: u8) -> (u8, i16) {
+const fn lead(costs: &Costs, class: u8) -> (u8, i16) {
     match class {
-        0 => (REST, cost::TWO_BYTES),
-        1 => (REST + 1, cost::TYPOGRAPHY),
+        0 => (REST, costs.two_bytes),
+        1 => (REST + 1, costs.typography),
         2 => (SECOND, 0),
-        3 => (REST + 1, cost::HAN),
+        3 => (REST + 1, costs.han),
         4 => (SECOND + 1, 0),
-        5 => (REST + 1, cost::HANGUL),
+        5 => (REST + 1, costs.hangul),
         6 => (SECOND + 2, 0),
         7 => (SECOND + 3, 0),
-        8 => (REST + 1, cost::THREE_BYTES),
-        _ => (REST + 2, cost::FOUR_BYTES),
+        8 => (REST + 1, costs.three_bytes),
+        _ => (REST + 2, costs.four_bytes),
     }
 }
 
@@ -242,22 +345,40 @@ mod tests {
             ("", 0),
             ("a cat", 2),
             ("information", 3),
-            ("the information", 2),
-            ("get_user_by_id(42)", 8),
+            ("the information", 3),
+            ("get_user_by_id(42)", 9),
             ("NASA", 2),
             ("HTTPServer", 2),
-            ("in 2023", 4),
+            ("in 2023", 5),
             ("漢字", 3),
             ("ひらがな", 4),
             ("한국어", 4),
             ("«é»", 2),
-            ("\u{1f98a}", 2),
-            ("one\n\n\n    two", 3),
+            ("\u{1f98a}", 3),
+            ("one\n\n\n    two", 4),
             ("=========", 3),
         ];
         for (text, tokens) in table {
             assert_eq!(estimated_tokens(text), tokens, "{text:?}");
         }
+    }
+
+    #[test]
+    fn models_have_the_vocabulary_that_their_names_tell() {
+        let of = Vocabulary::of;
+        assert_eq!(
+            (of("openai:gpt-4o-mini"), of("openai:o3"), of("ollama:gpt-oss:20b")),
+            (Vocabulary::O200k, Vocabulary::O200k, Vocabulary::O200k)
+        );
+        assert_eq!((of("local:smollm2"), of("ollama:SmolLM2:135m")), (Vocabulary::Small, Vocabulary::Small));
+        assert_eq!(
+            (of("openai:gpt-4"), of("anthropic:claude-x"), of("")),
+            (Vocabulary::Cl100k, Vocabulary::Cl100k, Vocabulary::Cl100k)
+        );
+        let korean = "대화는 나무처럼 갈라진다";
+        let [wide, usual, small] =
+            [Vocabulary::O200k, Vocabulary::Cl100k, Vocabulary::Small].map(|one| one.tokens(korean));
+        assert!(wide < usual && usual < small, "{wide} {usual} {small}");
     }
 
     #[test]

@@ -35,9 +35,7 @@ pub(super) fn prompt(
         input: plan.commands.as_ref().map(|_| plan.from),
         extras: plan.commands.as_ref().map_or(&[], |commands| commands.tools.tools()),
     };
-    let correction = actor.loom().snapshot()?.correction(model.reference()).map_err(OpsError::from)?;
-    let shown = plan.shown();
-    let options = context::Options { correction: correction.unwrap_or(shown.correction), ..shown };
+    let options = plan.shown().counted_by(model.reference(), &*actor.loom().snapshot()?).map_err(OpsError::from)?;
     let mut assembled = assembled(actor, &plan.author, &place, options)?;
     // Only what is too long is chosen anew, so that a window that fits stays as it is.
     if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {

@@ -14,6 +14,7 @@ use tokio::{
 
 use super::{
     Setup,
+    colours::Colours,
     generate::Jobs,
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
@@ -64,7 +65,9 @@ impl App {
             at: setup.position,
             versions: setup.versions.clone(),
             count: setup.count,
+            usual: setup.model.clone(),
             palette: setup.palette,
+            colours: Colours::new(tell.clone()),
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
@@ -194,6 +197,7 @@ impl App {
         while Instant::now() < until {
             self.hear();
             let idle = !self.model.looking && self.model.unsaved == 0 && !self.jobs.is_busy() && !self.waits();
+            let idle = idle && !self.model.colours.is_busy();
             if idle {
                 return true;
             }
@@ -230,8 +234,10 @@ impl App {
     /// Ends: what is being written is saved as far as it came, and every deed is on the disk.
     pub fn close(mut self, longest: Duration) {
         self.jobs.cancel_all();
+        let background = std::sync::Arc::clone(&self.setup.commands.background);
+        background.stop();
         let until = Instant::now() + longest;
-        while self.jobs.is_busy() && Instant::now() < until {
+        while (self.jobs.is_busy() || background.running() > 0) && Instant::now() < until {
             self.hear();
             std::thread::sleep(Duration::from_millis(2));
         }

@@ -46,6 +46,21 @@ impl Consent {
     }
 }
 
+/// A question that somebody waits for; nobody does any more when this goes, and it is taken off the screen.
+struct Waiting<'a>(&'a Consent, u64);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut desk = self.0.desk();
+        if desk.waiting.remove(&self.1).is_some()
+            && let Some(tell) = &desk.tell
+        {
+            // A screen that is gone shows nothing.
+            let _ = tell.send(Report(Heard::Withdrawn(self.1)));
+        }
+    }
+}
+
 impl Approval for Consent {
     fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
         Box::pin(async move {
@@ -61,9 +76,9 @@ impl Approval for Consent {
                     return Verdict::No(Some("nobody is there to be asked".to_owned()));
                 }
                 desk.waiting.insert(number, (asking.clone(), sender));
-                answer
+                (Waiting(self, number), answer)
             };
-            answer.await.unwrap_or(Verdict::No(None))
+            answer.1.await.unwrap_or(Verdict::No(None))
         })
     }
 }

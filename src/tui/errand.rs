@@ -65,6 +65,7 @@ impl Told {
             Growing::Text(index, _)
             | Growing::Saved(index, ..)
             | Growing::Ran(index, ..)
+            | Growing::Noted(index, _)
             | Growing::Failed(index, ..) => place(&mut columns, *index),
             Growing::Began(_) | Growing::Ended(..) => return,
         };
@@ -76,6 +77,7 @@ impl Told {
             Growing::Text(_, text) => Growing::Text(at, text),
             Growing::Saved(_, node, words) => Growing::Saved(at, node, words),
             Growing::Ran(_, line, answer) => Growing::Ran(at, line, answer),
+            Growing::Noted(_, line) => Growing::Noted(at, line),
             Growing::Failed(_, error, saved) => Growing::Failed(at, error, saved),
             other => other,
         });
@@ -108,16 +110,17 @@ fn run(
     };
     let session = actor.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
     let told = Arc::new(Told { number: errand.number, tell, columns: Mutex::default() });
-    let hears = Arc::clone(&told);
+    let (hears, delegated) = (Arc::clone(&told), Arc::clone(&told));
+    let commands = setup.tools.as_ref().filter(|_| errand.tools).unwrap_or(&setup.commands).clone();
     let hosting = Hosting {
         runtime,
         agent: setup.agent.id(),
-        commands: setup.commands.clone(),
+        commands,
         context: setup.context,
         drafts: setup.drafts.clone(),
         prices: setup.prices.clone(),
         cancel,
-        tell: Arc::new(|_| {}),
+        tell: Arc::new(move |told| delegated.hears(Progress::Delegated { index: 0, told })),
         hear: Arc::new(move |progress| hears.hears(progress)),
     };
     let mut runner = Runner::new(setup.loom.clone(), setup.agent.clone(), session, &hosting);

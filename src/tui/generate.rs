@@ -1,12 +1,12 @@
 //! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
 
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Setup, errand,
+    Setup, delegated, errand,
     message::{Errand, Growing, Heard, Job, Report},
     writer::speech,
 };
@@ -21,9 +21,6 @@ use crate::{
 pub(crate) const SUBJECT: &str = "subject";
 /// The name of the agent that answers, and acts by commands.
 pub const COLLABORATOR: &str = "collaborator";
-
-/// Tokens of an answer that are shown at once where files are read: what these tools give at most.
-const ANSWER: u32 = 4_000;
 
 /// What ends a job early, and what each of its continuations.
 #[derive(Clone)]
@@ -164,10 +161,7 @@ async fn carry_out(
 
 /// What the agent may do: with the tools for the folder, if it has them.
 fn commands(setup: &Setup, job: &Job) -> Commands {
-    match setup.tools.as_ref().filter(|_| job.tools) {
-        Some(tools) => Commands { tools: Arc::clone(tools), inline: ANSWER, ..setup.commands.clone() },
-        None => setup.commands.clone(),
-    }
+    setup.tools.as_ref().filter(|_| job.tools).unwrap_or(&setup.commands).clone()
 }
 
 /// An agent that has another model.
@@ -210,6 +204,7 @@ pub(super) fn heard(progress: Progress) -> Option<Growing> {
         Progress::OutOfRounds { index } => {
             Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Round { .. } | Progress::Delegated { .. } | Progress::LeftOpen { .. } => return None,
+        Progress::Delegated { index, told } => Growing::Noted(index, delegated::line(&told)?),
+        Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -9,6 +9,7 @@ use std::{
 use ratatui::text::Line;
 
 use super::{
+    colours::{Colours, Purse},
     outline::{PATH, Walker, Window},
     page::{self, Page},
     prose::Part,
@@ -76,6 +77,7 @@ pub(crate) struct Look {
     pub(crate) rows: usize,
     pub(crate) reading: Reading,
     pub(crate) palette: Palette,
+    pub(crate) colours: Colours,
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
     /// Counts looks, so that only the newest is shown.
@@ -158,7 +160,8 @@ pub(crate) fn look(loom: &Loom, look: &Look) -> Result<Sight> {
     let shown = path.len().saturating_sub(look.rows / 2 + 2);
     let prose = look.reading == Reading::Prose || tree.mode == Mode::Buffer;
     let parts = if tree.mode == Mode::Buffer { page::parts(snapshot, &path)? } else { Vec::new() };
-    let mut page = Page { parts: &parts, snapshot, look: &look, agents: &agents, now, here: at.id };
+    let purse = Purse::full();
+    let mut page = Page { parts: &parts, snapshot, look: &look, agents: &agents, now, here: at.id, purse };
     let blocks = if prose { page.prose(&path[shown..])? } else { page.talk(&path[shown..])? };
     let pins = snapshot.memory(look.agent, tree.id)?.pins.into_iter();
     let pins = pins.filter_map(|pin| match pin.target {

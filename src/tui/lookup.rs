@@ -178,6 +178,8 @@ impl Asked<'_> {
             }
         }
         hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
+        // What holds what was typed comes before what only has to do with it.
+        hits.sort_by_cached_key(|node| find(&node.content, words).is_none());
         let items = hits.iter().map(|node| {
             let elsewhere =
                 if node.tree == self.about.tree { String::new() } else { self.title(&*snapshot, node.tree) };

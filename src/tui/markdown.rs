@@ -1,13 +1,17 @@
 //! Markdown on a screen: paragraphs, lists, tables, code, quotations, in lines of a given width. What is no Markdown reads
 //! as it was written: single line feeds stay line feeds, for most of what people and models say is no document.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+mod table;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::{
     style::{Modifier, Style},
     text::{Line, Span},
 };
 
+use self::table::Table;
 use super::{
+    colours::{self, Runs},
     text::{self, Piece, wrap},
     theme::{Palette, Role},
 };
@@ -15,8 +19,17 @@ use super::{
 /// Bytes of one node that are laid out; the rest is named.
 pub(crate) const MOST: usize = 120_000;
 
+/// The colours of code in a language, if they are known.
+pub(crate) type OfCode<'a> = &'a dyn Fn(&str, &str) -> Option<Runs>;
+
 /// Lays a text out in lines of at most `room` columns, its words in `style`.
-pub(crate) fn render(source: &str, room: usize, style: Style, palette: Palette) -> Vec<Line<'static>> {
+pub(crate) fn render(
+    source: &str,
+    room: usize,
+    style: Style,
+    palette: Palette,
+    of_code: OfCode<'_>,
+) -> Vec<Line<'static>> {
     let source = source.trim_matches('\n');
     let shown = first(source);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -24,6 +37,7 @@ pub(crate) fn render(source: &str, room: usize, style: Style, palette: Palette) 
         room: room.max(4),
         style,
         palette,
+        of_code,
         lines: Vec::new(),
         pieces: Vec::new(),
         marks: vec![style],
@@ -46,6 +60,22 @@ pub(crate) fn render(source: &str, room: usize, style: Style, palette: Palette) 
     page.lines
 }
 
+/// Pieces line by line.
+fn lines_of(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut lines: Vec<Vec<Piece>> = vec![Vec::new()];
+    for (text, style) in pieces {
+        for (at, part) in text.split('\n').enumerate() {
+            if at > 0 {
+                lines.push(Vec::new());
+            }
+            if let Some(line) = lines.last_mut().filter(|_| !part.is_empty()) {
+                line.push((part.to_owned(), style));
+            }
+        }
+    }
+    lines
+}
+
 /// As much of a text as is laid out.
 fn first(source: &str) -> &str {
     let mut end = source.len().min(MOST);
@@ -60,17 +90,11 @@ pub(crate) fn plain(source: &str, room: usize, style: Style) -> Vec<Line<'static
     wrap(&[(first(source.trim_end_matches('\n')).to_owned(), style)], room, &[], &[])
 }
 
-/// A table while it is read: its rows, each of cells.
-struct Table {
-    alignments: Vec<Alignment>,
-    rows: Vec<Vec<Vec<Piece>>>,
-    head: bool,
-}
-
-struct Page {
+struct Page<'a> {
     room: usize,
     style: Style,
     palette: Palette,
+    of_code: OfCode<'a>,
     lines: Vec<Line<'static>>,
     pieces: Vec<Piece>,
     /// The styles that are on, the innermost last.
@@ -87,7 +111,7 @@ struct Page {
     links: Vec<String>,
 }
 
-impl Page {
+impl Page<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -199,7 +223,7 @@ impl Page {
             }
             Tag::Table(alignments) => {
                 self.block();
-                self.table = Some(Table { alignments, rows: Vec::new(), head: true });
+                self.table = Some(Table { alignments, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -273,81 +297,24 @@ impl Page {
         let name = self.links.pop();
         let mut before = self.before.clone();
         before.push(("▏ ".to_owned(), bar));
+        let code = code.trim_end_matches('\n');
+        let runs = name.as_ref().and_then(|name| (self.of_code)(name, code));
         if let Some(name) = name {
             let mut first = before.clone();
             first.push((name, self.palette.style(Role::Dim)));
             self.lines.extend(wrap(&[], self.room, &first, &before));
         }
-        let lines = wrap(&[(code.trim_end_matches('\n').to_owned(), style)], self.room, &before, &before);
-        self.lines.extend(lines);
-        self.gap = true;
-    }
-
-    fn end_table(&mut self) {
-        let Some(table) = self.table.take() else { return };
-        debug_assert!(table.head);
-        let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
-        if columns == 0 {
-            return;
-        }
-        let words = |cell: &Vec<Piece>| cell.iter().map(|(text, _)| text::width(text)).sum::<usize>();
-        let room = self.inner().saturating_sub(3 * (columns - 1));
-        let mut widths: Vec<usize> = (0..columns)
-            .map(|at| table.rows.iter().filter_map(|row| row.get(at)).map(words).max().unwrap_or(0))
-            .collect();
-        // The widest gives until all fit.
-        while widths.iter().sum::<usize>() > room {
-            let Some(widest) = widths.iter_mut().max() else { break };
-            if *widest <= 3 {
-                break;
-            }
-            *widest -= 1;
-        }
-        let bar = self.palette.style(Role::Guide);
-        for (index, row) in table.rows.iter().enumerate() {
-            self.table_row(row, &widths, &table.alignments, index == 0);
-            if index == 0 {
-                let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                let mut spans: Vec<Span<'static>> = self.prefix();
-                spans.push(Span::styled(rule.join("─┼─"), bar));
-                self.lines.push(Line::from(spans));
-            }
+        let pieces = match runs {
+            Some(runs) => colours::painted(code, &runs, self.palette),
+            None => vec![(code.to_owned(), style)],
+        };
+        // A line that does not fit goes on under a sign, so that it is not taken for two.
+        let mut rest = before.clone();
+        rest.push(("↪ ".to_owned(), bar));
+        for line in lines_of(pieces) {
+            self.lines.extend(wrap(&line, self.room, &before, &rest));
         }
         self.gap = true;
-    }
-
-    fn prefix(&self) -> Vec<Span<'static>> {
-        self.before.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
-    }
-
-    /// A row of a table: cells that do not fit are wrapped in their column.
-    fn table_row(&mut self, row: &[Vec<Piece>], widths: &[usize], alignments: &[Alignment], head: bool) {
-        let bar = self.palette.style(Role::Guide);
-        let bold = if head { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
-        let cells: Vec<Vec<Line<'static>>> = widths
-            .iter()
-            .enumerate()
-            .map(|(at, width)| wrap(row.get(at).map_or(&[][..], Vec::as_slice), *width, &[], &[]))
-            .collect();
-        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut spans = self.prefix();
-            for (at, width) in widths.iter().enumerate() {
-                if at > 0 {
-                    spans.push(Span::styled(" │ ", bar));
-                }
-                let cell = cells[at].get(line).cloned().unwrap_or_default();
-                let free = width.saturating_sub(text::line_width(&cell));
-                let left = match alignments.get(at) {
-                    Some(Alignment::Right) => free,
-                    Some(Alignment::Center) => free / 2,
-                    _ => 0,
-                };
-                spans.push(Span::raw(" ".repeat(left)));
-                spans.extend(cell.spans.into_iter().map(|span| span.patch_style(bold)));
-                spans.push(Span::raw(" ".repeat(free - left)));
-            }
-            self.lines.push(Line::from(spans));
-        }
     }
 }
 
@@ -356,7 +323,7 @@ mod tests {
     use super::*;
 
     fn shown(source: &str, room: usize) -> String {
-        let lines = render(source, room, Style::new(), Palette::Plain);
+        let lines = render(source, room, Style::new(), Palette::Plain, &|_, _| None);
         let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.as_ref()).collect::<String>();
         lines.iter().map(|line| text(line).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }

@@ -47,10 +47,14 @@ pub(crate) enum Heard {
     Grew(u64, Growing),
     /// Arrow lines of the person's are done.
     Ran(u64, Result<Box<Outcome>, String>),
+    /// The colours of code that is shown are known.
+    Coloured,
     /// A question was passed over for a newer one.
     Passed,
     /// An agent asks whether it may do something.
     Asking(u64, Asking),
+    /// Nobody waits for the answer any more.
+    Withdrawn(u64),
     /// The journal has grown, by whomever.
     Changed(u64),
     /// What came back from the editor; `None`: nothing was changed.
@@ -248,6 +252,8 @@ pub(crate) struct Errand {
     pub(crate) number: u64,
     pub(crate) from: NodeId,
     pub(crate) text: String,
+    /// Whether who works on what they delegate has the tools for the folder.
+    pub(crate) tools: bool,
 }
 
 /// What is heard of a generation.
@@ -257,6 +263,8 @@ pub(crate) enum Growing {
     Began(Vec<String>),
     Text(usize, String),
     Saved(usize, NodeId, String),
+    /// Something happened in work that was handed over.
+    Noted(usize, String),
     /// A command was run: the line, and the first line of its answer.
     Ran(usize, String, String),
     Failed(usize, String, Option<NodeId>),

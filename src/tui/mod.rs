@@ -15,7 +15,9 @@
 
 mod app;
 mod areas;
+mod colours;
 mod consent;
+mod delegated;
 mod editor;
 mod errand;
 mod generate;
@@ -38,7 +40,7 @@ mod update;
 mod view;
 mod writer;
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::PathBuf;
 
 pub use app::App;
 pub use consent::Consent;
@@ -54,7 +56,7 @@ use crate::{
     model::Agent,
     ops::Loom,
     provider::Prices,
-    session::{Commands, Toolbox},
+    session::Commands,
 };
 
 /// What the screen is opened on, and what a host brings along.
@@ -78,8 +80,8 @@ pub struct Setup {
     pub commands: Commands,
     /// The model that continues where nobody picked one, as it is written.
     pub model: Option<String>,
-    /// Tools for the folder that the collaborator gets where the person turns them on; they ask [`Setup::consent`].
-    pub tools: Option<Arc<Toolbox>>,
+    /// The same where the person turned the tools for the folder on; they ask [`Setup::consent`]. `None`: there are none.
+    pub tools: Option<Commands>,
     /// What asks the person on this screen.
     pub consent: Consent,
     /// Names of models to pick from.

@@ -8,6 +8,7 @@ use std::{
 
 pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
 use super::{
+    colours::Colours,
     keys::KeyMap,
     look::{Look, Reading, Sight, Step},
     message::{Effect, Errand, Question, With},
@@ -58,6 +59,7 @@ pub(crate) struct Model {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) palette: Palette,
+    pub(crate) colours: Colours,
     pub(crate) keys: KeyMap,
     pub(crate) mode: Mode,
     /// Milliseconds since the beginning.
@@ -93,6 +95,8 @@ pub(crate) struct Model {
 
     pub(crate) count: usize,
     pub(crate) models: Vec<String>,
+    /// The model that continues where none is taken, if one is set up.
+    pub(crate) usual: Option<String>,
     /// Whether the collaborator has the tools for the folder.
     pub(crate) tools: bool,
     /// What agents ask that was not put yet.
@@ -126,7 +130,9 @@ pub(crate) struct Beginning {
     pub(crate) at: NodeId,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) count: usize,
+    pub(crate) usual: Option<String>,
     pub(crate) palette: Palette,
+    pub(crate) colours: Colours,
     pub(crate) keys: KeyMap,
     pub(crate) tour: bool,
 }
@@ -137,6 +143,7 @@ impl Model {
             width,
             height,
             palette: begin.palette,
+            colours: begin.colours,
             keys: begin.keys,
             mode: Mode::Walk,
             now: 0,
@@ -162,6 +169,7 @@ impl Model {
             marked: Vec::new(),
             count: begin.count.clamp(1, MOST),
             models: Vec::new(),
+            usual: begin.usual,
             tools: false,
             asked: VecDeque::new(),
             growth: None,
@@ -239,6 +247,7 @@ impl Model {
             rows: usize::from(areas.text.height) * 2 + self.scroll.unsigned_abs(),
             reading: self.reading,
             palette: self.palette,
+            colours: self.colours.clone(),
             agent: self.agent,
             session: self.session,
             number: self.looks,
@@ -346,5 +355,43 @@ impl Model {
             (Mode::Choose(list), _) => list.waiting,
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> Model {
+        let (tell, _) = tokio::sync::mpsc::unbounded_channel();
+        let begin = Beginning {
+            agent: AgentId::from_bytes([1; 16]),
+            session: None,
+            tree: TreeId::from_bytes([2; 16]),
+            at: NodeId::from_bytes([3; 16]),
+            versions: Vec::new(),
+            count: 3,
+            usual: None,
+            palette: Palette::Plain,
+            colours: Colours::new(tell),
+            keys: KeyMap::default(),
+            tour: false,
+        };
+        Model::new(begin, 80, 24)
+    }
+
+    #[test]
+    fn what_is_said_goes_away_by_itself_and_errors_stay_longer() {
+        let mut model = model();
+        assert_eq!(model.wakes(), None, "at rest nothing is waited for");
+        model.tick(1_000);
+        model.say("done");
+        assert_eq!(model.wakes(), Some(1_000 + NOTICE));
+        assert!(!model.tick(NOTICE) && model.notice.is_some());
+        assert!(model.tick(1_000 + NOTICE) && model.notice.is_none());
+        model.fail("it went wrong");
+        assert!(!model.tick(1_000 + NOTICE + ERROR - 1) && model.notice.is_some());
+        assert!(model.tick(1_000 + NOTICE + ERROR) && model.notice.is_none());
+        assert_eq!(model.wakes(), None);
     }
 }

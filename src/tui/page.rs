@@ -7,11 +7,12 @@ use ratatui::{
 };
 
 use super::{
+    colours::Purse,
     look::{Block, Look},
     markdown,
     prose::{self, Part},
     text::{self, Piece},
-    theme::Role,
+    theme::{Palette, Role},
 };
 use crate::{
     id::NodeId,
@@ -31,21 +32,36 @@ pub(super) struct Page<'a> {
     pub(super) agents: &'a [Agent],
     pub(super) now: Timestamp,
     pub(super) here: NodeId,
+    pub(super) purse: Purse,
 }
 
 impl Page<'_> {
     pub(super) fn talk(&mut self, path: &[Node]) -> Result<Vec<Block>> {
-        path.iter().map(|node| self.turn(node)).collect()
+        let mut blocks = Vec::with_capacity(path.len());
+        let mut shown = 0;
+        for node in path.iter().rev() {
+            // Code is coloured where it can be seen, and a screen above.
+            let block = self.turn(node, shown < self.look.rows)?;
+            shown += block.lines.len();
+            blocks.push(block);
+        }
+        blocks.reverse();
+        Ok(blocks)
     }
 
-    fn turn(&mut self, node: &Node) -> Result<Block> {
+    fn turn(&mut self, node: &Node, seen: bool) -> Result<Block> {
         let palette = self.look.palette;
         let mut lines = vec![self.header(node)];
         let room = self.look.columns;
         if node.purged_at.is_some() {
             lines.push(Line::styled("(purged)", palette.style(Role::Dim)));
         } else {
-            lines.extend(markdown::render(&node.content, room, palette.words(node.author_type), palette));
+            let coloured = seen && palette != Palette::Plain;
+            let of_code = |language: &str, code: &str| {
+                coloured.then(|| self.purse.spend(&self.look.colours, language, code)).flatten()
+            };
+            let words = palette.words(node.author_type);
+            lines.extend(markdown::render(&node.content, room, words, palette, &of_code));
         }
         if node.state.annotations > 0 || node.raw.is_some() {
             lines.extend(self.beside(node)?);

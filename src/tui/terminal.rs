@@ -13,7 +13,7 @@ use crossterm::{
     execute,
     terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen},
 };
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use ratatui::{Terminal, backend::CrosstermBackend};
 
 use super::{
@@ -142,7 +142,7 @@ struct Screen {
 /// Signals that end the program, and the one that it goes on by.
 struct Signals {
     #[cfg(unix)]
-    heard: [tokio::signal::unix::Signal; 3],
+    heard: [tokio::signal::unix::Signal; 5],
 }
 
 /// What a signal means here.
@@ -158,20 +158,32 @@ impl Signals {
             use tokio::signal::unix::{SignalKind, signal};
             // SIGCONT has no name in tokio; its number differs from system to system, as rustix knows.
             let goes_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
-            let heard = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(goes_on)?];
-            Ok(Self { heard })
+            let kinds =
+                [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), goes_on];
+            let [terminate, hangup, interrupt, quit, goes_on] = kinds.map(signal);
+            Ok(Self { heard: [terminate?, hangup?, interrupt?, quit?, goes_on?] })
         }
         #[cfg(not(unix))]
         Ok(Self {})
     }
 
+    /// Forgets what ctrl-c and ctrl-\ meant for another program that had the terminal.
+    fn forget(&mut self) {
+        #[cfg(unix)]
+        for signal in &mut self.heard[2..4] {
+            while signal.recv().now_or_never().flatten().is_some() {}
+        }
+    }
+
     async fn next(&mut self) -> Signalled {
         #[cfg(unix)]
         {
-            let [terminate, hangup, goes_on] = &mut self.heard;
+            let [terminate, hangup, interrupt, quit, goes_on] = &mut self.heard;
             tokio::select! {
                 _ = terminate.recv() => Signalled::End,
                 _ = hangup.recv() => Signalled::End,
+                _ = interrupt.recv() => Signalled::End,
+                _ = quit.recv() => Signalled::End,
                 _ = goes_on.recv() => Signalled::GoOn,
             }
         }
@@ -247,6 +259,7 @@ impl Screen {
             }
             for wish in app.wishes() {
                 self.fulfil(app, wish)?;
+                signals.forget();
                 due = Some(Instant::now());
             }
             if app.has_ended() {

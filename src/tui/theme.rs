@@ -57,8 +57,11 @@ pub(crate) enum Role {
     Error,
     /// What went well.
     Good,
-    /// Code.
+    /// Code, and in it: words of the language, strings and numbers, names that are given.
     Code,
+    Keyword,
+    Literal,
+    Name,
     /// The line that the cursor is on.
     Cursor,
     /// What was added, and taken away, in a comparison.
@@ -82,6 +85,9 @@ const fn colours(role: Role) -> Option<(u8, u8)> {
         Role::Error => (203, 160),
         Role::Good => (114, 28),
         Role::Code => (151, 22),
+        Role::Keyword => (139, 90),
+        Role::Literal => (180, 94),
+        Role::Name => (110, 25),
         Role::Cursor => (237, 254),
         Role::Added => (114, 28),
         Role::Gone => (203, 160),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    model::{AgentKind, Mode, Node, Op, Parent, PinTarget, TreePatch},
+    model::{AgentKind, EdgeKind, Mode, Node, Op, Parent, PinTarget, TreePatch},
     ops::{Actor, Draft, OpsError, SplitAt, Undone},
     session::{Cut, resume},
     store::{Receipt, SessionFilter},
@@ -239,7 +239,13 @@ impl Writer {
     fn undone(&mut self, word: &str, go: fn(&Actor, Option<TreeId>) -> Result<Undone>) -> Result<Outcome> {
         let undone = go(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
         let name = name_of(undone.target.op);
-        let node = undone.target.node.map(|id| self.setup.loom.node(id)).transpose()?;
+        let mut node = undone.target.node.map(|id| self.setup.loom.node(id)).transpose()?;
+        // Of what stands beside a node, it is the node that one stands on.
+        if let Some(beside) =
+            node.as_ref().filter(|node| !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version))
+        {
+            node = beside.parent.map(|id| self.setup.loom.node(id)).transpose()?;
+        }
         let about = node.as_ref().map(|node| format!(" of {}", node.local)).unwrap_or_default();
         // Where it can be seen what was undone.
         let go =

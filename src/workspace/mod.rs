@@ -24,6 +24,8 @@ mod process;
 mod read;
 mod root;
 mod search;
+#[cfg(target_os = "linux")]
+mod stray;
 mod walk;
 mod write;
 

@@ -3,9 +3,9 @@
 //! It is the leader of a process group of its own, and the group is killed when the command ended, took too long, printed
 //! too much, or nobody waits for it any more. Its leader is reaped only after that, so that the group's number cannot be
 //! somebody else's by then. Standard output and error are one pipe, in the order in which they were written; of what is
-//! long its beginning and its end are kept.
+//! long its beginning and its end are kept. What left the group is found by a mark in its environment (`stray.rs`).
 //!
-//! Left out: a process that leaves the group on purpose (`setsid`) is not found. Nothing waits for it, though.
+//! Left out: where this program itself is killed, its command goes on until it prints, for nobody reads it any more.
 
 use std::{
     io::{self, Read as _},
@@ -19,6 +19,11 @@ use std::{
 };
 
 use super::environment::Environment;
+#[cfg(target_os = "linux")]
+use super::stray::stop as strays;
+
+/// The variable that marks what a command begins: children have it wherever they go.
+pub(super) const MARK: &str = "LOOM_COMMAND";
 
 /// Bytes of output that are kept of its beginning and of its end.
 const HEAD: usize = 3_000;
@@ -100,11 +105,11 @@ pub(super) fn run(
     time: Duration,
     waiting: &Weak<()>,
 ) -> io::Result<Ended> {
-    let until = Instant::now() + time;
+    let (until, mark) = (Instant::now() + time, format!("{:016x}", rand::random::<u64>()));
     let (mut reader, writer) = io::pipe()?;
     let mut child = {
         let mut shell = shell(command);
-        shell.current_dir(folder).env_clear().envs(environment.variables());
+        shell.current_dir(folder).env_clear().envs(environment.variables()).env(MARK, &mark);
         shell.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
         shell.spawn()?
         // The shell's own ends of the pipe go here; otherwise it would never be at its end.
@@ -119,7 +124,7 @@ pub(super) fn run(
         }
     });
     if let Err(error) = reading {
-        stop(&mut child);
+        stop(&mut child, &mark);
         let _ = child.wait();
         return Err(error);
     }
@@ -150,9 +155,9 @@ pub(super) fn run(
             break None;
         }
     };
-    stop(&mut child);
+    let strays = stop(&mut child, &mark);
     let status = child.wait()?;
-    Ok(Ended { end: stopped.unwrap_or(End::Itself { status, left: open }), output })
+    Ok(Ended { end: stopped.unwrap_or(End::Itself { status, left: open || strays }), output })
 }
 
 #[cfg(unix)]
@@ -184,18 +189,24 @@ fn has_ended(child: &mut Child) -> io::Result<bool> {
     Ok(child.try_wait()?.is_some())
 }
 
-/// Kills the command and what it began.
+/// Kills the command and what it began; whether something had left its group.
 #[cfg(unix)]
-fn stop(child: &mut Child) {
-    if let Some(pid) = pid(child) {
-        // What is not there any more needs no end.
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
+fn stop(child: &mut Child, mark: &str) -> bool {
+    let Some(group) = pid(child) else { return false };
+    // What is not there any more needs no end.
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    strays(mark, group)
 }
 
 #[cfg(not(unix))]
-fn stop(child: &mut Child) {
+fn stop(child: &mut Child, _: &str) -> bool {
     let _ = child.kill();
+    false
+}
+
+#[cfg(all(unix, not(target_os = "linux")))]
+fn strays(_: &str, _: rustix::process::Pid) -> bool {
+    false
 }
 
 #[cfg(unix)]

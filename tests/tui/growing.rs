@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use loomtree::{
     model::{AuthorType, EdgeKind},
-    provider::{Ending, Reply},
+    provider::{CutCause, Ending, Finish, FinishReason, ProviderError, Reply},
     store::ChildFilter,
 };
 
@@ -122,4 +122,44 @@ fn a_line_of_ones_own_that_asks_for_one_goes_to_it() {
     stage.shows("She went on alone.").shows("· depth 2").lacks("running").lacks("─ answers ─");
     stage.press("i").types("→ view").press("enter").shows("─ answers ─").press("esc");
     stage.press("i").types("→ look at nothing").press("enter").shows("✗");
+}
+
+#[test]
+fn several_models_write_side_by_side() {
+    let mut stage = Stage::with(["From one of them."; 4].map(Reply::words));
+    stage.press("m").press("down").press("enter").press("down").press("enter").press("esc");
+    stage.shows("2 models ×3").keys("2").shows("2 models ×2").press("space");
+    stage.shows("4 test:scripted").press("1").shows("10 nodes · 6 branches");
+    // One that is in no list is taken by its name.
+    stage.press("m").types("ollama:another").press("enter").press("esc").shows("3 models ×2");
+}
+
+#[test]
+fn an_error_stands_in_its_column_and_the_others_go_on() {
+    let cause = CutCause::Connection("the line went dead".to_owned());
+    let error = ProviderError::Cut { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
+    let broken = Reply::chunks(["It broke "]).ending(Ending::Fail { after: 1, error });
+    let mut stage = Stage::with([broken, Reply::words("It held."), Reply::words("It held.")]);
+    stage
+        .press("space")
+        .shows(" ✗")
+        .shows("It broke")
+        .shows("the line went dead")
+        .shows("It held.")
+        .shows("choose one");
+    // Where words came they are kept, and can be taken.
+    let screen = stage.screen();
+    let column = screen.lines().nth(3).unwrap().split('✗').next().unwrap().matches("test:scripted").count();
+    stage.press(&column.to_string()).shows("· depth 2").shows("interrupted");
+}
+
+#[test]
+fn nothing_is_left_of_an_error_after_its_column_is_closed() {
+    let mut stage = Stage::with([endless("Half"), endless("Half"), endless("Half")]);
+    stage.send("space");
+    stage.wait("▸1 test:scripted …").wait("Half").send("esc");
+    stage.settle();
+    stage.shows("stopped; what came is kept").press("esc").shows("all 3 are kept as branches").lacks("stopped");
+    let below = stage.play.loom.node(stage.play.marie).unwrap().state.continuations;
+    assert_eq!(below, 5);
 }

@@ -149,3 +149,80 @@ fn a_session_that_was_cut_off_says_so() {
     stage.shows("this was not answered: its process ended before a word came").shows("with collaborator");
     stage.press("r").shows("Hello.");
 }
+
+#[test]
+fn a_search_over_everything_goes_to_another_tree() {
+    let mut stage = Stage::new();
+    stage.press(":").types("new A harbour at night").press("enter").shows("1 node · 1 branch");
+    stage.press("/").types("lighthouse").shows("nothing found").press("tab").shows("─ search everything");
+    stage.shows("She was nine that summer.").shows("Marie Character Study").press("enter");
+    stage.shows("Marie Character Study  6 nodes").shows("· depth 4");
+    // What holds the words as they were typed comes first.
+    stage.press("/").types("she").shows("─ search this tree");
+    let screen = stage.screen();
+    let hits: Vec<&str> = screen.lines().skip(3).take(3).collect();
+    assert!(hits.iter().all(|hit| hit.to_lowercase().contains("she")), "{hits:?}");
+}
+
+#[test]
+fn undo_and_redo_say_what_they_take_back_and_do_again() {
+    let mut stage = Stage::new();
+    let local = stage.play.id(stage.play.marie);
+    for (keys, typed, name) in [("b", "the turn", "the bookmark"), ("a", "ask him", "a note"), ("X", "", "exclude")] {
+        stage.press(keys);
+        if !typed.is_empty() {
+            stage.types(typed).press("enter");
+        }
+        let changed = stage.screen();
+        stage.press("u").shows(&format!("undid {name}"));
+        assert_ne!(marks(&stage.screen()), marks(&changed), "{name} is still there");
+        stage.press("U").shows(&format!("did again: {name}"));
+        assert_eq!(marks(&stage.screen()), marks(&changed), "{name} is not there again");
+    }
+    assert_eq!(stage.at(), local);
+    stage.keys("u u u u u u u").shows("undo");
+}
+
+/// The first lines of the tree, without what goes away by itself.
+fn marks(screen: &str) -> Vec<String> {
+    screen.lines().skip(1).take(6).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_context_pins_from_where_a_part_is_seen() {
+    let mut stage = Stage::new();
+    stage.keys("end c end P").shows("○ ⌖ Who is Marie?").keys("P").lacks("⌖");
+    stage.press("enter").shows("· depth 0");
+}
+
+#[test]
+fn commands_do_what_has_no_key() {
+    let mut stage = Stage::new();
+    let nine = stage.play.id(stage.play.nine);
+    stage.press(":").types(&format!("go {}", &nine[..4])).press("enter").shows("· depth 4");
+    stage.press(":").types("bookmark here").press("enter").shows("★ here");
+    stage.press(":").types("model fast").press("enter").shows("fast ×3");
+    stage.press(":").types("go nowhere").press("enter").shows("nowhere");
+    stage.press(":").types("title").press("enter").shows(":title needs more");
+    stage.press(":").types("help").press("enter").shows("─ keys ─").press("esc");
+    stage.press(":").types("theme loud").press("enter").shows("dark|light|none");
+    stage
+        .press(":")
+        .types("buffer One text.")
+        .press("enter")
+        .shows("1 node")
+        .press("?")
+        .press("end")
+        .shows("a buffer tree");
+}
+
+#[test]
+fn several_lines_are_written_and_said_as_they_stand() {
+    let mut stage = Stage::new();
+    stage.press("i").types("First.").press("alt-enter").types("Second.").press("ctrl-j").types("Third.");
+    stage.shows("› First.").press("enter");
+    let said = stage.at();
+    let said = stage.play.loom.find_node(stage.play.tree, &said).unwrap();
+    assert_eq!(said.content, "First.\nSecond.\nThird.");
+    stage.press("i").types("Not this.").press("esc").shows("not said").press("i").press("up").shows("› Not this.");
+}

@@ -9,12 +9,15 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod delegated;
 mod growing;
 mod keys;
 mod lists;
 mod live;
+mod mouse;
 mod outline;
 mod random;
+mod reading;
 mod stage;
 mod walks;
 mod writing;

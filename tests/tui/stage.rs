@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use loomtree::{
     context,
     id::NodeId,
@@ -23,7 +23,18 @@ pub(crate) struct Stage {
     pub(crate) play: Play,
     pub(crate) app: App,
     terminal: Terminal<TestBackend>,
-    runtime: Runtime,
+    runtime: Background,
+}
+
+/// A test that fails does not wait for what goes on behind the screen.
+struct Background(Option<Runtime>);
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Stage {
@@ -52,9 +63,20 @@ impl Stage {
         height: u16,
         replies: impl IntoIterator<Item = Reply>,
     ) -> Self {
+        Self::changed(play, at, (width, height), replies, |_| {})
+    }
+
+    /// The same with something else set up.
+    pub(crate) fn changed(
+        play: Play,
+        at: impl Fn(&Play) -> NodeId,
+        (width, height): (u16, u16),
+        replies: impl IntoIterator<Item = Reply>,
+        change: impl FnOnce(&mut Setup),
+    ) -> Self {
         let runtime = Runtime::new().unwrap();
         let model: Arc<dyn Model> = Arc::new(Scripted::new(replies).with_reference("test:scripted"));
-        let setup = Setup {
+        let mut setup = Setup {
             loom: play.loom.clone(),
             agent: play.loom.agent("owner").unwrap(),
             workspace: "/work".to_owned(),
@@ -76,9 +98,10 @@ impl Stage {
             editor: "true".to_owned(),
             tour: false,
         };
+        change(&mut setup);
         let app = App::new(setup, runtime.handle().clone(), width, height).unwrap();
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut stage = Self { play, app, terminal, runtime };
+        let mut stage = Self { play, app, terminal, runtime: Background(Some(runtime)) };
         stage.settle();
         stage
     }
@@ -143,10 +166,41 @@ impl Stage {
         panic!("never {what:?}:\n{}", self.screen());
     }
 
+    /// Does something with the mouse where a text stands, and waits for what it comes to.
+    #[track_caller]
+    pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
+        let (column, row) = self.place_of(text);
+        self.app.send(Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.settle();
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn click(&mut self, text: &str) -> &mut Self {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), text)
+    }
+
+    /// Column and row of the first place where a text stands on the screen.
+    #[track_caller]
+    fn place_of(&mut self, text: &str) -> (u16, u16) {
+        let screen = self.screen();
+        let found = screen.lines().enumerate().find_map(|(y, line)| Some((line.find(text)?, y, line)));
+        let Some((at, y, line)) = found else { panic!("{text:?} is not on the screen:\n{screen}") };
+        let x = unicode_width::UnicodeWidthStr::width(&line[..at]);
+        (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
+    }
+
     /// What is on the screen.
     pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
         text(self.terminal.backend().buffer())
+    }
+
+    /// How the first place is drawn where a text stands on the screen.
+    #[track_caller]
+    pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
+        let place = self.place_of(text);
+        self.terminal.backend().buffer()[place].style()
     }
 
     #[track_caller]
@@ -161,6 +215,16 @@ impl Stage {
         let screen = self.screen();
         assert!(!screen.contains(text), "{text:?} is on the screen:\n{screen}");
         self
+    }
+
+    /// The screen with every short id as so many dots.
+    pub(crate) fn masked(&mut self) -> String {
+        let mut screen = self.screen();
+        for node in self.play.loom.snapshot().unwrap().nodes_after(self.play.tree, 0, 10_000).unwrap() {
+            let id = node.local.as_str();
+            screen = screen.replace(id, &".".repeat(id.len()));
+        }
+        screen
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {

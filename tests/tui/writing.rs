@@ -37,3 +37,25 @@ fn other_wordings_are_read_at_the_caret() {
     stage.press("alt-.");
     stage.shows("So: Who");
 }
+
+#[test]
+fn whose_a_character_is_shows_in_its_colour() {
+    let mut stage = Stage::buffer();
+    stage.press(":").types("theme dark").press("enter").press("e");
+    let (model, mine) = (stage.style_of("reluctance").fg, stage.style_of("Who is").fg);
+    assert_ne!(model, mine);
+    // In the middle of a model's sentence.
+    stage.press("ctrl-home");
+    for _ in 0.."Who is Marie?Marie's ".chars().count() {
+        stage.send("right");
+    }
+    stage.types("slow ").shows("Marie's slow reluctance");
+    assert_eq!(stage.style_of("slow ").fg, mine);
+    assert_eq!(stage.style_of("reluctance").fg, model);
+    // It is so after it is saved, and read again.
+    stage.press("esc").settle();
+    assert_eq!(stage.style_of("slow ").fg, mine);
+    assert_eq!(stage.style_of("reluctance").fg, model);
+    let marie = stage.play.loom.snapshot().unwrap().versions(stage.play.marie).unwrap();
+    assert_eq!(marie.len(), 2);
+}

@@ -36,7 +36,8 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
     ranked.sort_by(|a, b| score(&candidates[*b].1).total_cmp(&score(&candidates[*a].1)).then(a.cmp(b)));
     let (mut chosen, mut used) = (Vec::new(), 0);
     for at in ranked {
-        let tokens = estimated_tokens(&candidates[at].0);
+        // After another sentence, with the blank between them.
+        let tokens = estimated_tokens(&format!(" {}", candidates[at].0));
         if chosen.is_empty() || used + tokens <= most {
             used += tokens;
             chosen.push(at);

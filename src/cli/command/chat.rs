@@ -12,13 +12,14 @@ use loomtree::{
         self, Event,
         run::{Reply, Runner},
     },
+    delegate::Orchestrator,
     id::SessionId,
     model::{Agent, Node, Parent, Permission},
     ops::{Actor, Draft},
     provider::Model,
     session::{Background, Commands, Plan, Progress, Toolbox, generate, seat, seat_in},
 };
-use rustyline::{DefaultEditor, error::ReadlineError};
+use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
 use serde::Serialize;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +29,7 @@ use crate::cli::{
     attach::{self, Stop},
     desk::Desk,
     error::{CliError, Result},
+    floor::Floor,
     host,
     out::{BOLD, DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line, sanitize},
@@ -86,15 +88,17 @@ pub(crate) fn talk(
     if how.turn.wants_tools() && !aware {
         return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
     }
-    let commands = if aware { Some(how.turn.commands(desk, &with, how.model.as_deref())?) } else { None };
+    let commands = if aware { Some(how.turn.commands(desk, &with, reference.as_deref())?) } else { None };
     let own_tools = how.turn.own_tools(desk)?;
+    let orchestrator = how.turn.orchestrator(desk, &with, reference.as_deref())?;
     let mut lines: Box<dyn Lines> = match message {
         Some(message) => Box::new(Once(Some(message))),
-        None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new()?),
+        None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new(Arc::clone(&desk.floor))?),
         None => Box::new(Piped),
     };
     let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
-    let mut chat = Chat { with, model, commands, background, own_tools, session, other, actor, runtime, stop, how };
+    let mut chat =
+        Chat { with, model, commands, background, own_tools, orchestrator, session, other, actor, runtime, stop, how };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
@@ -184,22 +188,32 @@ impl Lines for Piped {
 }
 
 /// A person at a terminal, with the line editing that people expect.
-struct Typed(DefaultEditor);
+struct Typed {
+    editor: DefaultEditor,
+    floor: Arc<Floor>,
+}
 
 impl Typed {
-    fn new() -> Result<Self> {
+    fn new(floor: Arc<Floor>) -> Result<Self> {
         let editor = DefaultEditor::new().map_err(|error| unreadable(&error))?;
-        Ok(Self(editor))
+        Ok(Self { editor, floor })
+    }
+
+    /// Says above the line that is being written that an agent asks something.
+    fn bell(&mut self) -> Option<Box<dyn FnMut() + Send>> {
+        let mut printer = self.editor.create_external_printer().ok()?;
+        Some(Box::new(move || _ = printer.print("An agent asks something: enter shows the question.\n".to_owned())))
     }
 }
 
 impl Lines for Typed {
     fn next(&mut self, more: bool) -> Result<Option<String>> {
         loop {
-            match self.0.readline(if more { "…  " } else { ">  " }) {
+            let bell = self.bell();
+            match self.floor.prompt(bell, || self.editor.readline(if more { "…  " } else { ">  " })) {
                 Ok(line) => {
                     // The history of lines is a comfort; a line that is not in it is said all the same.
-                    let _ = self.0.add_history_entry(&line);
+                    let _ = self.editor.add_history_entry(&line);
                     return Ok(Some(line));
                 }
                 // The line is let go of, and the next one read.
@@ -236,6 +250,8 @@ struct Chat {
     commands: Option<Commands>,
     /// What the person's own lines may use beside the engine's tools.
     own_tools: Arc<Toolbox>,
+    /// Who does what they delegate.
+    orchestrator: Option<Arc<dyn Orchestrator>>,
     /// Delegated work that nobody waits for.
     background: Arc<Background>,
     session: SessionId,
@@ -260,6 +276,7 @@ impl Chat {
     fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
         let mut hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
         hosting.commands.tools = Arc::clone(&self.own_tools);
+        hosting.commands.orchestrator.clone_from(&self.orchestrator);
         hosting.commands.background = Arc::clone(&self.background);
         let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
         let lines = super::do_::batches(text, &|line| runner.read(line));

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::ValueEnum;
 use loomtree::{
     context::{Assembled, Fate, Options, Prompt, Reason, Rendering, Report, Strategy},
-    model::{Agent, Correction, PinTarget},
+    model::{Agent, PinTarget},
     ops::OpsError,
     provider::{Target, resolve},
     session::context_of,
@@ -76,8 +76,11 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             When::Live => Rendering::Live,
             When::Stable => Rendering::Stable,
         }),
-        correction: correction(&author, desk)?,
         ..usual
+    };
+    let options = match reference(&author, desk) {
+        Some(reference) => options.counted_by(&reference, &*desk.loom.snapshot()?).map_err(OpsError::from)?,
+        None => options,
     };
     let actor = match &here.session {
         Some(session) => desk.actor().in_session(session.id),
@@ -92,17 +95,13 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-/// What is known of the model that the author would use, if one is named; none is asked.
-fn correction(author: &Agent, desk: &Desk<'_>) -> Result<Correction> {
-    let written = author.profile.model.as_deref().or(desk.config.model.as_deref());
-    let found = written.and_then(|written| resolve(written, &desk.config.models, &host::env).ok());
-    let reference = match (&found, written) {
-        (Some(Target::Endpoint(endpoint)), _) => &endpoint.reference,
-        (_, Some(written)) => written,
-        (_, None) => return Ok(Correction::NONE),
-    };
-    let known = desk.loom.snapshot()?.correction(reference).map_err(OpsError::from)?;
-    Ok(known.unwrap_or_default())
+/// The model that the author would use, if one is named; none is asked.
+fn reference(author: &Agent, desk: &Desk<'_>) -> Option<String> {
+    let written = author.profile.model.as_deref().or(desk.config.model.as_deref())?;
+    Some(match resolve(written, &desk.config.models, &host::env) {
+        Ok(Target::Endpoint(endpoint)) => endpoint.reference,
+        _ => written.to_owned(),
+    })
 }
 
 fn prompt(assembled: &Assembled, desk: &mut Desk<'_>) -> Result<()> {

@@ -116,7 +116,7 @@ fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
         }
     }
     roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
-    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { crew::asked(desk.out.json) };
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { Arc::clone(&desk.asked) };
     args.turn.hiring(desk, config, (worker, judge), args.model.clone(), approval)
 }
 
@@ -172,6 +172,8 @@ struct Listed<'a> {
     goal: &'a str,
     last: &'a delegate::Event,
     open: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    carried_on_by: Option<String>,
 }
 
 /// Lists the delegations of the file.
@@ -179,16 +181,19 @@ fn list(desk: &mut Desk<'_>) -> Result<()> {
     let all = delegate::all(&desk.loom).map_err(failed)?;
     let now = desk.now();
     for one in &all {
-        if desk.out.json {
-            desk.out.json(&Listed { head: &one.head, goal: &one.goal, last: &one.last, open: one.is_open() })?;
-            continue;
-        }
+        let carried_on_by = delegate::carried_on_by(&desk.drafts, one.head.id);
         let state = match one.last {
+            _ if carried_on_by.is_some() => "running",
             delegate::Event::Ended => "ended",
             delegate::Event::Stopped => "stopped",
             delegate::Event::Refused => "refused",
             _ => "open",
         };
+        if desk.out.json {
+            let (goal, open) = (&*one.goal, one.is_open());
+            desk.out.json(&Listed { head: &one.head, goal, last: &one.last, open, carried_on_by })?;
+            continue;
+        }
         let age = one.head.created_at.age(now).to_string();
         let goal = cut(&crate::cli::sanitize::one_line(&one.goal), desk.out.width.saturating_sub(32));
         writeln!(desk.out, "{}  {state:<8} {}  {goal}", paint(ID, &one.head.local), paint(DIM, format!("{age:<10}")))?;

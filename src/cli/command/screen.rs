@@ -6,15 +6,17 @@ use std::sync::Arc;
 use loomtree::{
     model::Tree,
     provider::MODEL_VARIABLE,
-    session::{Commands, Toolbox},
+    session::Commands,
     store::TreeFilter,
     tui::{self, Consent, KeyMap, Palette, Setup, TerminalError},
 };
 
 use super::demo;
+#[cfg(feature = "workspace")]
+use crate::cli::acting;
 use crate::cli::{
     args::{Color, Globals},
-    attach, config,
+    attach, config, crew,
     desk::{Desk, Here},
     error::{CliError, Result},
     host,
@@ -30,9 +32,10 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
     let keys = keys(globals)?;
     let mut desk = Desk::open(globals, out, true)?;
     let (here, tour) = begin(&mut desk)?;
-    let commands: Commands = attach::commands(&desk.config);
     let consent = Consent::default();
-    let tools = tools(&desk, &consent)?;
+    let mut commands: Commands = attach::commands(&desk.config);
+    commands.orchestrator = crew::usual(&desk, Arc::new(consent.clone()), None);
+    let tools = tools(&desk, &consent, &commands)?;
     let setup = Setup {
         loom: desk.loom.clone(),
         agent: desk.agent.clone(),
@@ -62,15 +65,18 @@ pub(super) fn run(globals: &Globals, out: &mut Out) -> Result<()> {
     })
 }
 
-/// The tools for the folder, which ask on the screen; none where it was not given to agents by a build without them.
+/// What is done with the tools for the folder, which ask on the screen; nothing in a build without them.
 #[cfg(feature = "workspace")]
-fn tools(desk: &Desk<'_>, consent: &Consent) -> Result<Option<Arc<Toolbox>>> {
-    crate::cli::acting::toolbox(desk, tui::COLLABORATOR, Arc::new(consent.clone()), &[], &[]).map(Some)
+fn tools(desk: &Desk<'_>, consent: &Consent, usual: &Commands) -> Result<Option<Commands>> {
+    let folder = acting::workspace(desk, Arc::new(consent.clone()), &[], &[])?;
+    let tools = Arc::new(folder.toolbox(tui::COLLABORATOR).map_err(CliError::failed)?);
+    let orchestrator = crew::usual(desk, Arc::new(consent.clone()), Some(Arc::new(folder)));
+    Ok(Some(Commands { tools, inline: acting::ANSWER, orchestrator, ..usual.clone() }))
 }
 
 /// A build without them has none.
 #[cfg(not(feature = "workspace"))]
-fn tools(_: &Desk<'_>, _: &Consent) -> Result<Option<Arc<Toolbox>>> {
+fn tools(_: &Desk<'_>, _: &Consent, _: &Commands) -> Result<Option<Commands>> {
     Ok(None)
 }
 

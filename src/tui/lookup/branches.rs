@@ -60,12 +60,17 @@ fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
             gone.pop();
             added.pop();
         }
+        let both = !gone.is_empty() && !added.is_empty();
         for (text, role, open, close) in [(gone, Role::Gone, "[-", "-]"), (added, Role::Added, "{+", "+}")] {
             let text = std::mem::take(text);
             if !text.is_empty() {
                 // Without colours, signs say which is which.
                 let text = if plain { format!("{open}{text}{close}") } else { text };
+                let apart = both && role == Role::Gone && !plain && !text.ends_with(char::is_whitespace);
                 pieces.push((text, palette.style(role)));
+                if apart {
+                    pieces.push((" ".to_owned(), palette.style(Role::Words)));
+                }
             }
         }
         if shared {

@@ -10,11 +10,12 @@ use crate::{
     session::opening,
     store::{SessionFilter, TreeFilter},
     tui::{
+        colours,
         generate::{COLLABORATOR, SUBJECT},
         markdown,
         message::{Answer, Item, Then},
         text,
-        theme::Role,
+        theme::{Palette, Role},
         view::thousands,
     },
 };
@@ -90,7 +91,9 @@ impl Asked<'_> {
         let name = snapshot.documents()?.into_iter().find(|document| document.id == id).map(|document| document.name);
         let version = snapshot.document_version(id, 0)?.ok_or_else(|| OpsError::missing("document", id))?;
         let palette = self.about.palette;
-        let lines = markdown::render(&version.content, self.about.columns, palette.style(Role::Words), palette);
+        let of_code = |language: &str, code: &str| colours::runs(language, code).filter(|_| palette != Palette::Plain);
+        let words = palette.style(Role::Words);
+        let lines = markdown::render(&version.content, self.about.columns, words, palette, &of_code);
         Ok(Answer::Page(format!("{} · version {}", name.unwrap_or_default(), version.version), lines))
     }
 

@@ -6,6 +6,7 @@ use super::Asked;
 use crate::{
     context::{Fate, Reason, Report},
     id::NodeId,
+    model::PinTarget,
     ops::OpsError,
     provider::Usage,
     session::context_of,
@@ -31,8 +32,8 @@ impl Asked<'_> {
         let mut options = self.about.context;
         let known = author.profile.model.as_deref().or(self.about.model.as_deref());
         if let Some(reference) = known {
-            let correction = self.loom.snapshot().map_err(said)?.correction(reference);
-            options.correction = correction.map_err(|error| error.to_string())?.unwrap_or_default();
+            let snapshot = self.loom.snapshot().map_err(said)?;
+            options = options.counted_by(reference, &*snapshot).map_err(|error| error.to_string())?;
         }
         let assembled = context_of(&actor, &author, node, &self.about.versions, options);
         Ok(assembled.map_err(|error| error.to_string())?.report)
@@ -64,13 +65,16 @@ impl Asked<'_> {
             ]));
         }
         let snapshot = self.loom.snapshot().map_err(|error| speech(&error))?;
+        let pins = snapshot.memory(self.about.agent.id(), self.about.tree).map_err(|error| error.to_string())?.pins;
         for part in report.path.iter().rev() {
+            let pinned = pins.iter().any(|pin| pin.target == PinTarget::Node(part.id));
             let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
             let (fate, style) = match part.fate {
                 Fate::In => (String::new(), palette.style(Role::Words)),
                 Fate::Cut(why) => (format!("cut: {}  ", why.as_str()), palette.style(Role::Mark)),
                 Fate::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(Role::Dim)),
             };
+            let fate = if pinned { format!("⌖ {fate}") } else { fate };
             let room = self.about.columns.saturating_sub(20 + text::width(&fate));
             let line = vec![
                 tokens(part.tokens),
@@ -85,8 +89,8 @@ impl Asked<'_> {
         }
         for pin in &report.pins {
             let then = match &pin.target {
-                crate::model::PinTarget::Node(id) => Then::Part(Some(*id)),
-                crate::model::PinTarget::Document { .. } => Then::Part(None),
+                PinTarget::Node(id) => Then::Part(Some(*id)),
+                PinTarget::Document { .. } => Then::Part(None),
             };
             let name = text::cut(&pin.name, self.about.columns.saturating_sub(20));
             let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);

@@ -139,6 +139,25 @@ pub(super) fn put(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Takes a question away that nobody waits for any more, and puts the next one.
+pub(super) fn withdrawn(model: &mut Model, number: u64) -> Vec<Effect> {
+    model.asked.retain(|(other, _)| *other != number);
+    if !matches!(&model.mode, Mode::Ask(ask) if matches!(ask.yes, Effect::Consent(other, ..) if other == number)) {
+        return Vec::new();
+    }
+    if let Mode::Ask(ask) = std::mem::take(&mut model.mode) {
+        back(model, *ask.then);
+    }
+    let mut effects = model.look();
+    effects.extend(put(model));
+    effects
+}
+
+/// To where one was before the question; columns may have gone meanwhile.
+fn back(model: &mut Model, before: Mode) {
+    model.mode = if matches!(before, Mode::Grow) && model.growth.is_none() { Mode::Walk } else { before };
+}
+
 pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     let Mode::Ask(ask) = &mut model.mode else { return Vec::new() };
     let agents = ask.no.is_some();
@@ -160,7 +179,7 @@ pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
         _ => return Vec::new(),
     };
     let Mode::Ask(ask) = std::mem::take(&mut model.mode) else { return Vec::new() };
-    model.mode = *ask.then;
+    back(model, *ask.then);
     let mut effects = model.look();
     match answer {
         Some(Effect::Do(deed)) => effects.extend(walking::does(model, deed)),

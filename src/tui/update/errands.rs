@@ -9,7 +9,7 @@ use crate::tui::{
 /// Has lines run.
 pub(super) fn begin(model: &mut Model, text: String) -> Vec<Effect> {
     model.jobs += 1;
-    let errand = Errand { number: model.jobs, from: model.at, text };
+    let errand = Errand { number: model.jobs, from: model.at, tools: model.tools, text };
     model.errands.push(errand.clone());
     vec![Effect::Run(errand)]
 }
@@ -29,8 +29,13 @@ pub(super) fn opens(model: &mut Model, number: u64, growing: &Growing) {
     let (from, versions) = (errand.from, model.versions.clone());
     let job = Job { number, from, versions, models: Vec::new(), n: 0, turn: false, tools: false, with: None };
     model.growth = Some(Growth { job, columns: Vec::new(), at: 0, scroll: 0, running: true });
-    if matches!(model.mode, Mode::Walk) {
-        model.mode = Mode::Grow;
+    let shown = match &mut model.mode {
+        // They are seen once the question is answered that came before them.
+        Mode::Ask(ask) => &mut *ask.then,
+        mode => mode,
+    };
+    if matches!(shown, Mode::Walk) {
+        *shown = Mode::Grow;
         model.notice = None;
     }
 }
@@ -39,7 +44,15 @@ pub(super) fn opens(model: &mut Model, number: u64, growing: &Growing) {
 pub(super) fn ended(model: &mut Model, number: u64, done: Result<Outcome, String>) -> Vec<Effect> {
     let Some(at) = model.errands.iter().position(|errand| errand.number == number) else { return Vec::new() };
     let errand = model.errands.remove(at);
-    let shown = model.growth.as_ref().is_some_and(|growth| growth.job.number == number);
+    let own = model.growth.as_ref().filter(|growth| growth.job.number == number);
+    let nothing_to_choose = own.is_some_and(|growth| growth.columns.iter().all(|column| column.saved.is_empty()));
+    let shown = own.is_some() && !nothing_to_choose;
+    if nothing_to_choose {
+        model.growth = None;
+        if matches!(model.mode, Mode::Grow) {
+            model.mode = Mode::Walk;
+        }
+    }
     // Whoever went elsewhere meanwhile is not taken away from there.
     let stayed = model.at == errand.from;
     let mut effects = Vec::new();

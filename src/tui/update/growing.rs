@@ -177,6 +177,14 @@ pub(super) fn grew(model: &mut Model, number: u64, growing: Growing) -> Vec<Effe
                 column.text.push_str(&format!("{line}\n  ⤷ {answer}\n"));
             }
         }
+        Growing::Noted(index, line) => {
+            if let Some(column) = columns.get_mut(index) {
+                if !column.text.is_empty() && !column.text.ends_with('\n') {
+                    column.text.push('\n');
+                }
+                column.text.push_str(&format!("{line}\n"));
+            }
+        }
         Growing::Failed(index, error, saved) => {
             if let Some(column) = columns.get_mut(index) {
                 column.error = Some(error);

@@ -15,10 +15,12 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
         Heard::Grew(number, growing) => growing::grew(model, number, growing),
         Heard::Ran(number, done) => errands::ended(model, number, done.map(|outcome| *outcome)),
         Heard::Passed => Vec::new(),
+        Heard::Coloured => model.look(),
         Heard::Asking(number, asking) => {
             model.asked.push_back((number, asking));
             choosing::put(model)
         }
+        Heard::Withdrawn(number) => choosing::withdrawn(model, number),
         Heard::Changed(seq) => {
             // One's own changes were looked at already.
             if model.sight.as_ref().is_some_and(|sight| sight.seq >= seq) {

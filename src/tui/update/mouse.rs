@@ -39,7 +39,7 @@ fn clicked(model: &mut Model, at: Position) -> Vec<Effect> {
             }
         }
         Mode::Choose(list) => {
-            let inner = view::popup(Rect::new(0, 0, model.width, model.height));
+            let inner = view::list_area(list, Rect::new(0, 0, model.width, model.height));
             let line = at.y.checked_sub(inner.y + 2).map(usize::from);
             if let Some(line) = line.filter(|_| inner.contains(at)) {
                 let first = view::first_item(list.at, inner);

@@ -12,6 +12,7 @@ use crate::{
         look::{Reading, Step},
         message::{Deed, Effect, Purpose, Question, Scope},
         model::{Ask, Kind, Layout, List, MOST, Mode, Model, Page},
+        text,
         theme::Role,
         tour, view,
     },
@@ -308,8 +309,9 @@ pub(super) fn quit(model: &mut Model) -> Vec<Effect> {
 
 /// Every key, as it is bound now.
 fn help(model: &Model) -> Page {
-    use ratatui::text::{Line, Span};
+    use ratatui::{style::Style, text::Line};
     let palette = model.palette;
+    let room = usize::from(view::popup_width(model.width)).saturating_sub(4);
     let mut lines = Vec::new();
     for group in Group::ALL {
         if !lines.is_empty() {
@@ -319,10 +321,9 @@ fn help(model: &Model) -> Page {
         for binding in KEYS.iter().filter(|binding| binding.group == group) {
             let keys: Vec<&str> =
                 model.keys.names(binding.action).iter().map(|key| crate::tui::keys::shown(key)).collect();
-            lines.push(Line::from(vec![
-                Span::styled(format!("  {:<16}", keys.join(" ")), palette.style(Role::Id)),
-                Span::raw(binding.help),
-            ]));
+            let keys = [(format!("  {:<16}", keys.join(" ")), palette.style(Role::Id))];
+            let rest = [(" ".repeat(18), palette.style(Role::Id))];
+            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], room, &keys, &rest));
         }
     }
     lines.push(Line::default());
@@ -332,9 +333,7 @@ fn help(model: &Model) -> Page {
     } else {
         "a dialogue tree: an edit is a branch"
     };
-    lines.push(Line::styled(
-        format!("This is {about}. Up to {MOST} continuations at a time."),
-        palette.style(Role::Dim),
-    ));
+    let about = format!("This is {about}. Up to {MOST} continuations at a time.");
+    lines.extend(text::wrap(&[(about, palette.style(Role::Dim))], room, &[], &[]));
     Page { title: "keys".to_owned(), lines, scroll: 0 }
 }

@@ -105,7 +105,8 @@ fn writing(model: &Model, typing: &Typing, area: Rect, buffer: &mut Buffer) -> P
         put(line, row(inner, at), buffer);
     }
     if typing.editor.text().is_empty() {
-        put(&Line::styled(asked(&typing.purpose), palette.style(Role::Dim)), inner, buffer);
+        let asked = text::cut(asked(&typing.purpose), usize::from(inner.width));
+        put(&Line::styled(asked, palette.style(Role::Dim)), inner, buffer);
     }
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
     Position::new(inner.x.saturating_add(column), area.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
@@ -165,6 +166,9 @@ fn doings(model: &Model) -> Vec<(u8, Span<'static>)> {
     if let Some(growth) = model.growth.as_ref().filter(|_| !matches!(model.mode, Mode::Grow)) {
         let said = if growth.running { "writing…" } else { "ready to choose" };
         right.push((1, Span::styled(said, accent)));
+    }
+    if !model.asked.is_empty() {
+        right.push((1, Span::styled("an agent asks; esc, then answer", palette.style(Role::Mark))));
     }
     if !model.errands.is_empty() && !matches!(model.mode, Mode::Grow) {
         let key = model.keys.hint(Action::Cancel);
@@ -228,7 +232,7 @@ fn doing(purpose: &Purpose) -> &'static [&'static str] {
 /// Which models continue, and how often.
 fn writers(model: &Model) -> String {
     let names = match model.models.as_slice() {
-        [] => String::new(),
+        [] => model.usual.as_ref().map(|name| format!("{} ", text::cut(name, 24))).unwrap_or_default(),
         [one] => format!("{} ", text::cut(one, 24)),
         many => format!("{} models ", many.len()),
     };

@@ -62,14 +62,21 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         put(&Line::styled(" waiting for the model…", palette.style(Role::Dim)), area, buffer);
         return;
     }
+    let whole = area.width;
     for (index, area) in areas(growth, area) {
         if let Some(column) = growth.columns.get(index) {
-            draw_column(model, growth, (index, column), area, buffer);
+            draw_column(model, growth, (index, column), (area, whole), buffer);
         }
     }
 }
 
-fn draw_column(model: &Model, growth: &Growth, (index, column): (usize, &Column), area: Rect, buffer: &mut Buffer) {
+fn draw_column(
+    model: &Model,
+    growth: &Growth,
+    (index, column): (usize, &Column),
+    (area, whole): (Rect, u16),
+    buffer: &mut Buffer,
+) {
     let palette = model.palette;
     let here = index == growth.at;
     let many = growth.columns.len() > 1;
@@ -82,7 +89,10 @@ fn draw_column(model: &Model, growth: &Growth, (index, column): (usize, &Column)
         if here && many { palette.style(Role::Accent).add_modifier(Modifier::BOLD) } else { palette.style(Role::Dim) };
     let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(Role::Accent))];
     if many {
-        head.push(Span::styled(format!("{} ", index + 1), name_style));
+        let count = growth.columns.len();
+        let all = usize::from(whole / NARROWEST).max(1) >= count;
+        let number = if all { format!("{} ", index + 1) } else { format!("{}/{count} ", index + 1) };
+        head.push(Span::styled(number, name_style));
     }
     head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
     head.push(Span::styled(format!(" {sign}"), palette.style(role)));

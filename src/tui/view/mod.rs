@@ -15,7 +15,7 @@ use ratatui::{
 };
 
 pub(crate) use columns::column_at;
-pub(crate) use popup::{area as popup, first_item};
+pub(crate) use popup::{first_item, list_area, width as popup_width};
 pub(crate) use reading::scrollable;
 pub(crate) use tree::first_row;
 
@@ -92,9 +92,15 @@ fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
     let others = Line::from(others);
     let taken = text::line_width(&others);
     let counts = &sight.tree.counts;
-    let facts = format!("  {} · {}", number(counts.nodes, "node"), number(counts.leaves, "branch"));
     let room = width.saturating_sub(taken + 2);
-    let title = text::cut(&sight.tree.title, room.saturating_sub(text::width(&facts)).max(room.min(16)));
+    let title = text::cut(&sight.tree.title, room);
+    let nodes = format!("  {}", number(counts.nodes, "node"));
+    let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
+    // What does not fit beside enough of the title is left out whole.
+    let left = room.saturating_sub(text::width(&title).min(room.min(16)));
+    let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);
+    let facts = fits.unwrap_or_default();
+    let title = text::cut(&title, room.saturating_sub(text::width(&facts)));
     let line = Line::from(vec![
         Span::raw(" "),
         Span::styled(title, Style::new().add_modifier(Modifier::BOLD)),

@@ -17,9 +17,25 @@ use crate::tui::{
 /// The most columns of a popup.
 const WIDEST: u16 = 100;
 
+/// Columns of a popup on a screen of so many.
+pub(crate) fn width(screen: u16) -> u16 {
+    if screen < 60 { screen } else { (screen - 4).min(WIDEST) }
+}
+
+/// The area of a list on a screen. It is as high as all of it needs, whatever it is narrowed down to; but a search has no
+/// all.
+pub(crate) fn list_area(list: &List, screen: Rect) -> Rect {
+    let whole = area(screen);
+    let needed = match list.kind {
+        Kind::Search(_) => whole.height,
+        _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3),
+    };
+    Rect { height: needed.clamp(whole.height.min(10), whole.height), ..whole }
+}
+
 /// The area of a popup on a screen, its frame included.
-pub(crate) fn area(screen: Rect) -> Rect {
-    let width = if screen.width < 60 { screen.width } else { (screen.width - 4).min(WIDEST) };
+fn area(screen: Rect) -> Rect {
+    let width = width(screen.width);
     let height = screen.height.saturating_sub(2).max(screen.height.min(3));
     let (x, y) = ((screen.width - width) / 2, (screen.height - height) / 2);
     Rect { x, y, width, height }
@@ -57,7 +73,7 @@ fn frame(model: &Model, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
 /// A list, with what was typed to narrow it down; returns the cursor.
 pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
-    let whole = area(screen);
+    let whole = list_area(list, screen);
     let title = match list.kind {
         Kind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
         _ => list.title.clone(),
@@ -67,7 +83,7 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
     let context = list.kind == Kind::Context;
     let typed = text::cut(list.filter.text(), width.saturating_sub(3));
     let line = if context {
-        Line::styled("P pins · X keeps out · enter goes there · esc closes", palette.style(Role::Dim))
+        Line::styled("P pins · X keeps out · enter goes", palette.style(Role::Dim))
     } else {
         Line::from(vec![Span::styled("› ", palette.style(Role::Accent)), Span::raw(typed)])
     };

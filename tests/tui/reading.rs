@@ -1,0 +1,87 @@
+//! The read pane: Markdown, tables, code in colours, words that are no code of a terminal's.
+
+use loomtree::{id::NodeId, model::Parent, ops::Draft};
+use ratatui::style::{Color, Modifier};
+
+use crate::{play::Play, stage::Stage};
+
+/// A screen on a node with this text.
+fn reading(text: &str, width: u16, height: u16) -> Stage {
+    let play = Play::new();
+    let node: NodeId = play.owner.append(Parent::Node(play.tired), Draft::text(text)).unwrap().nodes[0].id;
+    let mut stage = Stage::of(play, |_| node, width, height, []);
+    stage.press("w");
+    stage
+}
+
+#[test]
+fn markdown_is_rendered() {
+    let mut stage = reading(
+        "# The light\n\nIt is **not** dark, see [the log](http://e.example).\n\n> said she\n\n- one\n  - two\n\n\
+         | hour | seen |\n|---|---:|\n| six | 漢字 |\n\n1. first",
+        60,
+        30,
+    );
+    stage.lacks("**").lacks("# The").lacks("|---").lacks("> said");
+    stage.shows("the log (http://e.example)").shows("│ said she").shows("• one").shows("  • two");
+    stage.shows("hour │ seen").shows("─────┼─────").shows("six  │ 漢字").shows("1. first");
+    assert!(stage.style_of("The light").add_modifier.contains(Modifier::BOLD));
+    assert!(stage.style_of("not dark").add_modifier.contains(Modifier::BOLD));
+    assert!(stage.style_of("the log").add_modifier.contains(Modifier::UNDERLINED));
+}
+
+const CODE: &str = "Look:\n\n```rust\nfn lamp() -> u8 { 7 } // lit\n```\n\nand `inline`.";
+
+#[test]
+fn code_is_coloured_in_dark_and_light_and_not_without_colours() {
+    let mut stage = reading(CODE, 60, 24);
+    let plain = stage.style_of("fn lamp");
+    assert_eq!(plain, stage.style_of("7 }"), "without colours all of it looks the same");
+    assert!(!matches!(plain.fg, Some(Color::Indexed(_))));
+    for theme in ["dark", "light"] {
+        stage.press(":").types(&format!("theme {theme}")).press("enter");
+        let styles = ["fn lamp", "lamp()", "7 }", "// lit", "{ 7"].map(|words| stage.style_of(words).fg);
+        assert!(styles.iter().all(|colour| matches!(colour, Some(Color::Indexed(_)))), "{theme}: {styles:?}");
+        for (at, colour) in styles.iter().enumerate() {
+            assert!(!styles[..at].contains(colour), "{theme}: word {at} has a colour of its own: {styles:?}");
+        }
+    }
+}
+
+#[test]
+fn code_that_nobody_knows_and_hostile_code_is_text() {
+    let hostile = "```klingon\nqapla\n```\n\n```sh\nprintf '\u{1b}]0;owned\u{7}' \u{202e}gnp.exe\n```\n";
+    let mut stage = reading(hostile, 60, 24);
+    stage.press(":").types("theme dark").press("enter");
+    stage.shows("qapla").shows("printf").shows("␛]0;owned␇").lacks("\u{202e}");
+    // More pieces of code than colours are kept for: it comes to rest all the same.
+    let many = "```rust\nlet a = 1;\n```\n\n".repeat(4_000);
+    let mut stage = reading(&many, 60, 24);
+    stage.press(":").types("theme dark").press("enter").shows("let a = 1;");
+}
+
+#[test]
+fn documents_are_read_with_their_code_in_colours() {
+    let mut stage = reading("Nothing.", 80, 24);
+    stage.play.owner.create_document("notes", &format!("# Notes\n\n{CODE}")).unwrap();
+    stage.press(":").types("theme dark").press("enter").press("D").press("enter");
+    stage.shows("notes · version 1").shows("fn lamp() -> u8 { 7 } // lit");
+    assert_ne!(stage.style_of("fn lamp").fg, stage.style_of("lamp()").fg);
+    // What follows in the document is scrolled to, and left by any other key.
+    stage.press("end").press("q").lacks("notes · version 1");
+}
+
+#[test]
+fn wide_glyphs_keep_their_columns_at_every_size() {
+    let text = "漢字漢字漢字 👩‍👩‍👧 e\u{301}\u{301} und mehr ".repeat(20);
+    for (width, height) in [(10, 4), (23, 9), (40, 12), (80, 24), (200, 60)] {
+        let mut stage = reading(&text, width, height);
+        stage.press("w").press("w");
+        for line in stage.screen().lines() {
+            assert!(unicode_width::UnicodeWidthStr::width(line) <= usize::from(width), "{line:?} at {width}");
+        }
+        if width >= 40 {
+            stage.shows("漢字漢字");
+        }
+    }
+}
