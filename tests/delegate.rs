@@ -21,7 +21,7 @@ use loomtree::{
     id::{NodeId, SessionId},
     model::{Agent, Mode, Permission, Permissions},
     ops::{Actor, Draft},
-    provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Usage},
+    provider::{Finish, FinishReason, Generation, Model, Prompt, Reply, Request, Scripted, ToolCall, Usage},
     session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat, stats},
     store::{GenerationFilter, SessionFilter},
 };
@@ -647,14 +647,23 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
 
 /// An agent that may delegate, in its turn.
 async fn turn(team: &Team, orchestrator: Arc<dyn Orchestrator>, replies: &[&str]) -> (Vec<Progress>, Commands, Actor) {
+    turn_of(team, orchestrator, replies.iter().map(|reply| Reply::words(reply)).collect(), false).await
+}
+
+/// The same by any replies, perhaps with the provider's own calls.
+async fn turn_of(
+    team: &Team,
+    orchestrator: Arc<dyn Orchestrator>,
+    replies: Vec<Reply>,
+    native: bool,
+) -> (Vec<Progress>, Commands, Actor) {
     let profile = team.agent("collaborator").profile;
     let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
     team.owner.update_agent(loomtree::model::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
     let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
-    let script: Vec<_> = replies.iter().map(|reply| loomtree::provider::Reply::words(reply)).collect();
-    let model: Arc<dyn Model> = Arc::new(loomtree::provider::Scripted::new(script));
-    let commands = Commands { orchestrator: Some(orchestrator), ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
+    let commands = Commands { orchestrator: Some(orchestrator), native, ..Commands::new(Arc::new(Arc::clone(&model))) };
     let mut heard = Vec::new();
     let plan = Plan::turn(team.at, agent, model, commands.clone());
     generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
@@ -706,6 +715,24 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
         Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
     let recall = again.read("→ recall tool:delegate_task");
     assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
+}
+
+#[tokio::test]
+async fn a_providers_own_call_delegates_as_a_line_does() {
+    let team = Team::new();
+    let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
+    let worker = words("done");
+    let orchestrator: Arc<dyn Orchestrator> = Arc::new(Builtin::new(team.crew(&planner, &worker, &words(PASSED))));
+    let arguments = json!({ "goal": "Build it", "context": { "constraints": ["use PyJWT"] } }).to_string();
+    let call = ToolCall { id: "c1".into(), name: "delegate_task".into(), arguments };
+    let replies = [Reply::words("I hand it over.").calling([call]), Reply::words("It is built.")];
+    let (heard, _, actor) = turn_of(&team, orchestrator, replies.into(), true).await;
+    assert!(answers(&heard)[0].starts_with("✓ task completed: \"Build it\" ["), "{:?}", answers(&heard));
+    assert!(planner.asked()[0].contains("- use PyJWT") && worker.asked()[0].contains("- use PyJWT"));
+    // The report is the answer to that very call.
+    let turns = team.owner.loom().snapshot().unwrap().turns(actor.session().unwrap(), 1, 100, 100).unwrap();
+    let kept = turns.iter().find(|node| node.tool.call_id.as_deref() == Some("c1")).unwrap();
+    assert!(kept.content.starts_with("✓ task completed"), "{}", kept.content);
 }
 
 #[tokio::test]

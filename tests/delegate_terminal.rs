@@ -13,7 +13,7 @@ mod support;
 
 use pty::Terminal;
 use serde_json::json;
-use sse::{Server, Step, good, head, models, send, text};
+use sse::{DONE, Server, Step, finish, good, head, models, send, text, usage};
 use support::Home;
 
 const PASSED: &str = r#"{"passed": true, "why": "both coats are there"}"#;
@@ -263,4 +263,137 @@ async fn work_that_nobody_waits_for_asks_between_two_lines() {
     terminal.keys("\u{4}");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(yard.stands().0, "refused");
+}
+
+#[cfg(feature = "tui")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_screen_asks_shows_what_happens_and_has_the_report() {
+    let yard = Yard::new([vec![plan()], done()].concat()).await;
+    let path = yard.home.file("config.yaml");
+    std::fs::write(&path, format!("model: {}\ndelegate:\n  parallel: 1\n", yard.model())).unwrap();
+    let mut terminal = Terminal::start(&yard.home, &["--config", path.to_str().unwrap()]);
+    terminal.sees("A shed.");
+    terminal.keys("i");
+    terminal.sees("saying");
+    terminal.keys("→ delegate \"Paint the shed\"\r");
+    terminal.sees("may it?");
+    terminal.sees("1. Paint the front");
+    assert_eq!(yard.asked().len(), 1);
+    terminal.keys("y");
+    terminal.sees("task completed");
+    assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("ended", 5));
+    terminal.keys("qq");
+    assert_eq!(terminal.ends(), 0);
+}
+
+/// A reply whose tokens are told.
+fn paid(words: &str) -> Vec<Step> {
+    vec![head(), send(text(words)), send(finish("stop")), send(usage(100, 0, 10)), send(DONE)]
+}
+
+/// A small crate with a test.
+fn project(home: &Home) {
+    for (name, content) in [
+        ("Cargo.toml", "[package]\nname = \"greet\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n"),
+        ("src/lib.rs", "pub fn greet(name: &str) -> String {\n    format!(\"Hello {name}\")\n}\n"),
+        ("tests/greets.rs", "#[test]\nfn loudly() {\n    assert_eq!(greet::greet(\"Marie\"), \"HELLO MARIE!\");\n}\n"),
+    ] {
+        let path = home.file("work").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
+    let parts = json!({ "subtasks": [
+        { "id": "shout", "title": "Add shouting", "check": "test -f src/shout.rs", "tools": ["write_file"] },
+        { "id": "note", "title": "Leave a note next door", "criteria": "it is there", "tools": ["write_file"] },
+        { "id": "wire", "title": "Greet loudly", "check": "cargo test --offline --quiet", "depends_on": ["shout"],
+          "tools": ["read_file", "edit_file", "run_command"], "files": ["src/lib.rs"] },
+        { "id": "thanks", "title": "Thank for it", "criteria": "thanked", "depends_on": ["note"] },
+    ] });
+    let tests = "→ run_command \"cargo test --offline --quiet\"\n";
+    let replies = [
+        &parts.to_string(),
+        // Adds a file.
+        "→ write_file path:\"src/shout.rs\" <<<\npub fn shout(words: &str) -> String {\n    words.to_uppercase()\n}\n>>>\n",
+        "It is in src/shout.rs.",
+        // Means to write outside of the folder, and is believed by nobody.
+        "→ write_file path:\"../note.txt\" content:\"hello\"\n",
+        "I left the note.",
+        r#"{"passed": false, "why": "it was refused"}"#,
+        "It is there, really.",
+        r#"{"passed": false, "why": "it still is not"}"#,
+        // Edits another one, at first not as the test wants it.
+        "→ read_file path:\"src/lib.rs\"\n",
+        "→ edit_file path:\"src/lib.rs\" old:\"pub fn greet\" new:\"mod shout;\\n\\npub fn greet\"\n",
+        "It greets loudly.",
+        &format!(
+            "→ edit_file path:\"src/lib.rs\" old:\"format!(\\\"Hello {{name}}\\\")\" new:\"shout::shout(&format!(\\\"Hello {{name}}!\\\"))\"\n{tests}"
+        ),
+        "Now it does, and the test passes.",
+    ];
+    let home = Home::new();
+    project(&home);
+    let server = Server::start([vec![listed()], replies.iter().map(|reply| paid(reply)).collect()].concat()).await;
+    let yard = Yard { home, server };
+    let config = yard.home.file("config.yaml");
+    std::fs::write(&config, "prices:\n  '*': { input: 1000, output: 10000, currency: EUR }\n").unwrap();
+    let (config, model) = (config.to_str().unwrap().to_owned(), yard.model());
+    // The toolchain of this very test.
+    let cargo = std::path::PathBuf::from(std::env::var_os("CARGO").unwrap_or(env!("CARGO").into()));
+    let own = std::env::var_os("PATH").unwrap_or_default();
+    let path =
+        std::env::join_paths(cargo.parent().map(Into::into).into_iter().chain(std::env::split_paths(&own))).unwrap();
+    let loom = |args: &[&str]| {
+        let mut command = yard.home.command(&[&["--config", &config], args].concat());
+        let ran = command.env("PATH", &path).current_dir(yard.home.file("work")).output().unwrap();
+        (ran.status.code(), String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap())
+    };
+    loom(&["new", "A project."]);
+    let (code, out, err) = loom(&[
+        "delegate",
+        "Greet loudly",
+        "--yes",
+        "--tools",
+        "--allow",
+        "cargo test*",
+        "--allow-write",
+        "**",
+        "--parallel",
+        "1",
+        "-m",
+        &model,
+    ]);
+    assert_eq!(code, Some(1), "{out}{err}");
+    let tree = loom(&["tree"]).1;
+    insta::assert_snapshot!(masked(&out, &tree, &model));
+    // Who wrote outside was told, and nothing is there; who failed the test was told by the test.
+    let asked = yard.asked();
+    assert!(
+        asked[4].contains("✗ PERMISSION_DENIED: write_file: ") && !yard.home.file("note.txt").exists(),
+        "{}",
+        asked[4]
+    );
+    assert!(asked[11].contains("test loudly ... FAILED") || asked[11].contains("HELLO MARIE!"), "{}", asked[11]);
+    assert!(asked[12].contains("exit 0"), "its own run of the tests: {}", asked[12]);
+    let lib = std::fs::read_to_string(yard.home.file("work/src/lib.rs")).unwrap();
+    assert!(lib.contains("shout::shout(&format!(\"Hello {name}!\"))") && yard.home.file("work/src/shout.rs").exists());
+    // The same sums in the session's: 13 replies, 1300 tokens at 1000 and 130 at 10000 a million.
+    let sums = loom(&["stats", "--session", "--json"]).1;
+    let sums: serde_json::Value = serde_json::from_str(&sums).unwrap();
+    let all = &sums["all"];
+    assert_eq!((&all["generations"], &all["prompt"], &all["output"]), (&13.into(), &1300.into(), &130.into()), "{all}");
+    assert_eq!(all["cost"][0]["currency"], "EUR", "{all}");
+    assert!(loom(&["stats"]).1.contains("2.6"), "{}", loom(&["stats"]).1);
+}
+
+/// What was printed, without what is another one each time; `tree` names every short id at the beginning of a line.
+fn masked(printed: &str, tree: &str, model: &str) -> String {
+    let lines = tree.lines().skip(1).map(|line| line.trim_start_matches([' ', '│', '├', '└', '─', '*']));
+    let ids = lines.filter_map(|line| line.split_whitespace().next());
+    let below = tree.split_once('\n').map_or("", |(_, below)| below);
+    let all = format!("{printed}\n{below}").replace(model, "the model").replace(" just now", "").replace(" 1m ago", "");
+    ids.fold(all, |text, id| text.replace(id, &".".repeat(id.len())))
 }

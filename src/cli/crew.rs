@@ -133,8 +133,9 @@ pub(crate) fn line(told: &Told, width: usize) -> Option<String> {
     let named = |task: &usize, title: &str| format!("{} {}", task + 1, one_line(title));
     // Beside a title there is room for half of the line.
     let (title_width, rest) = (width / 2, (width / 2).saturating_sub(14));
-    let note = |text: &str| paint(DIM, cut(&one_line(text), rest));
+    let note = |text: &str| if text.is_empty() { String::new() } else { paint(DIM, cut(&one_line(text), rest)) };
     Some(match told {
+        Told::Planning { delegation, model } => format!("{}  is planned by {}", paint(ID, delegation), note(model)),
         Told::Planned { delegation, subtasks } => {
             format!("{}  planned: {}", paint(ID, delegation), count(subtasks.len() as u64, "subtask"))
         }

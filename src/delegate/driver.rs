@@ -103,10 +103,14 @@ impl Driver {
         let taken_up = self.events.len() > 1;
         let plan = match self.planned() {
             Some(plan) => plan,
-            None => match self.plan().await {
-                Err(_) if self.work.cancel.is_cancelled() => return self.report(),
-                planned => planned?,
-            },
+            None => {
+                let model = self.crew.planner.model.reference().to_owned();
+                (self.work.tell)(Told::Planning { delegation: self.head.local.clone(), model });
+                match self.plan().await {
+                    Err(_) if self.work.cancel.is_cancelled() => return self.report(),
+                    planned => planned?,
+                }
+            }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
         (self.work.tell)(Told::Planned { delegation: self.head.local.clone(), subtasks: titles });

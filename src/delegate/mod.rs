@@ -67,6 +67,13 @@ pub type Tell = Arc<dyn Fn(Told) + Send + Sync>;
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Told {
+    /// A plan is being made, which may take a while.
+    Planning {
+        /// The delegation, as it is named when it is taken up again.
+        delegation: LocalId,
+        /// By which model.
+        model: String,
+    },
     /// There is a plan.
     Planned {
         /// The delegation, as it is named when it is taken up again.

@@ -5,6 +5,7 @@ use crate::{delegate::Told, model::one_line};
 /// What happens in delegated work, as a line; nothing for what is too small.
 pub(crate) fn line(told: &Told) -> Option<String> {
     Some(match told {
+        Told::Planning { delegation, .. } => format!("{delegation}  is planned…"),
         Told::Planned { delegation, subtasks } => {
             let many = if subtasks.len() == 1 { "subtask" } else { "subtasks" };
             format!("{delegation}  planned: {} {many}", subtasks.len())

@@ -4,6 +4,7 @@
 
 use std::{
     io::{Read as _, Write as _},
+    num::NonZero,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -62,6 +63,22 @@ impl Terminal {
         while self.text().matches(wanted).count() < count {
             assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not shown: {:?}", self.text());
             std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Waits until the screen, as a terminal draws it, has something on it.
+    #[track_caller]
+    pub(crate) fn sees(&self, wanted: &str) {
+        let (begun, [rows, columns]) = (Instant::now(), [24, 80].map(|size| NonZero::new(size).unwrap()));
+        loop {
+            let mut screen = vt100::Parser::new(rows, columns, 0);
+            screen.process(&self.shown.lock().unwrap());
+            let screen = screen.screen().contents();
+            if screen.contains(wanted) {
+                return;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "{wanted:?} is not on the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 

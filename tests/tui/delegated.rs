@@ -151,6 +151,7 @@ fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
     insta::assert_snapshot!(column(stage), @r#"
     I hand it over.
 
+    ......  is planned…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [x] 1 Paint the front
@@ -167,6 +168,7 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
     yard.asks("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
     let stage = yard.stage.wait("[>] 2 Paint the back");
     insta::assert_snapshot!(column(stage), @r#"
+    ......  is planned…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [!] 1 Paint the front: one coat is missing
@@ -184,6 +186,31 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
     assert_eq!(yard.last(), Event::Stopped);
     // The line can be written again.
     yard.stage.press("i").press("up").shows("→ delegate \"Paint the shed\"");
+}
+
+#[test]
+fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen() {
+    let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
+    let mut yard = Yard::new(&replies, [never()], &[]);
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").press("esc").shows("· depth");
+    assert_eq!(yard.last(), Event::Refused);
+
+    let mut yard = Yard::new(&replies, [never()], &[]);
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").send("y");
+    yard.stage.wait("Subtask 1 of");
+    let Yard { stage, .. } = yard;
+    stage.app.close(Duration::from_secs(20));
+    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, Event::Stopped);
+}
+
+#[test]
+fn what_is_typed_is_no_answer() {
+    let mut yard = Yard::new(&[], [], &[]);
+    // The plan comes while somebody writes on.
+    yard.stage.press("i").sends("→ delegate \"Paint the shed\"").send("enter").send("i").sends("yyy");
+    yard.stage.wait("an agent asks").lacks("may it?").send("esc");
+    yard.stage.wait("may it?").press("n");
+    assert_eq!(yard.last(), Event::Refused);
 }
 
 #[test]

@@ -146,11 +146,16 @@ pub(super) fn withdrawn(model: &mut Model, number: u64) -> Vec<Effect> {
         return Vec::new();
     }
     if let Mode::Ask(ask) = std::mem::take(&mut model.mode) {
-        model.mode = *ask.then;
+        back(model, *ask.then);
     }
     let mut effects = model.look();
     effects.extend(put(model));
     effects
+}
+
+/// To where one was before the question; columns may have gone meanwhile.
+fn back(model: &mut Model, before: Mode) {
+    model.mode = if matches!(before, Mode::Grow) && model.growth.is_none() { Mode::Walk } else { before };
 }
 
 pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
@@ -174,7 +179,7 @@ pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
         _ => return Vec::new(),
     };
     let Mode::Ask(ask) = std::mem::take(&mut model.mode) else { return Vec::new() };
-    model.mode = *ask.then;
+    back(model, *ask.then);
     let mut effects = model.look();
     match answer {
         Some(Effect::Do(deed)) => effects.extend(walking::does(model, deed)),

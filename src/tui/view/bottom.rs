@@ -167,6 +167,9 @@ fn doings(model: &Model) -> Vec<(u8, Span<'static>)> {
         let said = if growth.running { "writing…" } else { "ready to choose" };
         right.push((1, Span::styled(said, accent)));
     }
+    if !model.asked.is_empty() {
+        right.push((1, Span::styled("an agent asks; esc, then answer", palette.style(Role::Mark))));
+    }
     if !model.errands.is_empty() && !matches!(model.mode, Mode::Grow) {
         let key = model.keys.hint(Action::Cancel);
         right.push((1, Span::styled(format!("→ running, {key} stops"), accent)));
