@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use jiff::{civil::Date, tz::TimeZone};
 use loomtree::{
+    arrow::run::{Alone, Runner},
     model::{EdgeKind, Node, Timestamp},
     recall::{self, Branch, Query, Scope},
 };
@@ -25,7 +26,7 @@ const TURNS: u32 = 10_000;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
-    #[arg(required_unless_present_any = ["turns", "of_tool"])]
+    #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
     /// Turns of your session here, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool"])]
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
+    /// What your session here has come to: counts, files, decisions
+    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool"])]
+    summary: bool,
     /// Where to look
     #[arg(long = "in", value_name = "WHERE", default_value = "tree")]
     place: Place,
@@ -93,6 +97,9 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let nodes = recall::turns(&*desk.loom.snapshot()?, session, from, to, TURNS)?;
         return list(&nodes, &format!("no turns {from} to {to}"), desk);
     }
+    if args.summary {
+        return summary(desk);
+    }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
         let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, args.limit)?;
@@ -103,6 +110,21 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         return list(&nodes, &format!("no results of {tool}; {known}"), desk);
     }
     search(args, scope, desk)
+}
+
+/// The same that an agent is told by `→ recall summary`.
+fn summary(desk: &mut Desk<'_>) -> Result<()> {
+    let session = session(&desk.here()?)?;
+    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &Alone);
+    let asked = runner.read("→ recall summary");
+    for reply in runner.run_batch(vec![asked]) {
+        if desk.out.json {
+            desk.out.json(&reply)?;
+        } else {
+            writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+        }
+    }
+    Ok(())
 }
 
 fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
