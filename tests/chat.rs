@@ -202,12 +202,12 @@ fn path_of(server: &Server, request: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_listed_gone_on_with_and_picked() {
     let home = Home::new();
-    assert!(home.ok(&["sessions"]).contains("no session has said anything yet"));
-    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has said anything yet"));
     let server = Server::start([models(&[("m", "somebody")]), good("One.")]).await;
     let list = || models(&[("m", "somebody")]);
     let model = format!("{}#m", server.url());
     home.start("A lighthouse.");
+    assert!(home.ok(&["sessions"]).contains("no session has said anything yet"));
+    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has said anything yet"));
     home.ok(&["chat", "-m", &model, "The first words."]);
     home.start("A mill.");
     server.then([list(), good("Two.")]);
@@ -236,6 +236,9 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
         assert!(home.fails(1, &["resume", wrong, "-m", &model]).contains("no session"), "{wrong:?}");
     }
 
+    assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: your session here has"));
+    let nothing = home.ok(&["recall", &"qzx wvk ".repeat(10_000)]);
+    assert!(nothing.contains("nothing found") && nothing.len() < 200, "{nothing}");
     let summary = home.ok(&["recall", "--summary"]);
     assert!(summary.contains("Summary of this session:") && summary.contains("state:"), "{summary}");
 
@@ -243,7 +246,7 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
     terminal.wait("which? 1-", 1);
     terminal.keys("q\r");
-    assert!(terminal.child.wait().unwrap().success());
+    assert_eq!(terminal.ends(), 0);
     assert_eq!(server.requests().len(), 10, "nobody was asked anything");
     server.then([list(), good("Six.")]);
     let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
@@ -257,8 +260,9 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
     terminal.wait(">  ", 1);
     terminal.keys("Hello again.\r");
     terminal.wait("Six.", 1);
+    terminal.wait(">  ", 2);
     terminal.keys("\u{4}");
-    assert!(terminal.child.wait().unwrap().success());
+    assert_eq!(terminal.ends(), 0);
     let asked = path_of(&server, 11);
     assert!(asked.contains("Hello again.") && asked.contains("The first words.") == is_first, "{asked}");
 }

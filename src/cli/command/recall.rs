@@ -22,6 +22,9 @@ use crate::cli::{
 /// Turns that are shown at the most.
 const TURNS: u32 = 10_000;
 
+/// Words that are named where nothing was found.
+const WORDS: usize = 12;
+
 /// What `recall` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -93,9 +96,13 @@ struct HitJson<'a> {
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
-        let session = session(&desk.here()?)?;
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session, from, to, TURNS)?;
-        return list(&nodes, &format!("no turns {from} to {to}"), desk);
+        let session = desk.loom.session(session(&desk.here()?)?)?;
+        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from, to, TURNS)?;
+        let none = match session.turns {
+            0 => format!("no turns {from} to {to}: your session here has none yet"),
+            last => format!("no turns {from} to {to}: your session here has 1 to {last}"),
+        };
+        return list(&nodes, &none, desk);
     }
     if args.summary {
         return summary(desk);
@@ -158,7 +165,10 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
     };
     let found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
     if found.hits.is_empty() && !desk.out.json {
-        let words = found.words.join(", ");
+        let mut words = found.words.iter().take(WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if found.words.len() > WORDS {
+            words.push_str(" …");
+        }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
         writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;
