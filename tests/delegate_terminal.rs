@@ -102,7 +102,14 @@ async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
     assert_eq!(terminal.ends(), 0);
     let shown = terminal.text();
     assert!(shown.contains("[x] 1 Paint the front") && shown.contains("[x] 2 Paint the back"), "{shown}");
-    assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("ended", 5));
+    let (state, id) = yard.stands();
+    assert_eq!((state.as_str(), yard.asked().len()), ("ended", 5));
+    // The report is in the tree, once, also if somebody takes up what is complete.
+    let found = yard.home.ok(&["do", "recall tool:delegate"]);
+    assert_eq!(found.matches("task completed: \"Paint the shed\"").count(), 1, "{found}");
+    yard.server.then([listed()]);
+    yard.home.ok(&["delegate", "--resume", &id, "-m", &yard.model()]);
+    assert_eq!(yard.home.ok(&["do", "recall tool:delegate"]), found);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,6 +120,7 @@ async fn a_no_with_its_reason_begins_nothing_and_a_later_yes_needs_no_new_plan()
     terminal.keys("not today\r");
     terminal.wait("it was refused: not today", 1);
     assert_eq!(terminal.ends(), 1);
+    assert!(terminal.text().contains("asks again; --yes agrees to it"), "{}", terminal.text());
     assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("refused", 1));
     let said = yard.resumes(done());
     assert!(said.contains("✓ task completed"), "{said}");
@@ -167,6 +175,10 @@ async fn one_process_at_a_time_and_after_a_kill_the_next_one_at_once() {
     let asked = yard.asked();
     assert_eq!((asked.iter().filter(|asked| asked.contains("Subtask 1 of 2")).count(), asked.len()), (1, 6));
     yard.home.ok(&["verify"]);
+    assert!(
+        yard.home.ok(&["do", "recall tool:delegate"]).contains("task completed"),
+        "what was cut off comes back too"
+    );
 }
 
 /// Gives the collaborator the permission to delegate.
@@ -230,6 +242,7 @@ async fn a_line_of_ones_own_is_asked_about_and_seen_while_it_runs() {
     terminal.wait("✓ task completed", 1);
     let shown = terminal.text();
     assert!(shown.contains("planned: 2 subtasks") && shown.contains("[x] 2 Paint the back"), "{shown}");
+    assert!(yard.home.ok(&["do", "recall tool:delegate"]).contains("task completed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Embedding,
+    background::keep_report,
     generate::{Report, generate},
     plan::{Commands, GenerateError, Models, Plan, Progress},
     stream::Tell,
@@ -24,7 +25,7 @@ use crate::{
     context::{self, Call, Exchange, Outcome},
     delegate::{self, Work},
     id::{AgentId, NodeId, SessionId},
-    model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
+    model::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
     ops::{Actor, Draft, Loom, OpsError},
     provider::{Class, Event, Message, Prices, Prompt, ProviderError, Request, Sampling, ToolCall},
     recall::{self, Meaning},
@@ -119,8 +120,12 @@ impl Host for Hosting {
         }
         let broken =
             |error: tokio::task::JoinError| Err(Failure::new(Code::Conflict, format!("it broke off: {error}")));
-        let report = self.runtime.block_on(done).unwrap_or_else(broken)?;
-        Ok(report.to_string())
+        let done = self.runtime.block_on(done).unwrap_or_else(broken);
+        // A person's line is no node with answers beside it, so the report is kept as if nobody had waited.
+        if done.is_ok() && self.is_person(actor)? {
+            self.runtime.block_on(keep_report(actor, delegation, &done))?;
+        }
+        Ok(done?.to_string())
     }
 
     fn tools(&self) -> &[Extra] {
@@ -202,6 +207,12 @@ async fn summary(models: &dyn Models, asked: &Summary<'_>) -> Option<Summarized>
 }
 
 impl Hosting {
+    /// Whether these are a person's commands.
+    fn is_person(&self, actor: &Actor) -> Result<bool, OpsError> {
+        let agents = actor.loom().snapshot()?.agents()?;
+        Ok(agents.iter().any(|agent| agent.id() == self.agent && agent.profile.kind == AgentKind::Human))
+    }
+
     /// The agent that is to act, in a session of its own at the node.
     fn seat(&self, caller: &Actor, asked: &Generation<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
