@@ -69,7 +69,7 @@ const EVERYWHERE: (i64, i64) = (0, i64::MAX);
 /// Where in the index something can stand.
 pub(super) struct Range {
     /// The first and the last row.
-    rows: (i64, i64),
+    pub(super) rows: (i64, i64),
     /// The nodes that are wanted of what stands between them; all, if they are not known.
     pub(super) nodes: Option<HashSet<u64>>,
 }

@@ -232,7 +232,12 @@ pub(super) fn turns(conn: &Connection, session: SessionId, from: u64, to: u64, l
 
 /// Results of a tool, the newest first, at most `limit`.
 pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>> {
-    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    let mut conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    if filter.tree.is_some() {
+        let (first, last) = postings::range(conn, filter)?.rows;
+        conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
+        conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
+    }
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.tool_name = ?1{} ORDER BY n.seq DESC LIMIT {limit}",
         numbered(&conditions.sql)
