@@ -65,6 +65,16 @@ impl Yard {
         all.iter().filter(|request| request.line.starts_with("POST")).map(|request| request.body.to_string()).collect()
     }
 
+    /// Waits until so much was asked for.
+    #[track_caller]
+    fn comes_to(&self, requests: usize) {
+        let begun = std::time::Instant::now();
+        while self.asked().len() < requests {
+            assert!(begun.elapsed().as_secs() < 20, "request {requests} never comes");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     /// How the one delegation stands, and its id.
     fn stands(&self) -> (String, String) {
         let listed = self.home.ok(&["delegate", "--list"]);
@@ -142,6 +152,7 @@ async fn ctrl_c_stops_at_the_question_and_in_the_work_and_what_was_done_stays() 
     terminal.wait("Allow it?", 1);
     terminal.keys("y\r");
     terminal.wait("[>] 2 Paint the back", 1);
+    yard.comes_to(4);
     terminal.keys("\u{3}");
     terminal.wait("✓ task stopped", 1);
     assert_eq!(terminal.ends(), 1);
@@ -158,11 +169,7 @@ async fn one_process_at_a_time_and_after_a_kill_the_next_one_at_once() {
     let model = yard.model();
     let args = ["delegate", "Paint the shed", "--yes", "--parallel", "1", "-m", &model];
     let mut first = yard.home.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let begun = std::time::Instant::now();
-    while yard.asked().len() < 4 {
-        assert!(begun.elapsed().as_secs() < 20, "the second part is never begun");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    yard.comes_to(4);
     let (state, id) = yard.stands();
     assert_eq!(state, "running");
     let refused = yard.home.fails(1, &["delegate", "--resume", &id, "--yes", "-m", &model]);
