@@ -355,7 +355,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     std::fs::write(&config, "prices:\n  '*': { input: 1000, output: 10000, currency: EUR }\n").unwrap();
     let (config, model) = (config.to_str().unwrap().to_owned(), yard.model());
     // The toolchain of this very test.
-    let cargo = std::path::PathBuf::from(std::env::var_os("CARGO").unwrap_or(env!("CARGO").into()));
+    let cargo = std::path::Path::new(env!("CARGO"));
     let own = std::env::var_os("PATH").unwrap_or_default();
     let path =
         std::env::join_paths(cargo.parent().map(Into::into).into_iter().chain(std::env::split_paths(&own))).unwrap();
