@@ -23,7 +23,7 @@ const NARROW: u64 = 5_000;
 /// Passages in which frequent words are found beside others, however old they are.
 const TOGETHER: usize = 300;
 /// Passages of a word up to which it is counted how often it stands in each.
-const COUNTED: u64 = 2_000;
+const COUNTED: u64 = 1_000;
 /// Rare words that frequent ones are looked for beside.
 const RARE: usize = 8;
 
@@ -194,7 +194,9 @@ impl Reading<'_> {
     fn more_than_once(&self, words: &[String], most: u64, found: &mut WordsSaid) -> Result<()> {
         let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
         let mut statement = self.conn.prepare_cached(sql)?;
-        for (word, said) in words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && said.about <= most) {
+        for (word, said) in
+            words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && (1..=most).contains(&said.about))
+        {
             let mut rows = statement.query([word])?;
             let mut counts: HashMap<usize, u32, RandomState> = HashMap::default();
             while let Some(row) = rows.next()? {
