@@ -212,6 +212,7 @@ fn a_programs_tools_need_their_permission() {
             Tool::Todo => vec!["create_todo", "list_todo", "complete_todo"],
             Tool::Delegate => vec!["delegate_task"],
             Tool::Recall => vec!["conversation_recall", "recall"],
+            Tool::Decide => vec!["session_state", "decide"],
             tool => vec![tool.name()],
         });
         let extras = program.extras.iter().filter(|extra| tools::without(extra.permission, held).is_none());
@@ -229,8 +230,8 @@ fn what_providers_are_told_is_what_is_read() {
     let program = Program::new("");
     let runner = play.at(play.marie);
     let told = tools::native(Permissions::all(), &program.extras);
-    // The plan has three forms for calls, and recall one beside its own.
-    assert_eq!(told.len(), Tool::ALL.len() + 2 + 1 + 2);
+    // The plan has three forms for calls; recall and decide have one beside their own.
+    assert_eq!(told.len(), Tool::ALL.len() + 2 + 1 + 1 + 2);
     for tool in &told {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         assert!(tool.name.len() <= 64 && tool.name.chars().all(plain) && !tool.description.is_empty());
@@ -313,4 +314,41 @@ fn a_batch_and_its_arguments_have_limits() {
     let many = runner.read_call("continue", "{\"n\":11}");
     let reply = runner.run_batch(vec![many]).remove(0).to_string();
     assert_eq!(reply, "✗ LIMIT_EXCEEDED: continue: n is at most 10, and 11 was asked for");
+}
+
+#[test]
+fn a_model_reads_records_and_retracts_the_sessions_state() {
+    let play = Play::new();
+    let mut runner = play.at(play.marie);
+    let mut call = |arguments: serde_json::Value| {
+        let wanted = runner.read_call("session_state", &arguments.to_string());
+        runner.run_batch(vec![wanted]).remove(0).to_string()
+    };
+    let recorded = call(json!({ "action": "record", "text": "the story ends at sea" }));
+    assert!(recorded.starts_with("✓ recorded decision: \"the story ends at sea\""), "{recorded}");
+    let recorded = call(json!({ "action": "record", "kind": "constraint", "text": "no weather" }));
+    assert!(recorded.starts_with("✓ recorded constraint: \"no weather\""), "{recorded}");
+    // A model that fills in all arguments reads all the same.
+    let state = call(json!({ "action": "read", "kind": "decision", "text": "" }));
+    assert!(state.contains("key_decisions:") && state.contains("the story ends at sea"), "{state}");
+    assert!(state.contains("constraints:") && state.contains("no weather"), "{state}");
+    assert_eq!(call(json!({ "action": "retract", "text": "Weather" })), "✓ retracted \"no weather\"");
+    let state = call(json!({ "action": "read" }));
+    assert!(state.contains("the story ends at sea") && !state.contains("no weather"), "{state}");
+    assert_eq!(
+        call(json!({ "action": "retract", "text": "weather" })),
+        "✗ NOT_FOUND: decide: nothing in the session's state says \"weather\"\n  hint: → recall summary"
+    );
+    for (arguments, wrong) in [
+        (json!({}), "action is read, record or retract"),
+        (json!({ "action": "record" }), "text is missing"),
+        (json!({ "action": "record", "kind": "wish", "text": "x" }), "kind"),
+        (json!({ "action": "retract", "text": " " }), "text is missing"),
+    ] {
+        let said = call(arguments);
+        assert!(said.starts_with("✗ INVALID_SYNTAX") && said.contains(wrong), "{said}");
+    }
+    // Lines do the same.
+    let said = lines(&mut runner, &["→ decide kind:retract \"ends at sea\""]);
+    assert_eq!(said.trim_end(), "✓ retracted \"the story ends at sea\"");
 }

@@ -194,3 +194,75 @@ async fn where_nobody_can_be_asked_only_what_is_allowed_is_done() {
     let said = home.fails(2, &["continue", "--tools", "-m", &model]);
     assert!(said.contains("one continuation of an agent that acts"), "{said}");
 }
+
+fn path_of(server: &Server, request: usize) -> String {
+    server.requests()[request].body["messages"].to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_are_listed_gone_on_with_and_picked() {
+    let home = Home::new();
+    let server = Server::start([models(&[("m", "somebody")]), good("One.")]).await;
+    let list = || models(&[("m", "somebody")]);
+    let model = format!("{}#m", server.url());
+    home.start("A lighthouse.");
+    assert!(home.ok(&["sessions"]).contains("no session has said anything yet"));
+    assert!(home.fails(1, &["resume"]).contains("no session in this workspace has said anything yet"));
+    home.ok(&["chat", "-m", &model, "The first words."]);
+    home.start("A mill.");
+    server.then([list(), good("Two.")]);
+    home.ok(&["chat", "-m", &model, "The second words."]);
+
+    let listed = home.json(&["sessions"]).remove(0);
+    let spoken: Vec<_> =
+        listed.as_array().unwrap().iter().filter(|one| one["agent"] == "collaborator").cloned().collect();
+    let words: Vec<_> = spoken.iter().map(|one| one["first_words"].as_str().unwrap()).collect();
+    assert_eq!(words, ["The second words.", "The first words."], "the last active first");
+    assert!(spoken.iter().all(|one| one["turns"] == 2 && one["continues"] == true && one["title"].is_string()));
+    let text = home.ok(&["sessions"]);
+    assert!(text.contains("2 turns · collaborator") && text.contains("The first words."), "{text}");
+
+    // The newest, with what to say; then one by a part of its id; then, through a pipe, the newest again: that one.
+    server.then([list(), good("Three.")]);
+    assert!(home.ok(&["resume", "--newest", "And then?", "-m", &model]).contains("Three."));
+    assert!(path_of(&server, 5).contains("The second words.") && !path_of(&server, 5).contains("The first words."));
+    let id = spoken[1]["id"].as_str().unwrap().to_lowercase();
+    server.then([list(), good("Four."), list(), good("Five.")]);
+    home.ok(&["resume", &id[id.len() - 8..], "Go on.", "-m", &model]);
+    assert!(path_of(&server, 7).contains("The first words."));
+    assert_eq!(home.pipe(&["resume", "-m", &model], "Again?\n").code, 0);
+    assert!(path_of(&server, 9).contains("Go on.") && path_of(&server, 9).contains("Again?"));
+    for wrong in ["nosuch", "x", ""] {
+        assert!(home.fails(1, &["resume", wrong, "-m", &model]).contains("no session"), "{wrong:?}");
+    }
+
+    assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: your session here has"));
+    let nothing = home.ok(&["recall", &"qzx wvk ".repeat(10_000)]);
+    assert!(nothing.contains("nothing found") && nothing.len() < 200, "{nothing}");
+    let summary = home.ok(&["recall", "--summary"]);
+    assert!(summary.contains("Summary of this session:") && summary.contains("state:"), "{summary}");
+
+    // At a terminal the person picks: q leaves it, a number that is none is asked for again, and 2 is taken.
+    let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
+    terminal.wait("which? 1-", 1);
+    terminal.keys("q\r");
+    assert_eq!(terminal.ends(), 0);
+    assert_eq!(server.requests().len(), 10, "nobody was asked anything");
+    server.then([list(), good("Six.")]);
+    let mut terminal = Terminal::start(&home, &["resume", "-m", &model]);
+    terminal.wait("which? 1-", 1);
+    let shown = terminal.text();
+    let second = shown.lines().find(|line| line.contains("  2  ")).unwrap();
+    let is_first = second.contains("The first words.");
+    terminal.keys("99\r");
+    terminal.wait("which? 1-", 2);
+    terminal.keys("2\r");
+    terminal.wait(">  ", 1);
+    terminal.keys("Hello again.\r");
+    terminal.wait("Six.", 1);
+    terminal.wait(">  ", 2);
+    terminal.keys("\u{4}");
+    assert_eq!(terminal.ends(), 0);
+    let asked = path_of(&server, 11);
+    assert!(asked.contains("Hello again.") && asked.contains("The first words.") == is_first, "{asked}");
+}

@@ -65,6 +65,16 @@ impl Yard {
         all.iter().filter(|request| request.line.starts_with("POST")).map(|request| request.body.to_string()).collect()
     }
 
+    /// Waits until so much was asked for.
+    #[track_caller]
+    fn comes_to(&self, requests: usize) {
+        let begun = std::time::Instant::now();
+        while self.asked().len() < requests {
+            assert!(begun.elapsed().as_secs() < 20, "request {requests} never comes");
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+
     /// How the one delegation stands, and its id.
     fn stands(&self) -> (String, String) {
         let listed = self.home.ok(&["delegate", "--list"]);
@@ -102,7 +112,14 @@ async fn goal_and_plan_are_shown_and_nothing_is_begun_before_a_yes() {
     assert_eq!(terminal.ends(), 0);
     let shown = terminal.text();
     assert!(shown.contains("[x] 1 Paint the front") && shown.contains("[x] 2 Paint the back"), "{shown}");
-    assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("ended", 5));
+    let (state, id) = yard.stands();
+    assert_eq!((state.as_str(), yard.asked().len()), ("ended", 5));
+    // The report is in the tree, once, also if somebody takes up what is complete.
+    let found = yard.home.ok(&["do", "recall tool:delegate"]);
+    assert_eq!(found.matches("task completed: \"Paint the shed\"").count(), 1, "{found}");
+    yard.server.then([listed()]);
+    yard.home.ok(&["delegate", "--resume", &id, "-m", &yard.model()]);
+    assert_eq!(yard.home.ok(&["do", "recall tool:delegate"]), found);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,6 +130,7 @@ async fn a_no_with_its_reason_begins_nothing_and_a_later_yes_needs_no_new_plan()
     terminal.keys("not today\r");
     terminal.wait("it was refused: not today", 1);
     assert_eq!(terminal.ends(), 1);
+    assert!(terminal.text().contains("asks again; --yes agrees to it"), "{}", terminal.text());
     assert_eq!((yard.stands().0.as_str(), yard.asked().len()), ("refused", 1));
     let said = yard.resumes(done());
     assert!(said.contains("✓ task completed"), "{said}");
@@ -134,6 +152,7 @@ async fn ctrl_c_stops_at_the_question_and_in_the_work_and_what_was_done_stays() 
     terminal.wait("Allow it?", 1);
     terminal.keys("y\r");
     terminal.wait("[>] 2 Paint the back", 1);
+    yard.comes_to(4);
     terminal.keys("\u{3}");
     terminal.wait("✓ task stopped", 1);
     assert_eq!(terminal.ends(), 1);
@@ -150,11 +169,7 @@ async fn one_process_at_a_time_and_after_a_kill_the_next_one_at_once() {
     let model = yard.model();
     let args = ["delegate", "Paint the shed", "--yes", "--parallel", "1", "-m", &model];
     let mut first = yard.home.command(&args).stdout(std::process::Stdio::null()).spawn().unwrap();
-    let begun = std::time::Instant::now();
-    while yard.asked().len() < 4 {
-        assert!(begun.elapsed().as_secs() < 20, "the second part is never begun");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    yard.comes_to(4);
     let (state, id) = yard.stands();
     assert_eq!(state, "running");
     let refused = yard.home.fails(1, &["delegate", "--resume", &id, "--yes", "-m", &model]);
@@ -167,6 +182,10 @@ async fn one_process_at_a_time_and_after_a_kill_the_next_one_at_once() {
     let asked = yard.asked();
     assert_eq!((asked.iter().filter(|asked| asked.contains("Subtask 1 of 2")).count(), asked.len()), (1, 6));
     yard.home.ok(&["verify"]);
+    assert!(
+        yard.home.ok(&["do", "recall tool:delegate"]).contains("task completed"),
+        "what was cut off comes back too"
+    );
 }
 
 /// Gives the collaborator the permission to delegate.
@@ -230,6 +249,7 @@ async fn a_line_of_ones_own_is_asked_about_and_seen_while_it_runs() {
     terminal.wait("✓ task completed", 1);
     let shown = terminal.text();
     assert!(shown.contains("planned: 2 subtasks") && shown.contains("[x] 2 Paint the back"), "{shown}");
+    assert!(yard.home.ok(&["do", "recall tool:delegate"]).contains("task completed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -342,7 +362,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     std::fs::write(&config, "prices:\n  '*': { input: 1000, output: 10000, currency: EUR }\n").unwrap();
     let (config, model) = (config.to_str().unwrap().to_owned(), yard.model());
     // The toolchain of this very test.
-    let cargo = std::path::PathBuf::from(std::env::var_os("CARGO").unwrap_or(env!("CARGO").into()));
+    let cargo = std::path::Path::new(env!("CARGO"));
     let own = std::env::var_os("PATH").unwrap_or_default();
     let path =
         std::env::join_paths(cargo.parent().map(Into::into).into_iter().chain(std::env::split_paths(&own))).unwrap();

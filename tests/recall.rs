@@ -16,9 +16,9 @@ use loomtree::{
     },
     arrow::run::Runner,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Mode, Parent, Permissions, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, ToolFields},
     ops::{Actor, Draft},
-    store::{PurgeTarget, StoreError},
+    store::{Mutation, PurgeTarget, StoreError, WordFilter, WordsSaid},
     tools,
 };
 use play::{Play, lines};
@@ -114,6 +114,45 @@ fn languages_and_identifiers_are_found_by_what_one_would_type() {
         // The same from the index.
         at = filler(&owner, at, WAITING);
     }
+}
+
+#[test]
+fn frequent_words_are_read_from_the_newest_back_and_beside_others() {
+    let scene = Scene::new(31);
+    let owner = scene.owner();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("begin")).unwrap();
+    let mut at = root.id;
+    let mut many = |count: usize, text: &dyn Fn(usize) -> String| {
+        let nodes = (0..count).map(|number| {
+            let node = owner.draft(Parent::Node(at), Draft::text(text(number)));
+            at = node.id;
+            Mutation::Append(Box::new(node))
+        });
+        owner.commit(Op::Import, nodes.collect()).unwrap().nodes
+    };
+    let old = many(2, &|number| ["The lantern of brass hung by the harbour.", "A harbour, a gale."][number].to_owned());
+    many(1_500, &|number| format!("The harbour is quiet, {number}."));
+    many(1_500, &|number| format!("There was a gale, {number}."));
+    let snapshot = owner.loom().snapshot().unwrap();
+    let said = |words: &[&str]| {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        snapshot.words_said(&words, &WordFilter::default(), 600).unwrap()
+    };
+    let stands = |said: &WordsSaid, word: usize, node: u64| {
+        said.words[word].hits.iter().any(|(at, _)| said.passages[*at].node == node)
+    };
+    // The harbour is not read back to its first mention, but where the lantern is, it is found beside it.
+    let found = said(&["lantern", "harbour"]);
+    assert!(found.words[0].complete && !found.words[1].complete);
+    assert!(stands(&found, 1, old[0].seq) && !stands(&found, 1, old[1].seq));
+    let about = found.words[1].about;
+    assert!((500..6_000).contains(&about), "{about} of 1,502");
+    // Nothing is rare: where both stand is found all the same.
+    let found = said(&["gale", "harbour"]);
+    assert!(!found.words[0].complete && !found.words[1].complete);
+    assert!(stands(&found, 0, old[1].seq) && stands(&found, 1, old[1].seq));
+    drop(snapshot);
+    assert_eq!(everywhere(&owner, "the lantern in the harbour")[0], "The lantern of brass hung by the harbour.");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod support;
 use std::{sync::Arc, time::Duration};
 
 use loomtree::{
+    arrow::run::{Alone, Runner},
     context::{Options, Prompt},
     id::{NodeId, SessionId},
     model::{Lease, Mode, Timestamp, WorkItem},
@@ -128,6 +129,23 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     };
     assert!(found(Some(two)).contains(&secret));
     assert!(!found(Some(one)).contains(&secret));
+    // Nor by an id, by whichever door.
+    let secret_id = loom.node(secret).unwrap().local.to_string();
+    let mut runner = Runner::new(loom.clone(), loom.agent("collaborator").unwrap(), one, &Alone);
+    for line in [
+        format!("→ view {secret_id} full"),
+        format!("→ view {secret} full"),
+        format!("→ switch to {secret_id}"),
+        format!("→ annotate {secret_id} \"x\""),
+        "→ recall search \"secret of L-2\"".to_owned(),
+        "→ recall turns:1-100".to_owned(),
+        "→ recall summary".to_owned(),
+        "→ search \"secret of L-2\"".to_owned(),
+    ] {
+        let wanted = runner.read(&line);
+        let reply = runner.run_batch(vec![wanted]).remove(0).to_string();
+        assert!(!reply.contains("the secret of L-2"), "{line}: {reply}");
+    }
     // A tree of one item takes no session of another.
     let draft = SessionDraft { item: Some(item("L-2")), ..SessionDraft::of("/work") };
     assert!(owner.open_session(tree, None, draft).is_err());

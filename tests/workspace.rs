@@ -639,4 +639,40 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     let changed: Vec<_> = folder.workspace.changed().into_iter().map(|file| (file.path, file.created)).collect();
     assert_eq!(changed, [(PathBuf::from("greet.sh"), false), (PathBuf::from("tests/mark.sh"), true)]);
     assert_eq!(folder.asked().len(), 2, "the tests are allowed");
+    // The session's state learns from lines what it learns from a provider's calls.
+    let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
+    let touched: Vec<_> =
+        register.files_touched.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
+    assert_eq!(touched, [("tests/mark.sh", "written"), ("greet.sh", "edited")]);
+    let resolved = &register.errors_resolved;
+    assert!(resolved.len() == 1 && resolved[0].text.contains("`sh test.sh` works"), "{resolved:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_not_written_was_not_touched() {
+    let folder = Folder::of(Verdict::Yes, &["git *"], &[]);
+    let play = Play::new();
+    let said = play.owner.append(Parent::Node(play.nine), Draft::text("Write it.")).unwrap().nodes[0].id;
+    let call = |id: &str, name: &str, arguments: serde_json::Value| loomtree::provider::ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.to_string(),
+    };
+    let outside = json!({ "path": "../outside.txt", "content": "x" });
+    let commit = json!({ "command": "git --version # git commit -m 'Add a mark'" });
+    let replies = [
+        Reply::words("→ write_file path:\"../outside.txt\" content:\"x\"\n"),
+        Reply::words("So.").calling([call("1", "write_file", outside), call("2", "run_command", commit)]),
+        Reply::words("It cannot be done."),
+    ];
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
+    let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
+    let commands = Commands { tools, native: true, ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let collaborator = play.loom.agent("collaborator").unwrap();
+    let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
+    generate(&actor, Plan::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
+    let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
+    assert_eq!(register.files_touched, []);
+    assert_eq!(register.key_decisions.len(), 1, "{register:?}");
+    assert_eq!(register.key_decisions[0].text, "committed: Add a mark");
 }

@@ -52,7 +52,7 @@ words! {
     }
     Relative { Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
     ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
-    DecisionKind { Decision => "decision", Constraint => "constraint" }
+    DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
     MemoryView { Trace => "trace", Stashed => "stashed" }
     SearchDepth { Basic => "basic", Deep => "deep" }
     Topic { General => "general", News => "news" }
@@ -193,7 +193,7 @@ impl Command {
             Self::Drop { pin, stash } => to.text("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
             Self::Decide { content, kind } => {
                 // `decide decision "x"` would be no more than `decide "x"` to a reader.
-                let name = if *kind == Some(DecisionKind::Decision) { "kind:" } else { "" };
+                let name = if matches!(kind, None | Some(DecisionKind::Constraint)) { "" } else { "kind:" };
                 to.named(name, *kind)?.text("", Some(content))?
             }
             Self::Memory { view } => to.plain(*view)?,

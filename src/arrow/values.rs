@@ -145,7 +145,7 @@ pub struct LinkEnd {
     pub node: Option<NodeRef>,
 }
 
-/// What a `decide` records.
+/// What a `decide` does to the session's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
@@ -153,6 +153,8 @@ pub enum DecisionKind {
     Decision,
     /// What must hold from now on.
     Constraint,
+    /// Takes out what was noted there with these words.
+    Retract,
 }
 
 /// What `memory` shows instead of everything.

@@ -18,7 +18,7 @@ use super::{Query, Result, Scope, search};
 use crate::{
     id::TreeId,
     model::{Node, WordReader},
-    store::{Snapshot, WordFilter},
+    store::{Snapshot, WordFilter, WordsSaid},
 };
 
 /// Rows of the index that are read for the words of a message.
@@ -27,6 +27,13 @@ const READ: usize = 2_000;
 const NAMED: usize = 3;
 /// What a node must have of the best one's score to be named too.
 const NEAR: f64 = 0.6;
+
+/// Whether each passage fits the filter.
+fn fitting(snapshot: &dyn Snapshot, said: &WordsSaid, filter: &WordFilter) -> Result<Vec<bool>> {
+    let passages: Vec<(u64, u32)> = said.passages.iter().map(|passage| (passage.node, passage.part)).collect();
+    let places = snapshot.places(&passages, filter)?;
+    Ok(said.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect())
+}
 
 /// What a message refers to, and where that is.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +86,8 @@ impl References {
         }
         let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
         let said = snapshot.words_said(&words, &filter, READ)?;
-        let elsewhere = |at: &usize| said.passages.get(*at).is_some_and(|passage| !seen.contains(&passage.node));
+        let fits = fitting(snapshot, &said, &filter)?;
+        let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
         let kept: HashSet<&str> = words
             .iter()
             .zip(&said.words)

@@ -11,9 +11,12 @@ mod question;
 mod rank;
 mod wants;
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    cell::RefCell,
+    collections::{HashMap, HashSet},
+};
 
-use self::question::{Question, asks, plain};
+use self::question::{Question, asks, may_hold, plain};
 pub use self::{
     hint::{Hint, References},
     meaning::{EmbedError, Embedder, Meaning, embed},
@@ -22,15 +25,15 @@ use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     model::{AuthorType, EdgeKind, Node, Timestamp},
     ops::OpsError,
-    store::{SessionFilter, Snapshot, WordFilter},
+    store::{Snapshot, WordFilter},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
 
 /// Rows of the index that a search reads at the most.
-const READ: usize = 12_000;
+const READ: usize = 5_000;
 /// Candidates whose text is looked at.
-const LOOKED_AT: usize = 200;
+const LOOKED_AT: usize = 150;
 /// Nodes that are looked through for what has no words.
 const LITERAL: u32 = 5_000;
 /// Tools whose answers are what was found before. They would be found again by what was asked.
@@ -184,10 +187,10 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
         literally(snapshot, &filter, &question.whole, query.limit)?
     } else {
         let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
-        rank::rank(snapshot, &said, nodes)?
+        rank::rank(snapshot, &said, &filter, nodes)?
     };
     // What stands beside a hit is a candidate too, and may lie outside.
-    let fits = Fits::new(snapshot, &filter)?;
+    let fits = Fits::new(snapshot, &filter);
     let scores = &scores[..scores.len().min(LOOKED_AT)];
     let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
@@ -197,7 +200,10 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
     let asking: HashSet<u64> = nodes.values().filter(|node| asks(&node.content)).map(|node| node.seq).collect();
     let mut hits: Vec<Hit> = Vec::with_capacity(found.len());
     for candidate in scores {
-        let Some(node) = nodes.remove(&candidate.node).filter(|node| fits.node(node)) else { continue };
+        let Some(node) = nodes.remove(&candidate.node) else { continue };
+        if !fits.node(&node)? {
+            continue;
+        }
         let asked = candidate.before.is_some_and(|before| asking.contains(&before));
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
         let (score, exact) = (score * question.factor(&node), question.is_exact(&node.content));
@@ -255,7 +261,7 @@ fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits
     let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
     let others = near.iter().take(meaning::NEAREST).map(|(node, _)| *node).filter(|node| !found.contains(node));
     for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
-        if fits.node(&node) {
+        if fits.node(&node)? {
             hits.push(Hit { node, passage: 0, score: 0.0, exact: false, before: None, after: None });
         }
     }
@@ -272,7 +278,7 @@ fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: us
     let mut found = Vec::new();
     if !text.is_empty() {
         snapshot.newest_first(filter, LITERAL, &mut |node, content| {
-            if plain(content).contains(text) {
+            if may_hold(content, text) && plain(content).contains(text) {
                 found.push(rank::Candidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
             }
             found.len() < limit
@@ -296,27 +302,31 @@ fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
 
 /// A filter, asked of nodes. What stands beside a hit is in its tree, so whose that is was asked already.
 struct Fits<'a> {
+    snapshot: &'a dyn Snapshot,
     filter: &'a WordFilter,
-    sessions: Option<HashSet<SessionId>>,
+    /// Sessions that were asked about, and whether each is of the workspace.
+    sessions: RefCell<HashMap<SessionId, bool>>,
 }
 
 impl<'a> Fits<'a> {
-    fn new(snapshot: &dyn Snapshot, filter: &'a WordFilter) -> Result<Self> {
-        let sessions = match &filter.workspace {
-            None => None,
-            Some(workspace) => {
-                let filter = SessionFilter { workspace: Some(workspace.clone()), ..SessionFilter::default() };
-                Some(snapshot.sessions(&filter)?.into_iter().map(|session| session.id).collect())
-            }
-        };
-        Ok(Self { filter, sessions })
+    fn new(snapshot: &'a dyn Snapshot, filter: &'a WordFilter) -> Self {
+        Self { snapshot, filter, sessions: RefCell::default() }
     }
 
-    fn node(&self, node: &Node) -> bool {
+    fn of_workspace(&self, session: Option<SessionId>, workspace: &str) -> Result<bool> {
+        let Some(id) = session else { return Ok(false) };
+        if let Some(known) = self.sessions.borrow().get(&id) {
+            return Ok(*known);
+        }
+        let fits = self.snapshot.session(id)?.is_some_and(|session| session.workspace == workspace);
+        self.sessions.borrow_mut().insert(id, fits);
+        Ok(fits)
+    }
+
+    fn node(&self, node: &Node) -> Result<bool> {
         let filter = self.filter;
         let own = node.tool.name.as_deref().is_some_and(|name| ANSWERS.contains(&name));
-        let of_workspace = self.sessions.as_ref().is_none_or(|all| node.session.is_some_and(|one| all.contains(&one)));
-        !own && of_workspace
+        Ok(!own
             && node.purged_at.is_none()
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)
@@ -325,5 +335,6 @@ impl<'a> Fits<'a> {
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)
             && filter.among.as_ref().is_none_or(|among| among.contains(&node.seq))
+            && filter.workspace.as_deref().map_or(Ok(true), |name| self.of_workspace(node.session, name))?)
     }
 }

@@ -121,6 +121,9 @@ impl Question {
         if self.phrases.is_empty() && !whole {
             return false;
         }
+        if !self.phrases.iter().chain(whole.then_some(&self.whole)).any(|phrase| may_hold(text, phrase)) {
+            return false;
+        }
         let text = plain(text);
         !self.phrases.is_empty() && self.phrases.iter().all(|phrase| text.contains(phrase.as_str()))
             || whole && text.contains(&self.whole)
@@ -165,6 +168,13 @@ fn roles(words: &[String], asker: Option<AuthorType>) -> Vec<AuthorType> {
         });
     }
     found
+}
+
+/// Whether a text may hold a phrase: most do not have its longest word, which is found out without wording them anew.
+pub(super) fn may_hold(text: &str, phrase: &str) -> bool {
+    let longest = phrase.split(' ').max_by_key(|word| word.len()).unwrap_or_default().as_bytes();
+    let stands = |text: &[u8]| text.windows(longest.len()).any(|part| part.eq_ignore_ascii_case(longest));
+    !text.is_ascii() || longest.is_empty() || stands(text.as_bytes())
 }
 
 /// A text as it is compared literally.

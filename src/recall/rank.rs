@@ -6,8 +6,12 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::Result;
-use crate::store::{Beside, Snapshot, WordsSaid};
+use crate::store::{Beside, Place, Snapshot, WordFilter, WordsSaid};
+
+type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// How soon more of the same word tells no more.
 const K1: f64 = 0.5;
@@ -21,8 +25,11 @@ const ASKED: f64 = 0.7;
 /// What all that was said on end counts, and how soon more of the same word in it tells no more: it is long.
 const SITTING: f64 = 0.4;
 const SITTING_K1: f64 = 1.5;
+/// Nodes of which it is asked whether they fit and where they were said, at most, and in what portions.
+const PLACED: usize = 500;
+const PORTION: usize = 100;
 /// Nodes that are looked at closely, without those beside them.
-const CLOSE: usize = 300;
+const CLOSE: usize = 120;
 
 /// A node that may be what is looked for.
 #[derive(Debug, Clone, Copy)]
@@ -40,39 +47,51 @@ pub(super) struct Candidate {
 struct Ranking<'a> {
     snapshot: &'a dyn Snapshot,
     said: &'a WordsSaid,
-    /// What each word tells; nothing for one that was not read to its end, unless all are like that.
+    /// What each word tells.
     weights: Vec<f64>,
     /// The words of each passage, with how often they stand there.
-    counts: Vec<Vec<(usize, f64)>>,
+    words: Vec<Vec<(usize, f64)>>,
     /// The passages of each node.
-    passages: HashMap<u64, Vec<usize>>,
+    passages: Map<u64, Vec<usize>>,
+    /// What is known of each passage, once it was asked for.
+    places: Vec<Option<Place>>,
     /// Words of a passage in the mean.
     mean: f64,
-    beside: HashMap<u64, Beside>,
+    beside: Map<u64, Beside>,
 }
 
 /// The candidates, the best first. `nodes` is about how many nodes were searched.
-pub(super) fn rank(snapshot: &dyn Snapshot, said: &WordsSaid, nodes: u64) -> Result<Vec<Candidate>> {
-    let all_frequent = said.words.iter().all(|word| !word.complete);
+pub(super) fn rank(
+    snapshot: &dyn Snapshot,
+    said: &WordsSaid,
+    filter: &WordFilter,
+    nodes: u64,
+) -> Result<Vec<Candidate>> {
     let weights = said.words.iter().map(|word| {
-        let in_nodes = word.hits.len() as f64;
-        let of = (nodes as f64).max(in_nodes);
-        if word.complete || all_frequent { (1.0 + (of - in_nodes + 0.5) / (in_nodes + 0.5)).ln() } else { 0.0 }
+        let (about, of) = (word.about as f64, (nodes as f64).max(word.about as f64));
+        (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
     });
-    let mut counts = vec![Vec::new(); said.passages.len()];
+    let mut words = vec![Vec::new(); said.passages.len()];
     for (word, hits) in said.words.iter().enumerate() {
         for (passage, count) in &hits.hits {
-            counts[*passage].push((word, f64::from(*count)));
+            words[*passage].push((word, f64::from(*count)));
         }
     }
-    let mut passages: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut passages: Map<u64, Vec<usize>> = Map::default();
     for (at, passage) in said.passages.iter().enumerate() {
         passages.entry(passage.node).or_default().push(at);
     }
-    let mean = (said.length as f64 / (said.all as f64).max(1.0)).max(1.0);
-    let mut ranking =
-        Ranking { snapshot, said, weights: weights.collect(), counts, passages, mean, beside: HashMap::new() };
-    let close = ranking.close()?;
+    let mut ranking = Ranking {
+        snapshot,
+        said,
+        weights: weights.collect(),
+        words,
+        passages,
+        places: said.passages.iter().map(|passage| passage.place).collect(),
+        mean: (said.length as f64 / (said.all as f64).max(1.0)).max(1.0),
+        beside: Map::default(),
+    };
+    let close = ranking.close(filter)?;
     let sittings = ranking.sittings();
     let mut found = Vec::with_capacity(close.len());
     for (node, sitting) in close {
@@ -100,22 +119,9 @@ impl Ranking<'_> {
     }
 
     /// The nodes to be looked at closely, with their sittings.
-    fn close(&mut self) -> Result<HashMap<u64, u64>> {
-        let own = |passages: &[usize]| {
-            passages.iter().map(|at| self.score(self.counts[*at].iter().copied())).fold(0.0, f64::max)
-        };
-        let mut best: Vec<(u64, f64)> = self.passages.iter().map(|(node, passages)| (*node, own(passages))).collect();
-        let scores: HashMap<u64, f64> = best.iter().copied().collect();
-        let of = |node: u64| scores.get(&node).copied().unwrap_or(0.0);
-        for (node, score) in &mut best {
-            // What was said before and after mostly has the numbers beside this one.
-            *score += BEFORE[0] * of(node.wrapping_sub(1)) + AFTER[0] * of(*node + 1);
-        }
-        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-        best.truncate(CLOSE);
-        let sitting =
-            |node: u64| self.passages.get(&node).and_then(|at| at.first()).map(|at| self.said.passages[*at].sitting);
-        let mut close: HashMap<u64, u64> = best.iter().filter_map(|(node, _)| Some((*node, sitting(*node)?))).collect();
+    fn close(&mut self, filter: &WordFilter) -> Result<Map<u64, u64>> {
+        let placed = self.placed(filter)?;
+        let mut close: Map<u64, u64> = placed.into_iter().take(CLOSE).collect();
         let mut edge: Vec<(u64, u64)> = close.iter().map(|(node, sitting)| (*node, *sitting)).collect();
         for _ in 0..2 {
             let mut next = Vec::new();
@@ -130,10 +136,50 @@ impl Ranking<'_> {
         Ok(close)
     }
 
+    /// The nodes that fit, the best by their own words and those of the nodes with the numbers beside theirs first, each with
+    /// its sitting: which those are is asked of the best alone.
+    fn placed(&mut self, filter: &WordFilter) -> Result<Vec<(u64, u64)>> {
+        let own = |passages: &[usize]| {
+            passages.iter().map(|at| self.score(self.words[*at].iter().copied())).fold(0.0, f64::max)
+        };
+        let mut best: Vec<(u64, f64)> = self.passages.iter().map(|(node, passages)| (*node, own(passages))).collect();
+        let scores: Map<u64, f64> = best.iter().copied().collect();
+        let of = |node: u64| scores.get(&node).copied().unwrap_or(0.0);
+        for (node, score) in &mut best {
+            // What was said before and after mostly has the numbers beside this one.
+            *score += BEFORE[0] * of(node.wrapping_sub(1)) + AFTER[0] * of(*node + 1);
+        }
+        best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        let mut placed = Vec::new();
+        for portion in best.chunks(PORTION) {
+            let asked: Vec<usize> = portion.iter().flat_map(|(node, _)| &self.passages[node]).copied().collect();
+            let asked: Vec<usize> = asked.into_iter().filter(|at| self.places[*at].is_none()).collect();
+            let passages: Vec<(u64, u32)> =
+                asked.iter().map(|at| (self.said.passages[*at].node, self.said.passages[*at].part)).collect();
+            for (at, place) in asked.iter().zip(self.snapshot.places(&passages, filter)?) {
+                self.places[*at] = place;
+            }
+            for (node, _) in portion {
+                let place = self.passages[node].iter().find_map(|at| self.places[*at]);
+                placed.extend(place.map(|place| (*node, place.sitting)));
+            }
+            if placed.len() >= PLACED {
+                break;
+            }
+        }
+        Ok(placed)
+    }
+
+    /// The words of a passage, each as often as it counts: less in a long one.
+    fn counts(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let length = self.places[at].map_or(1.0, |place| 1.0 - B + B * f64::from(place.words) / self.mean);
+        self.words[at].iter().map(move |(word, count)| (*word, count / length))
+    }
+
     /// A node by its best passage, with its neighbours.
     fn closely(&mut self, node: u64) -> Result<Candidate> {
-        let mut around: HashMap<usize, f64> = HashMap::new();
-        let mut asked: HashMap<usize, f64> = HashMap::new();
+        let mut around: Map<usize, f64> = Map::default();
+        let mut asked: Map<usize, f64> = Map::default();
         let beside = self.beside(node)?;
         let parent = beside.before;
         let (mut before, mut after) = (beside.before, beside.after);
@@ -154,8 +200,8 @@ impl Ranking<'_> {
         if let Some(parent) = parent {
             self.add(&[parent], ASKED - BEFORE[0], &mut asked);
         }
-        let with = |counts: &HashMap<usize, f64>| self.score(counts.iter().map(|(word, count)| (*word, *count)));
-        let both = |mut counts: HashMap<usize, f64>| {
+        let with = |counts: &Map<usize, f64>| self.score(counts.iter().map(|(word, count)| (*word, *count)));
+        let both = |mut counts: Map<usize, f64>| {
             let score = with(&counts);
             asked.iter().for_each(|(word, count)| *counts.entry(*word).or_default() += count);
             (score, with(&counts) - score)
@@ -163,28 +209,25 @@ impl Ranking<'_> {
         let (score, if_asked) = both(around.clone());
         let mut best = Candidate { node, part: 0, score, before: parent, if_asked };
         for at in self.passages.get(&node).map_or(&[][..], Vec::as_slice) {
-            let passage = self.said.passages[*at];
-            let length = 1.0 - B + B * f64::from(passage.words) / self.mean;
             let mut counts = around.clone();
-            for (word, count) in &self.counts[*at] {
-                *counts.entry(*word).or_default() += count / length;
+            for (word, count) in self.counts(*at) {
+                *counts.entry(word).or_default() += count;
             }
             let (score, if_asked) = both(counts);
             if score > best.score {
-                best = Candidate { part: passage.part, score, if_asked, ..best };
+                best = Candidate { part: self.said.passages[*at].part, score, if_asked, ..best };
             }
         }
         Ok(best)
     }
 
     /// Adds what neighbours say; of several, each word by the one that says it most.
-    fn add(&self, nodes: &[u64], weight: f64, around: &mut HashMap<usize, f64>) {
-        let mut most: HashMap<usize, f64> = HashMap::new();
+    fn add(&self, nodes: &[u64], weight: f64, around: &mut Map<usize, f64>) {
+        let mut most: Map<usize, f64> = Map::default();
         for at in nodes.iter().filter_map(|node| self.passages.get(node)).flatten() {
-            let length = 1.0 - B + B * f64::from(self.said.passages[*at].words) / self.mean;
-            for (word, count) in &self.counts[*at] {
-                let kept = most.entry(*word).or_default();
-                *kept = kept.max(count / length);
+            for (word, count) in self.counts(*at) {
+                let kept = most.entry(word).or_default();
+                *kept = kept.max(count);
             }
         }
         for (word, count) in most {
@@ -193,23 +236,23 @@ impl Ranking<'_> {
     }
 
     /// What each sitting tells as a whole.
-    fn sittings(&self) -> HashMap<u64, f64> {
-        let mut counts: HashMap<u64, HashMap<usize, f64>> = HashMap::new();
-        for (passage, words) in self.said.passages.iter().zip(&self.counts) {
-            let sitting = counts.entry(passage.sitting).or_default();
+    fn sittings(&self) -> Map<u64, f64> {
+        let mut counts: Map<u64, Map<usize, f64>> = Map::default();
+        for (place, words) in self.places.iter().zip(&self.words) {
+            let Some(place) = place else { continue };
+            let sitting = counts.entry(place.sitting).or_default();
             for (word, count) in words {
                 *sitting.entry(*word).or_default() += count;
             }
         }
         let all = counts.len() as f64;
         let mut stand = vec![0.0; self.weights.len()];
-        counts.values().flat_map(HashMap::keys).for_each(|word| stand[*word] += 1.0);
+        counts.values().flat_map(Map::keys).for_each(|word| stand[*word] += 1.0);
         let tells = |word: usize, count: f64| {
-            let known = if self.weights[word] > 0.0 { 1.0 } else { 0.0 };
-            known * (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (SITTING_K1 + 1.0)
+            (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (SITTING_K1 + 1.0)
                 / (count + SITTING_K1)
         };
-        let score = |words: HashMap<usize, f64>| words.into_iter().map(|(word, count)| tells(word, count)).sum();
+        let score = |words: Map<usize, f64>| words.into_iter().map(|(word, count)| tells(word, count)).sum();
         counts.into_iter().map(|(sitting, words)| (sitting, score(words))).collect()
     }
 }

@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     arrow::run::Failure,
     delegate::{Orchestrator, Report, Work},
+    id::NodeId,
     model::{AuthorType, EdgeKind, Op, Parent, ToolFields},
-    ops::{Draft, OpsError},
+    ops::{Actor, Draft, OpsError},
     store::Mutation,
     tools::Tool,
 };
@@ -52,7 +53,7 @@ impl Background {
     pub(super) fn run(&self, runtime: &Handle, orchestrator: Arc<dyn Orchestrator>, work: Work) {
         let running = runtime.spawn(async move {
             let done = orchestrator.carry_on(work.clone()).await;
-            if let Err(error) = keep(&work, &done).await {
+            if let Err(error) = keep_report(&work.actor, work.delegation, &done).await {
                 tracing::warn!(%error, "the report of delegated work is not kept");
             }
         });
@@ -60,10 +61,13 @@ impl Background {
     }
 }
 
-/// Keeps a report as the answer of the tool, beside the node that delegated.
-async fn keep(work: &Work, done: &Result<Report, Failure>) -> Result<(), OpsError> {
-    let loom = work.actor.loom();
-    let head = loom.node(work.delegation)?;
+/// Keeps a report as the answer of the tool, beside the node that delegated: so it is found by `→ recall tool:delegate`. An
+/// agent's own call is answered anyway; this is for work that nobody waited for, that a person began, or that was taken up.
+///
+/// # Errors
+/// If the store fails.
+pub async fn keep_report(actor: &Actor, delegation: NodeId, done: &Result<Report, Failure>) -> Result<(), OpsError> {
+    let head = actor.loom().node(delegation)?;
     let text = match done {
         Ok(report) => report.to_string(),
         Err(failure) => format!("✗ {failure}"),
@@ -74,7 +78,7 @@ async fn keep(work: &Work, done: &Result<Report, Failure>) -> Result<(), OpsErro
         tool: ToolFields { name: Some(Tool::Delegate.name().to_owned()), ..ToolFields::default() },
         ..Draft::text(text)
     };
-    let report = work.actor.draft(Parent::Node(head.parent.unwrap_or(head.id)), draft);
-    work.actor.submit(Op::Turn, vec![Mutation::Append(Box::new(report))]).await?;
+    let report = actor.draft(Parent::Node(head.parent.unwrap_or(head.id)), draft);
+    actor.submit(Op::Turn, vec![Mutation::Append(Box::new(report))]).await?;
     Ok(())
 }

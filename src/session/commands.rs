@@ -2,12 +2,13 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Embedding,
+    background::keep_report,
     generate::{Report, generate},
     plan::{Commands, GenerateError, Models, Plan, Progress},
     stream::Tell,
@@ -24,12 +25,15 @@ use crate::{
     context::{self, Call, Exchange, Outcome},
     delegate::{self, Work},
     id::{AgentId, NodeId, SessionId},
-    model::{Agent, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
+    model::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolFields},
     ops::{Actor, Draft, Loom, OpsError},
     provider::{Class, Event, Message, Prices, Prompt, ProviderError, Request, Sampling, ToolCall},
     recall::{self, Meaning},
     store::{Mutation, SessionFilter},
 };
+
+/// Bytes of an argument that is kept beside an answer.
+const KEPT: usize = 2_000;
 
 /// What the program does for an agent's commands: has models continue nodes, and runs tools of its own.
 ///
@@ -116,8 +120,12 @@ impl Host for Hosting {
         }
         let broken =
             |error: tokio::task::JoinError| Err(Failure::new(Code::Conflict, format!("it broke off: {error}")));
-        let report = self.runtime.block_on(done).unwrap_or_else(broken)?;
-        Ok(report.to_string())
+        let done = self.runtime.block_on(done).unwrap_or_else(broken);
+        // A person's line is no node with answers beside it, so the report is kept as if nobody had waited.
+        if done.is_ok() && self.is_person(actor)? {
+            self.runtime.block_on(keep_report(actor, delegation, &done))?;
+        }
+        Ok(done?.to_string())
     }
 
     fn tools(&self) -> &[Extra] {
@@ -199,6 +207,12 @@ async fn summary(models: &dyn Models, asked: &Summary<'_>) -> Option<Summarized>
 }
 
 impl Hosting {
+    /// Whether these are a person's commands.
+    fn is_person(&self, actor: &Actor) -> Result<bool, OpsError> {
+        let agents = actor.loom().snapshot()?.agents()?;
+        Ok(agents.iter().any(|agent| agent.id() == self.agent && agent.profile.kind == AgentKind::Human))
+    }
+
     /// The agent that is to act, in a session of its own at the node.
     fn seat(&self, caller: &Actor, asked: &Generation<'_>) -> Result<Actor, OpsError> {
         let loom = caller.loom();
@@ -269,7 +283,7 @@ impl Batch {
         let mut runner = runner.inline(self.hosting.commands.inline);
         let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&runner, asked)).collect();
         let lines: Vec<String> = asked.iter().zip(&wanted).map(|(asked, wanted)| line(asked, wanted)).collect();
-        let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.name().map(str::to_owned)).collect();
+        let meant = wanted.clone();
         let mut outcomes = Vec::with_capacity(asked.len());
         runner.run_each(wanted, &mut |at, reply| {
             // A line over the limit of a batch has no place in it.
@@ -281,7 +295,7 @@ impl Batch {
             let _ = tell.blocking_send((index, Report::Ran { line, reply: reply.clone() }));
         });
         let session = runner.session();
-        let report = match self.keep(&outcomes, &names) {
+        let report = match self.keep(&outcomes, &meant) {
             Ok(()) => {
                 let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
                 Report::Answered { exchange: Exchange { after: self.after, outcomes }, session }
@@ -291,20 +305,20 @@ impl Batch {
         let _ = tell.blocking_send((index, report));
     }
 
-    /// Keeps answers as nodes beside the one that asked.
-    fn keep(&self, outcomes: &[(usize, Outcome)], names: &[Option<String>]) -> Result<(), OpsError> {
+    /// Keeps answers as nodes beside the one that asked, each with what was done: the session's state learns from that.
+    fn keep(&self, outcomes: &[(usize, Outcome)], meant: &[Wanted]) -> Result<(), OpsError> {
         let actor = self.loom.actor(&self.agent).in_session(self.session);
         let answers = outcomes.iter().map(|(at, outcome)| {
-            let command = serde_json::json!({ "command": outcome.line });
+            let wanted = meant.get(*at);
             let draft = Draft {
                 kind: Some(EdgeKind::Tool),
                 author_type: Some(AuthorType::Tool),
                 tool: ToolFields {
                     calls: None,
                     call_id: outcome.call.as_ref().map(|call| call.id.clone()),
-                    name: names.get(*at).cloned().flatten(),
+                    name: wanted.and_then(Wanted::name).map(str::to_owned),
                 },
-                metadata: Json::parse(command.to_string()).ok(),
+                metadata: Json::parse(done(outcome, wanted).to_string()).ok(),
                 ..Draft::text(outcome.answer.clone())
             };
             Mutation::Append(Box::new(actor.draft(Parent::Node(self.after), draft)))
@@ -315,6 +329,20 @@ impl Batch {
         }
         Ok(())
     }
+}
+
+/// What was done, as it is kept beside the answer: the same whether a line or a call asked for it. Long arguments are in the
+/// reply itself.
+fn done(outcome: &Outcome, wanted: Option<&Wanted>) -> Value {
+    let mut done = json!({ "command": outcome.line });
+    if let Some(Wanted::Extra { arguments: Value::Object(given), .. }) = wanted {
+        let short = given.iter().filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= KEPT));
+        done["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
+    }
+    if outcome.failed {
+        done["failed"] = true.into();
+    }
+    done
 }
 
 fn wanted(runner: &Runner<'_>, asked: &Asked) -> Wanted {

@@ -19,7 +19,7 @@ mod stream;
 
 pub use approval::{Approval, Asking, Verdict};
 pub(crate) use ask::Interview;
-pub use background::Background;
+pub use background::{Background, keep_report};
 pub use commands::{Hear, Hosting, of_provider, seat, seat_in};
 pub use drafts::recover;
 pub use embedding::Embedding;

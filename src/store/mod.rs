@@ -26,7 +26,7 @@ pub use query::{
     Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,
 };
-pub use recall::{Beside, SaidPassage, WordFilter, WordHits, WordsSaid};
+pub use recall::{Beside, Place, SaidPassage, WordFilter, WordHits, WordsSaid};
 pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
@@ -113,8 +113,11 @@ pub trait Snapshot {
     /// The roots of pruned branches of a tree.
     fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
     /// Where words stand, as [`crate::model::WordReader`] gives them: in the index, of which at most about `most` rows
-    /// are read, and in what was said since.
+    /// are read, and in what was said since. What is read from the index need not fit the filter yet:
+    /// [`places`](Self::places) says whether it does.
     fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid>;
+    /// What ranking wants to know of passages of the index, each a node and a part; nothing for one that does not fit.
+    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>>;
     /// What a node stands beside, by sequence numbers.
     fn beside(&self, node: u64) -> Result<Beside>;
     /// Nodes by their sequence numbers, in this order; those that are not there are left out.

@@ -31,19 +31,20 @@ pub struct WordFilter {
     pub among: Option<HashSet<u64>>,
 }
 
-/// A passage of a node, and what ranking wants to know of it without reading it.
+/// A passage that words stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SaidPassage {
     /// The node's sequence number.
     pub node: u64,
     /// Which of the node's passages, from 0.
     pub part: u32,
-    /// Who wrote it.
-    pub author: AgentId,
-    /// How the node hangs on its parent.
-    pub kind: EdgeKind,
-    /// When it was said.
-    pub at: Timestamp,
+    /// What else is known of it. Where that is not said here, it has to be asked for, and the filter with it.
+    pub place: Option<Place>,
+}
+
+/// What ranking wants to know of a passage beside its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
     /// The first node of what was said on end before it.
     pub sitting: u64,
     /// How many words it has.
@@ -55,8 +56,11 @@ pub struct SaidPassage {
 pub struct WordHits {
     /// In which passages (by their place in [`WordsSaid::passages`]), and how often.
     pub hits: Vec<(usize, u32)>,
-    /// Whether these are all. A word that stands in too many passages is not read to its end.
+    /// Whether these are all. Of a word that stands in too many passages, the newest are read, and those where it stands
+    /// beside the others.
     pub complete: bool,
+    /// In how many passages it stands, where they were not all read by how far it was read.
+    pub about: u64,
 }
 
 /// Where words stand.

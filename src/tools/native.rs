@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::{Extra, TABLE, Tool, lacking, schema, without};
 use crate::model::Permissions;
 
-/// Arguments by name; or which of them cannot be meant.
-type Fields = Result<Map<String, Value>, String>;
+/// A tool and its arguments by name; or which of them cannot be meant.
+type Fields = Result<(Tool, Map<String, Value>), String>;
 
 /// A tool as a provider is told of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Form {
     /// Whether it says all that the tool does; else the tool is offered beside it as it stands in the table.
     whole: bool,
     parameters: fn() -> Value,
-    /// The fields of the command's JSON, of arguments that fit the schema's names.
+    /// What is meant by arguments that fit the schema's names: mostly the form's own tool, with the fields of its JSON.
     fields: fn(Map<String, Value>) -> Fields,
 }
 
@@ -60,7 +60,7 @@ const FORMS: &[Form] = &[
             });
             object(json!({ "items": { "type": "array", "items": item, "minItems": 1 } }), &["items"])
         },
-        fields: |given| only(given, &[("items", "add")]),
+        fields: |given| only(Tool::Todo, given, &[("items", "add")]),
     },
     Form {
         name: "list_todo",
@@ -73,7 +73,7 @@ const FORMS: &[Form] = &[
             let resume = json!({ "type": "boolean", "description": "Takes up what an earlier turn left open." });
             object(json!({ "status": status, "resume": resume }), &[])
         },
-        fields: |given| only(given, &[("status", "status"), ("resume", "resume")]),
+        fields: |given| only(Tool::Todo, given, &[("status", "status"), ("resume", "resume")]),
     },
     Form {
         name: "complete_todo",
@@ -95,7 +95,7 @@ const FORMS: &[Form] = &[
                 Some(_) => return Err("status is completed or cancelled".to_owned()),
             };
             let number = if cancelled { "cancel" } else { "done" };
-            only(given, &[("todo", number), ("outcome", "outcome")])
+            only(Tool::Todo, given, &[("todo", number), ("outcome", "outcome")])
         },
     },
     Form {
@@ -123,6 +123,40 @@ const FORMS: &[Form] = &[
         fields: recalled,
     },
     Form {
+        name: "session_state",
+        tool: Tool::Decide,
+        whole: false,
+        help: "The session's state, which is always in context: 'read' shows it, 'record' adds a decision or a constraint \
+               that holds from now on, 'retract' takes what was noted out of it.",
+        parameters: || {
+            let actions = ["read", "record", "retract"];
+            let text = "The words to record, or words of what is taken out (for 'record' and 'retract').";
+            let properties = json!({
+                "action": { "type": "string", "enum": actions },
+                "kind": { "type": "string", "enum": ["decision", "constraint"], "description": "decision if not said." },
+                "text": { "type": "string", "description": text },
+            });
+            object(properties, &["action"])
+        },
+        fields: |mut given| {
+            let action = given.remove("action");
+            match action.as_ref().map_or("", |action| action.as_str().unwrap_or("")) {
+                // Many models fill in all arguments.
+                "read" => Ok((Tool::Recall, Map::from_iter([("summary".to_owned(), true.into())]))),
+                action @ ("record" | "retract") => {
+                    if given.get("text").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
+                        return Err("text is missing".to_owned());
+                    }
+                    if action == "retract" {
+                        given.insert("kind".to_owned(), action.into());
+                    }
+                    only(Tool::Decide, given, &[("text", "content"), ("kind", "kind")])
+                }
+                _ => Err("action is read, record or retract".to_owned()),
+            }
+        },
+    },
+    Form {
         name: "delegate_task",
         tool: Tool::Delegate,
         whole: true,
@@ -144,7 +178,7 @@ const FORMS: &[Form] = &[
                 let text = serde_yaml::to_string(context).map_err(|error| error.to_string())?;
                 *context = Value::String(text.trim_end().to_owned());
             }
-            only(given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
+            only(Tool::Delegate, given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
         },
     },
 ];
@@ -179,7 +213,7 @@ fn recalled(mut given: Map<String, Value>) -> Fields {
         _ => return Err("action is search, range, tool_calls or summary".to_owned()),
     };
     fields.extend(given.remove("limit").map(|limit| ("limit".to_owned(), limit)));
-    Ok(fields)
+    Ok((Tool::Recall, fields))
 }
 
 impl Form {
@@ -189,11 +223,11 @@ impl Form {
         FORMS.iter().find(|form| form.name == name)
     }
 
-    /// The arguments of the tool itself that a call in this form means.
+    /// The tool that a call in this form means, with its own arguments.
     ///
     /// # Errors
     /// If there is an argument that the form does not have, or one says what it cannot.
-    pub fn fields(&self, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    pub fn fields(&self, given: Map<String, Value>) -> Result<(Tool, Map<String, Value>), String> {
         (self.fields)(given)
     }
 
@@ -209,12 +243,12 @@ fn object(properties: Value, required: &[&str]) -> Value {
 }
 
 /// What is given, each by its name in the command's JSON.
-fn only(given: Map<String, Value>, names: &[(&str, &str)]) -> Fields {
+fn only(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields {
     let named = |(name, value): (String, Value)| match names.iter().find(|(own, _)| *own == name) {
         Some((_, field)) => Ok(((*field).to_owned(), value)),
         None => Err(format!("there is no argument {name:?}")),
     };
-    given.into_iter().map(named).collect()
+    Ok((tool, given.into_iter().map(named).collect::<Result<_, String>>()?))
 }
 
 /// Every tool that an agent with these permissions may use: the table's in its order, then the program's own.

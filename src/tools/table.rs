@@ -329,8 +329,8 @@ pub const TABLE: &[Spec] = &[
         synonyms: &["resolve"],
         permission: Permission::LoomAware,
         weight: Weight::Changes,
-        forms: &["decide \"text\"", "decide constraint \"text\""],
-        help: "Records a decision.",
+        forms: &["decide \"text\"", "decide constraint \"text\"", "decide kind:retract \"text\""],
+        help: "Records a decision, or takes one back.",
         usage: &usage::DECIDE,
     },
     Spec {

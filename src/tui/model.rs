@@ -7,6 +7,8 @@ use std::{
 };
 
 pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
+use crossterm::event::KeyEvent;
+
 use super::{
     colours::Colours,
     keys::KeyMap,
@@ -81,6 +83,10 @@ pub(crate) struct Model {
     /// Number of the last look, and whether it is under way.
     pub(crate) looks: u64,
     pub(crate) looking: bool,
+    /// Whether the look under way takes steps.
+    pub(crate) stepping: bool,
+    /// Keys that wait for the steps before them: what they do, they do where those lead.
+    pub(crate) held: VecDeque<KeyEvent>,
     /// Whether something changed since the look under way began.
     pub(crate) stale: bool,
     /// Whether the cursor was put elsewhere since then.
@@ -160,6 +166,8 @@ impl Model {
             steps: VecDeque::new(),
             looks: 0,
             looking: false,
+            stepping: false,
+            held: VecDeque::new(),
             stale: false,
             moved: false,
             row: usize::MAX,
@@ -230,6 +238,7 @@ impl Model {
         }
         self.looks += 1;
         self.looking = true;
+        self.stepping = !self.steps.is_empty();
         self.stale = false;
         self.moved = false;
         let areas = self.areas();
@@ -263,6 +272,11 @@ impl Model {
         }
         self.scroll = 0;
         self.look()
+    }
+
+    /// Whether it is not known yet where the cursor will be.
+    pub(crate) fn is_stepping(&self) -> bool {
+        self.looking && self.stepping || !self.steps.is_empty()
     }
 
     /// Goes to a node of this tree.

@@ -45,6 +45,8 @@ pub(crate) struct List {
     pub(crate) items: Vec<Item>,
     pub(crate) at: usize,
     pub(crate) waiting: bool,
+    /// Enter was pressed before there was anything: the first is taken when it comes.
+    pub(crate) hasty: bool,
     /// What is said where there is nothing.
     pub(crate) empty: &'static str,
 }
@@ -52,7 +54,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) fn new(title: impl Into<String>, kind: Kind, empty: &'static str) -> Self {
         let title = title.into();
-        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, waiting: true, empty }
+        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, waiting: true, hasty: false, empty }
     }
 
     /// What fits what was typed.

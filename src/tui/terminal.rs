@@ -3,7 +3,10 @@
 use std::{
     io::{self, BufWriter, Stdout, Write as _},
     panic,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -44,6 +47,8 @@ pub enum TerminalError {
 
 /// Whether the terminal is taken over now: the hook of panics and the guard both give it back, once.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// Held while a frame is written, and from a panic of another thread to the end: a frame would take the terminal again.
+static DRAWING: Mutex<()> = Mutex::new(());
 
 /// Gives the terminal back when it goes.
 struct Guard;
@@ -98,10 +103,14 @@ fn mind_panics() {
     let screen = std::thread::current().id();
     panic::set_hook(Box::new(move |what| {
         let held = TAKEN.load(Ordering::SeqCst);
+        let elsewhere = std::thread::current().id() != screen;
+        // A frame that is being written is waited for, but not for ever: the terminal may take no more.
+        let wait = |_: &u32| std::thread::sleep(Duration::from_millis(5));
+        let _quiet = (0..40).filter(|_| elsewhere).inspect(wait).find_map(|_| DRAWING.try_lock().ok());
         give_back();
         before(what);
         // Without a thread of the background the screen would wait for ever.
-        if held && std::thread::current().id() != screen {
+        if held && elsewhere {
             std::process::exit(101);
         }
     }));
@@ -224,6 +233,7 @@ impl Screen {
         let (mut drawn, mut due) = (Instant::now(), Some(Instant::now()));
         loop {
             if due.is_some_and(|due| due <= Instant::now()) {
+                let _drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
                 self.terminal.draw(|frame| app.draw(frame))?;
                 (drawn, due) = (Instant::now(), None);
             }

@@ -226,3 +226,14 @@ fn several_lines_are_written_and_said_as_they_stand() {
     assert_eq!(said.content, "First.\nSecond.\nThird.");
     stage.press("i").types("Not this.").press("esc").shows("not said").press("i").press("up").shows("› Not this.");
 }
+
+#[test]
+fn who_presses_enter_before_the_hits_are_there_goes_to_the_first() {
+    let mut stage = Stage::new();
+    stage.send("/").sends("lighthouse").send("enter");
+    stage.settle();
+    stage.lacks("─ search").shows("· depth 4");
+    stage.send("t").send("enter");
+    stage.settle();
+    stage.lacks("─ trees ─");
+}

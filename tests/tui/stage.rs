@@ -190,6 +190,29 @@ impl Stage {
         (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
     }
 
+    /// Something of the mouse or a paste, by number, somewhere on the screen.
+    pub(crate) fn any(&mut self, number: usize, place: usize) {
+        let area = *self.terminal.backend().buffer().area();
+        let at = |most: u16, step: usize| u16::try_from(place * step % usize::from(most.max(1))).unwrap();
+        let (column, row) = (at(area.width, 17), at(area.height, 7));
+        let left = MouseButton::Left;
+        self.app.send(match number {
+            0 => Message::Paste("漢字\r\n\u{1b}[31m two".to_owned()),
+            number => {
+                let kinds = [
+                    MouseEventKind::Down(left),
+                    MouseEventKind::Up(left),
+                    MouseEventKind::ScrollUp,
+                    MouseEventKind::ScrollDown,
+                    MouseEventKind::Drag(left),
+                ];
+                let kind = kinds[number - 1];
+                Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+            }
+        });
+        self.settle();
+    }
+
     /// What is on the screen.
     pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();

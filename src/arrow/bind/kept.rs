@@ -205,7 +205,8 @@ impl Binder<'_, '_> {
         let kind = match kind.as_deref() {
             Some("constraint") => Some(DecisionKind::Constraint),
             Some("decision") => Some(DecisionKind::Decision),
-            Some(_) => return Err(BindError::Missing("kind: decision or constraint")),
+            Some("retract") => Some(DecisionKind::Retract),
+            Some(_) => return Err(BindError::Missing("kind: decision, constraint or retract")),
             None => self.names(Noun::Constraint).then_some(DecisionKind::Constraint),
         };
         Ok(Command::Decide { content: self.content()?, kind })

@@ -131,7 +131,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
         recall(),
         words().prop_map(|pin| Command::Drop { pin: Some(pin), stash: None }),
         words().prop_map(|stash| Command::Drop { pin: None, stash: Some(stash) }),
-        (words(), option::of(one_of(&[DecisionKind::Decision, DecisionKind::Constraint])))
+        (words(), option::of(one_of(&[DecisionKind::Decision, DecisionKind::Constraint, DecisionKind::Retract])))
             .prop_map(|(content, kind)| Command::Decide { content, kind }),
         option::of(one_of(&[MemoryView::Trace, MemoryView::Stashed])).prop_map(|view| Command::Memory { view }),
         prop::collection::vec(words(), 0..3).prop_map(move |titles| {

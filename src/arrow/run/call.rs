@@ -36,7 +36,7 @@ pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, 
 /// # Errors
 /// The same.
 pub(super) fn form(form: &Form, arguments: &str) -> Result<Command, Failure> {
-    let read = object(arguments).and_then(|given| form.fields(given)).and_then(|given| fields(form.tool, given));
+    let read = object(arguments).and_then(|given| form.fields(given)).and_then(|(tool, given)| fields(tool, given));
     read.map_err(|message| {
         let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", form.name));
         failure.hint(format!("arguments: {}", form.arguments().join(" · ")))

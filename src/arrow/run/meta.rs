@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     arrow::DecisionKind,
-    model::{EdgeKind, Parent, RecordKind, first_words, one_line},
+    model::{EdgeKind, Parent, RecordKind, Register, first_words, one_line},
     ops::Draft,
     tools::{self, Extra, Tool},
 };
@@ -53,15 +53,36 @@ impl Runner<'_> {
         Ok(format!("✓ kept thought {} at {}", id(&added), id(&here.position)).into())
     }
 
-    /// Writes a decision or constraint into the session's state, with the turn in which it was made.
+    /// Writes a decision or constraint into the session's state, with the turn in which it was made; or takes out what was
+    /// noted there.
     pub(super) fn decide(&self, here: &Here, words: &str, kind: Option<DecisionKind>) -> Outcome {
         not_empty(words, "a decision")?;
         let (kind, name) = match kind {
             None | Some(DecisionKind::Decision) => (RecordKind::Decision, "decision"),
             Some(DecisionKind::Constraint) => (RecordKind::Constraint, "constraint"),
+            Some(DecisionKind::Retract) => return self.retract(here, words),
         };
         self.actor().record(kind, words)?;
         let words = first_words(&one_line(words), LONGEST);
         Ok(format!("✓ recorded {name}: {} (turn {})", quoted(&words), here.session.turns).into())
+    }
+
+    fn retract(&self, here: &Here, words: &str) -> Outcome {
+        let noted = |register: &Register| {
+            let said =
+                [&register.key_decisions, &register.constraints, &register.errors_resolved].into_iter().flatten();
+            said.map(|noted| noted.text.clone()).chain(register.files_touched.iter().map(|f| f.path.clone())).collect()
+        };
+        let mut before: Vec<String> = noted(&self.loom.snapshot()?.register(here.session.id)?);
+        self.actor().record(RecordKind::Forget, words)?;
+        let after = noted(&self.loom.snapshot()?.register(here.session.id)?);
+        before.retain(|text| !after.contains(text));
+        if before.is_empty() {
+            let failure =
+                Failure::new(Code::NotFound, format!("nothing in the session's state says {}", quoted(words)));
+            return Err(failure.hint("→ recall summary"));
+        }
+        let gone: Vec<String> = before.iter().map(|text| quoted(text)).collect();
+        Ok(format!("✓ retracted {}", gone.join(" · ")).into())
     }
 }

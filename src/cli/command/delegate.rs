@@ -7,10 +7,12 @@ use std::{
 };
 
 use loomtree::{
+    arrow::run::{Code, Failure},
     delegate::{self, Report, State, Told, Work},
     id::NodeId,
     model::Node,
-    session::{Approval, Verdict},
+    ops::Actor,
+    session::{Approval, Verdict, keep_report},
     tools::Tool,
 };
 use serde::Serialize;
@@ -121,22 +123,19 @@ fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
 }
 
 /// Carries a delegation on while this thread prints what is heard of it.
-fn carry_on(
-    desk: &mut Desk<'_>,
-    hiring: Hiring,
-    (actor, delegation): (loomtree::ops::Actor, NodeId),
-) -> Result<Report> {
+fn carry_on(desk: &mut Desk<'_>, hiring: Hiring, (actor, delegation): (Actor, NodeId)) -> Result<Report> {
     let runtime = host::runtime()?;
     let stop = Stop::listen(&runtime);
     let cancel = stop.begin();
     let (sender, heard) = mpsc::channel();
     let tell: delegate::Tell = Arc::new(move |told| _ = sender.send(told));
-    let work = Work { actor, delegation, cancel: cancel.clone(), tell };
+    let work = Work { actor: actor.clone(), delegation, cancel: cancel.clone(), tell };
     let orchestrator = crew::lazy(hiring);
     let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
     // The channel closes when the work is done, for nobody else tells.
-    let mut lost = None;
+    let (mut lost, mut worked) = (None, false);
     for told in heard {
+        worked |= !matches!(told, Told::Planning { .. } | Told::Planned { .. });
         if let Err(error) = show(desk, &told) {
             // Nobody reads any more, so nobody needs the rest now.
             cancel.cancel();
@@ -148,7 +147,20 @@ fn carry_on(
     if let Some(lost) = lost {
         return Err(lost);
     }
-    done.map_err(failed)
+    if worked && done.is_ok() {
+        // The conversation finds it where it was delegated, as it would have if it had waited.
+        runtime.block_on(keep_report(&actor, delegation, &done))?;
+    }
+    done.map_err(|failure| refused(failure, &actor, delegation))
+}
+
+/// What can be done where nobody agreed.
+fn refused(failure: Failure, actor: &Actor, delegation: NodeId) -> CliError {
+    let head = actor.loom().node(delegation).ok().filter(|_| failure.code == Code::Cancelled);
+    failed(match head {
+        Some(head) => failure.hint(format!("loom delegate --resume {} asks again; --yes agrees to it", head.local)),
+        None => failure,
+    })
 }
 
 fn show(desk: &mut Desk<'_>, told: &Told) -> Result<()> {
@@ -161,7 +173,7 @@ fn show(desk: &mut Desk<'_>, told: &Told) -> Result<()> {
     Ok(())
 }
 
-fn failed(failure: loomtree::arrow::run::Failure) -> CliError {
+fn failed(failure: Failure) -> CliError {
     CliError::Failed { message: failure.to_string(), hint: failure.hint }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use jiff::{civil::Date, tz::TimeZone};
 use loomtree::{
+    arrow::run::{Alone, Runner},
     model::{EdgeKind, Node, Timestamp},
     recall::{self, Branch, Query, Scope},
 };
@@ -21,11 +22,14 @@ use crate::cli::{
 /// Turns that are shown at the most.
 const TURNS: u32 = 10_000;
 
+/// Words that are named where nothing was found.
+const WORDS: usize = 12;
+
 /// What `recall` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
-    #[arg(required_unless_present_any = ["turns", "of_tool"])]
+    #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
     /// Turns of your session here, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool"])]
@@ -33,6 +37,9 @@ pub(crate) struct Args {
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
+    /// What your session here has come to: counts, files, decisions
+    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool"])]
+    summary: bool,
     /// Where to look
     #[arg(long = "in", value_name = "WHERE", default_value = "tree")]
     place: Place,
@@ -89,9 +96,16 @@ struct HitJson<'a> {
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
-        let session = session(&desk.here()?)?;
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session, from, to, TURNS)?;
-        return list(&nodes, &format!("no turns {from} to {to}"), desk);
+        let session = desk.loom.session(session(&desk.here()?)?)?;
+        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from, to, TURNS)?;
+        let none = match session.turns {
+            0 => format!("no turns {from} to {to}: your session here has none yet"),
+            last => format!("no turns {from} to {to}: your session here has 1 to {last}"),
+        };
+        return list(&nodes, &none, desk);
+    }
+    if args.summary {
+        return summary(desk);
     }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
@@ -103,6 +117,21 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         return list(&nodes, &format!("no results of {tool}; {known}"), desk);
     }
     search(args, scope, desk)
+}
+
+/// The same that an agent is told by `→ recall summary`.
+fn summary(desk: &mut Desk<'_>) -> Result<()> {
+    let session = session(&desk.here()?)?;
+    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &Alone);
+    let asked = runner.read("→ recall summary");
+    for reply in runner.run_batch(vec![asked]) {
+        if desk.out.json {
+            desk.out.json(&reply)?;
+        } else {
+            writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
+        }
+    }
+    Ok(())
 }
 
 fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
@@ -136,7 +165,10 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
     };
     let found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
     if found.hits.is_empty() && !desk.out.json {
-        let words = found.words.join(", ");
+        let mut words = found.words.iter().take(WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
+        if found.words.len() > WORDS {
+            words.push_str(" …");
+        }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
         writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;

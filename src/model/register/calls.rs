@@ -33,7 +33,7 @@ impl Register {
         if rules.runs(tool)
             && let Some(command) = named(&arguments, &rules.commands)
         {
-            let code = exit(rules, heard.content).unwrap_or(i64::from(failed));
+            let code = exit(rules, tool, heard.content).unwrap_or(i64::from(failed));
             self.ran(rules, tool, &command, code, heard);
         }
     }
@@ -84,9 +84,10 @@ fn named(arguments: &Value, names: &[String]) -> Option<String> {
 }
 
 /// The number that a command ended with, where its first or last line says so, or a field of its JSON. What stands
-/// between is output, and may say anything.
-fn exit(rules: &Rules, content: &str) -> Option<i64> {
-    let mut lines = content.lines().filter(|line| !line.trim().is_empty());
+/// between is output, and may say anything. The line by which the engine says that a tool was run is none of it.
+fn exit(rules: &Rules, tool: &str, content: &str) -> Option<i64> {
+    let ran = |line: &str| line.strip_prefix("✓ ").is_some_and(|name| name == tool);
+    let mut lines = content.lines().filter(|line| !line.trim().is_empty() && !ran(line));
     let first = lines.next()?;
     let json = first.trim_start().starts_with('{').then_some(content);
     json.into_iter().chain([first]).chain(lines.next_back()).find_map(|text| number(rules, text))

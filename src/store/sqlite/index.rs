@@ -51,20 +51,27 @@ impl Readers {
             if node.content.len() + calls.map_or(0, str::len) > BY_CALLER {
                 continue;
             }
-            let reader = reader.get_or_insert_with(|| self.idle().pop().unwrap_or_default());
+            let reader = reader.get_or_insert_with(|| self.lend());
             let passages = match calls {
                 None => reader.passages(&node.content),
                 Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
             };
             words.insert(node.id, passages);
         }
-        if let Some(reader) = reader {
-            let mut idle = self.idle();
-            if idle.len() < READERS {
-                idle.push(reader);
-            }
-        }
+        reader.into_iter().for_each(|reader| self.give_back(reader));
         words
+    }
+
+    /// A reader that remembers what others had it read, if one is idle.
+    pub(super) fn lend(&self) -> WordReader {
+        self.idle().pop().unwrap_or_default()
+    }
+
+    pub(super) fn give_back(&self, reader: WordReader) {
+        let mut idle = self.idle();
+        if idle.len() < READERS {
+            idle.push(reader);
+        }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<WordReader>> {

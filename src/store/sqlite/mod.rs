@@ -22,6 +22,7 @@ mod migrate;
 mod open;
 mod path;
 mod pool;
+mod postings;
 mod purge;
 mod rebuild;
 mod recall;

@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, error::at_open};
+use super::{OpenOptions, error::at_open, index::Readers};
 use crate::{model::Ears, store::Result};
 
 /// Connections that wait for the next reader.
@@ -25,13 +25,15 @@ pub(super) struct Pool {
     /// Whether the store only reads, and so may meet a folder that cannot be written.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
+    words: Readers,
     ears: Arc<Ears>,
 }
 
 impl Pool {
     pub(super) fn new(path: &Path, options: &OpenOptions, read_only: bool) -> Self {
         let ears = Arc::clone(&options.ears);
-        Self { path: path.to_owned(), wait: options.wait, read_only, idle: Mutex::default(), ears }
+        let (idle, words) = (Mutex::default(), Readers::default());
+        Self { path: path.to_owned(), wait: options.wait, read_only, idle, words, ears }
     }
 
     /// By which rules registers are kept here.
@@ -103,6 +105,11 @@ impl<'p> Reader<'p> {
     /// By which rules registers are kept here.
     pub(super) fn ears(&self) -> &'p Ears {
         &self.pool.ears
+    }
+
+    /// Who reads words here.
+    pub(super) fn words(&self) -> &'p Readers {
+        &self.pool.words
     }
 }
 

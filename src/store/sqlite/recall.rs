@@ -1,24 +1,23 @@
-//! Searching by words: postings from the index, and what is not in it yet read as it is.
+//! What a search asks beside where words stand: whether that fits, what it stands beside, turns, results of tools.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension, Statement, params, params_from_iter, types::Value};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
 use super::{
-    index::{self, ROOM, SAID, Said},
-    rows::{FROM, NODE, Names, NodeRow, coded},
+    index::ROOM,
+    postings,
+    rows::{FROM, NODE, Names, NodeRow},
     tables::{agents, sessions, trees},
 };
 use crate::{
     id::SessionId,
-    model::{EdgeKind, Node, Timestamp, WordReader},
-    store::{Beside, Result, SaidPassage, StoreError, WordFilter, WordHits, WordsSaid},
+    model::{Node, WorkItem},
+    store::{Beside, Place, Result, StoreError, WordFilter},
 };
 
-/// Rows that a word is read by before the next one has its turn.
-const STEP: usize = 256;
-
-/// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`.
+/// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Where a statement is run once for each
+/// row, what would be a query in it is read beforehand instead: see [`Places`].
 pub(super) struct Conditions {
     pub(super) sql: String,
     pub(super) values: Vec<Value>,
@@ -73,90 +72,67 @@ impl Conditions {
     }
 }
 
-fn number(row: i64) -> u64 {
+pub(super) fn number(row: i64) -> u64 {
     row.unsigned_abs()
 }
 
-/// Where words stand, in at most about `most` rows of the index. The words take turns, so that rare ones are read to
-/// their end, and frequent ones, which tell little, are given up.
-pub(super) fn said(conn: &Connection, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid> {
-    let state = index::state(conn)?;
-    let mut found = WordsSaid {
-        words: vec![WordHits::default(); words.len()],
-        passages: Vec::new(),
-        all: number(state.passages),
-        length: number(state.words),
-    };
-    let mut places: HashMap<i64, Option<usize>> = HashMap::new();
-    let names = Names::new(conn);
-    let conditions = Conditions::of(conn, filter, "p", "at")?;
-    let fits = format!(
-        "SELECT author, kind, at, sitting, words FROM recall_passages p WHERE p.id = ?1{}",
+/// What of a filter asks for other tables, read once.
+pub(super) struct Places {
+    /// The sessions of the workspace.
+    sessions: Option<HashSet<i64>>,
+    /// The trees of other work items.
+    others: HashSet<i64>,
+}
+
+impl Places {
+    pub(super) fn of(conn: &Connection, filter: &WordFilter) -> Result<Self> {
+        let sessions = |workspace: &String| -> Result<HashSet<i64>> {
+            let mut statement = conn.prepare_cached("SELECT id FROM sessions WHERE workspace = ?1")?;
+            Ok(statement.query_map([workspace], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+        };
+        let others = |item: &Option<WorkItem>| -> Result<HashSet<i64>> {
+            let mut statement = conn.prepare_cached(
+                "SELECT id FROM trees WHERE external_ref IS NOT NULL AND NOT (external_ref IS ?1 AND project IS ?2)",
+            )?;
+            let item = item.as_ref().map(|item| (&item.external_ref, &item.project)).unzip();
+            Ok(statement.query_map(params![item.0, item.1], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+        };
+        Ok(Self {
+            sessions: filter.workspace.as_ref().map(sessions).transpose()?,
+            others: filter.seen_by.as_ref().map(others).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// The rest of the filter.
+    pub(super) fn without(filter: &WordFilter) -> WordFilter {
+        WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() }
+    }
+
+    pub(super) fn fit(&self, tree: i64, session: Option<i64>) -> bool {
+        let in_workspace = |sessions: &HashSet<i64>| session.is_some_and(|session| sessions.contains(&session));
+        self.sessions.as_ref().is_none_or(in_workspace) && !self.others.contains(&tree)
+    }
+}
+
+/// What ranking wants to know of passages, and whether they fit.
+pub(super) fn places(conn: &Connection, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>> {
+    let elsewhere = Places::of(conn, filter)?;
+    let conditions = Conditions::of(conn, &Places::without(filter), "p", "at")?;
+    let sql = format!(
+        "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
         numbered(&conditions.sql)
     );
-    let mut fits = conn.prepare_cached(&fits)?;
-    let sql = "SELECT doc FROM recall_terms WHERE term = ?1";
-    let mut statements: Vec<Statement<'_>> =
-        words.iter().map(|_| conn.prepare(sql)).collect::<rusqlite::Result<_>>()?;
-    let mut open = Vec::with_capacity(words.len());
-    for (statement, word) in statements.iter_mut().zip(words) {
-        open.push(Some(statement.query([word])?));
-    }
-    let mut read = 0;
-    while read < most && open.iter().any(Option::is_some) {
-        for (rows, word) in open.iter_mut().zip(&mut found.words) {
-            for _ in 0..STEP {
-                let Some(reading) = rows else { break };
-                let Some(row) = reading.next()? else {
-                    *rows = None;
-                    word.complete = true;
-                    break;
-                };
-                read += 1;
-                let id: i64 = row.get(0)?;
-                let place = match places.get(&id) {
-                    Some(place) => *place,
-                    None => {
-                        let values = std::iter::once(Value::from(id)).chain(conditions.values.iter().cloned());
-                        let among = filter.among.as_ref().is_none_or(|among| among.contains(&number(id / ROOM)));
-                        let passage = if among {
-                            fits.query_row(params_from_iter(values), |r| {
-                                Ok((r.get(0)?, coded(r, 1, EdgeKind::from_code)?, r.get(2)?, r.get(3)?, r.get(4)?))
-                            })
-                            .optional()?
-                        } else {
-                            None
-                        };
-                        let place = match passage {
-                            Some((author, kind, at, sitting, words)) => {
-                                found.passages.push(SaidPassage {
-                                    node: number(id / ROOM),
-                                    part: u32::try_from(id % ROOM).unwrap_or(0),
-                                    author: names.agent(author)?,
-                                    kind,
-                                    at: Timestamp::from_millis(at),
-                                    sitting: number(sitting),
-                                    words,
-                                });
-                                Some(found.passages.len() - 1)
-                            }
-                            None => None,
-                        };
-                        places.insert(id, place);
-                        place
-                    }
-                };
-                match (place, word.hits.last_mut()) {
-                    (Some(place), Some((last, count))) if *last == place => *count += 1,
-                    (Some(place), _) => word.hits.push((place, 1)),
-                    (None, _) => {}
-                }
-            }
-        }
-    }
-    drop(open);
-    newest(conn, state.indexed, words, filter, &mut found)?;
-    Ok(found)
+    let mut statement = conn.prepare_cached(&sql)?;
+    let place = |(node, part): &(u64, u32)| -> Result<Option<Place>> {
+        let id = i64::try_from(*node).unwrap_or(i64::MAX / ROOM) * ROOM + i64::from(*part);
+        let values = std::iter::once(Value::from(id)).chain(conditions.values.iter().cloned());
+        let read = |r: &rusqlite::Row<'_>| {
+            let place = Place { sitting: number(r.get(0)?), words: r.get(1)? };
+            Ok(elsewhere.fit(r.get(2)?, r.get(3)?).then_some(place))
+        };
+        Ok(statement.query_row(params_from_iter(values), read).optional()?.flatten())
+    };
+    passages.iter().map(place).collect()
 }
 
 /// `?` as numbered parameters from the second on.
@@ -169,88 +145,20 @@ pub(super) fn numbered(sql: &str) -> String {
     text
 }
 
-/// Adds what is said by nodes that are not in the index yet.
-fn newest(conn: &Connection, indexed: i64, words: &[String], filter: &WordFilter, found: &mut WordsSaid) -> Result<()> {
-    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
-    let sql = format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));
-    let mut statement = conn.prepare_cached(&sql)?;
-    let values = std::iter::once(Value::from(indexed)).chain(conditions.values.iter().cloned());
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut reader = WordReader::default();
-    let names = Names::new(conn);
-    let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
-    while let Some(row) = rows.next()? {
-        let said = Said::read(row)?;
-        if filter.among.as_ref().is_some_and(|among| !among.contains(&number(said.row))) {
-            continue;
-        }
-        let passages = reader.passages(&said.text);
-        found.all += passages.len() as u64;
-        for (part, passage) in (0..).zip(&passages) {
-            found.length += u64::from(passage.count);
-            let mut counts: Vec<(usize, u32)> = Vec::new();
-            for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
-                match counts.iter_mut().find(|(at, _)| at == word) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((*word, 1)),
-                }
-            }
-            if counts.is_empty() {
-                continue;
-            }
-            let place = found.passages.len();
-            found.passages.push(SaidPassage {
-                node: number(said.row),
-                part,
-                author: names.agent(said.author)?,
-                kind: coded(row, 4, EdgeKind::from_code)?,
-                at: Timestamp::from_millis(said.at),
-                sitting: number(sitting(conn, &said, indexed)?),
-                words: passage.count,
-            });
-            for (word, count) in counts {
-                found.words[word].hits.push((place, count));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The sitting of a node that is not in the index: that of the first one above it that is, unless time went by.
-fn sitting(conn: &Connection, said: &Said, indexed: i64) -> Result<i64> {
-    let (mut first, mut at, mut next) = (said.row, said.at, said.parent);
-    while let Some(parent) = next {
-        let before: Option<(i64, i64)> = if parent <= indexed { index::place(conn, parent)? } else { None };
-        let (then, above, sitting) = match before {
-            Some((then, sitting)) => (then, None, sitting),
-            None => {
-                let (then, above) = conn
-                    .prepare_cached("SELECT created_at, parent FROM nodes WHERE seq = ?1")?
-                    .query_row([parent], |r| Ok((r.get::<_, i64>(0)?, r.get(1)?)))?;
-                (then, above, parent)
-            }
-        };
-        if at.saturating_sub(then) >= index::SITTING {
-            break;
-        }
-        (first, at, next) = (sitting, then, above);
-    }
-    Ok(first)
-}
-
 /// What a node stands beside.
 pub(super) fn beside(conn: &Connection, node: u64) -> Result<Beside> {
-    let before = conn
-        .prepare_cached("SELECT parent FROM nodes WHERE seq = ?1")?
-        .query_row([node], |r| r.get::<_, Option<u64>>(0))
-        .optional()?
-        .flatten();
     let mut statement = conn.prepare_cached(
-        "SELECT c.seq FROM nodes n JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq
-         WHERE n.seq = ?1 AND c.kind = 0 ORDER BY c.seq LIMIT 10",
+        "SELECT n.parent, c.seq FROM nodes n
+         LEFT JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0
+         WHERE n.seq = ?1 ORDER BY c.seq LIMIT 10",
     )?;
-    let after = statement.query_map([node], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
-    Ok(Beside { before, after })
+    let mut rows = statement.query([node])?;
+    let mut beside = Beside::default();
+    while let Some(row) = rows.next()? {
+        beside.before = row.get(0)?;
+        beside.after.extend(row.get::<_, Option<u64>>(1)?);
+    }
+    Ok(beside)
 }
 
 /// Nodes by their sequence numbers, in the order in which they are asked for; those that are not there are left out.
@@ -271,21 +179,39 @@ pub(super) fn newest_first(
     each: &mut dyn FnMut(u64, &str) -> bool,
 ) -> Result<()> {
     let conditions = Conditions::of(conn, filter, "n", "created_at")?;
-    // The plus keeps SQLite from an index whose order is another one.
+    let read = |row: &rusqlite::Row<'_>, each: &mut dyn FnMut(u64, &str) -> bool| -> Result<bool> {
+        let seq: u64 = row.get(0)?;
+        if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
+            return Ok(true);
+        }
+        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
+        Ok(each(seq, text))
+    };
+    let values = |first: i64| std::iter::once(Value::from(first)).chain(conditions.values.iter().cloned());
+    // Where it is few nodes, they are read one by one, and nothing that stands between them.
+    if let Some(nodes) = postings::range(conn, filter)?.nodes {
+        let mut nodes: Vec<u64> = nodes.into_iter().collect();
+        nodes.sort_unstable_by(|a, b| b.cmp(a));
+        let sql = format!("SELECT n.seq, n.content FROM nodes n WHERE n.seq = ?1{}", numbered(&conditions.sql));
+        let mut statement = conn.prepare_cached(&sql)?;
+        for seq in nodes {
+            let mut rows = statement.query(params_from_iter(values(i64::try_from(seq).unwrap_or(i64::MAX))))?;
+            if let Some(row) = rows.next()?
+                && !read(row, each)?
+            {
+                break;
+            }
+        }
+        return Ok(());
+    }
     let sql = format!(
         "SELECT n.seq, n.content FROM nodes n WHERE ?1 > 0{} ORDER BY n.seq DESC LIMIT ?1",
         numbered(&conditions.sql)
     );
     let mut statement = conn.prepare_cached(&sql)?;
-    let values = std::iter::once(Value::from(limit)).chain(conditions.values.iter().cloned());
-    let mut rows = statement.query(params_from_iter(values))?;
+    let mut rows = statement.query(params_from_iter(values(limit.into())))?;
     while let Some(row) = rows.next()? {
-        let seq: u64 = row.get(0)?;
-        if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
-            continue;
-        }
-        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
-        if !each(seq, text) {
+        if !read(row, each)? {
             break;
         }
     }
@@ -306,7 +232,12 @@ pub(super) fn turns(conn: &Connection, session: SessionId, from: u64, to: u64, l
 
 /// Results of a tool, the newest first, at most `limit`.
 pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>> {
-    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    let mut conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    if filter.tree.is_some() {
+        let (first, last) = postings::range(conn, filter)?.rows;
+        conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
+        conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
+    }
     let sql = format!(
         "SELECT {NODE} {FROM} WHERE n.tool_name = ?1{} ORDER BY n.seq DESC LIMIT {limit}",
         numbered(&conditions.sql)

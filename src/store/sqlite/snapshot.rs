@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     continuations, history, path,
     pool::{Pool, Reader},
-    recall, register,
+    postings, recall, register,
     rows::{FROM, NODE, Names, NodeRow, entry_of},
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
@@ -22,7 +22,7 @@ use crate::{
         Register, Session, Stashed, Summary, SummaryOf, Todo, Tree,
     },
     store::{
-        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Result,
+        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Place, Result,
         SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
@@ -220,7 +220,11 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid> {
-        recall::said(&self.conn, words, filter, most)
+        postings::said(&self.conn, self.conn.words(), words, filter, most)
+    }
+
+    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>> {
+        recall::places(&self.conn, passages, filter)
     }
 
     fn beside(&self, node: u64) -> Result<Beside> {

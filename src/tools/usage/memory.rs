@@ -53,7 +53,11 @@ pub(in crate::tools) const DECIDE: Usage = Usage {
     group: Group::Memory,
     arguments: &[
         needed("content", Kind::Text, "The decision; it stays in the session's state, which is always in context."),
-        may("kind", Kind::Word(&["decision", "constraint"]), "What it is; a decision if not said."),
+        may(
+            "kind",
+            Kind::Word(&["decision", "constraint", "retract"]),
+            "What it is, a decision if not said; or that what was noted with these words no longer holds.",
+        ),
     ],
     reply: "✓ recorded decision: \"the story ends at sea\" (turn 12)",
     example: "→ decide \"the story ends at sea\"",

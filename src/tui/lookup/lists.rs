@@ -91,7 +91,7 @@ impl Asked<'_> {
         let name = snapshot.documents()?.into_iter().find(|document| document.id == id).map(|document| document.name);
         let version = snapshot.document_version(id, 0)?.ok_or_else(|| OpsError::missing("document", id))?;
         let palette = self.about.palette;
-        let of_code = |language: &str, code: &str| colours::runs(language, code).filter(|_| palette != Palette::Plain);
+        let of_code = |language: &str, code: &str| (palette != Palette::Plain).then(|| colours::runs(language, code));
         let words = palette.style(Role::Words);
         let lines = markdown::render(&version.content, self.about.columns, words, palette, &of_code);
         Ok(Answer::Page(format!("{} · version {}", name.unwrap_or_default(), version.version), lines))

@@ -56,12 +56,16 @@ pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
         list.waiting = false;
         return Vec::new();
     }
-    list.waiting = true;
+    (list.waiting, list.hasty) = (true, false);
     vec![Effect::Ask(Question::Search(list.filter.text().to_owned(), scope))]
 }
 
-fn chosen(model: &mut Model) -> Vec<Effect> {
-    let Mode::Choose(list) = &model.mode else { return Vec::new() };
+pub(super) fn chosen(model: &mut Model) -> Vec<Effect> {
+    let Mode::Choose(list) = &mut model.mode else { return Vec::new() };
+    if list.waiting {
+        list.hasty = true;
+        return Vec::new();
+    }
     let (kind, then, typed) = (list.kind, list.chosen(), list.filter.text().trim().to_owned());
     let Some(then) = then.or((kind == Kind::Models && !typed.is_empty()).then_some(Then::Model(typed))) else {
         return Vec::new();

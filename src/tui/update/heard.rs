@@ -114,6 +114,9 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
                 list.items = items;
                 list.waiting = false;
                 list.at = list.at.min(list.shown().len().saturating_sub(1));
+                if std::mem::take(&mut list.hasty) {
+                    return choosing::chosen(model);
+                }
             }
         }
         (Question::Context(_), Answer::Items(items)) => {

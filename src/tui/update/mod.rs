@@ -25,7 +25,7 @@ pub(crate) fn update(model: &mut Model, message: Message) -> Vec<Effect> {
     match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
         Message::Key(key) => {
-            let mut effects = pressed(model, &key);
+            let mut effects = heard_key(model, key);
             effects.extend(choosing::put(model));
             effects
         }
@@ -35,8 +35,42 @@ pub(crate) fn update(model: &mut Model, message: Message) -> Vec<Effect> {
             (model.width, model.height) = (width, height);
             model.look()
         }
-        Message::Report(report) => heard::heard(model, report.0),
+        Message::Report(report) => {
+            let mut effects = heard::heard(model, report.0);
+            effects.extend(go_on(model));
+            effects
+        }
     }
+}
+
+/// Keys held at most; whoever types more to a screen that does not move has left it.
+const HELD: usize = 256;
+
+/// Does what a key says, or holds it: what changes something waits until it is known where the steps before it lead, or it
+/// would change what is not on the screen.
+fn heard_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    if !model.held.is_empty() || waits(model, &key) {
+        if model.held.len() < HELD {
+            model.held.push_back(key);
+        }
+        return Vec::new();
+    }
+    pressed(model, &key)
+}
+
+fn waits(model: &Model, key: &KeyEvent) -> bool {
+    let walks = model.keys.action(key).is_some_and(walking::is_step);
+    matches!(model.mode, Mode::Walk) && model.is_stepping() && !walks
+}
+
+/// Does what the keys say that were held, as far as nothing is in their way again.
+fn go_on(model: &mut Model) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    while let Some(key) = model.held.front().copied().filter(|key| !waits(model, key)) {
+        model.held.pop_front();
+        effects.extend(pressed(model, &key));
+    }
+    effects
 }
 
 fn pressed(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {

@@ -37,6 +37,15 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     act(model, action)
 }
 
+/// Whether it steps to another node, and so may follow another step at once.
+pub(super) const fn is_step(action: Action) -> bool {
+    use Action::{Child, End, LineDown, LineUp, Next, NextBookmark, Parent, Previous, Root, Version, VersionBack};
+    matches!(
+        action,
+        Parent | Child | Next | Previous | LineDown | LineUp | Root | End | NextBookmark | Version | VersionBack
+    )
+}
+
 /// Does what a key of the tree says.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
     match action {
