@@ -937,7 +937,7 @@ fn help_lists_what_the_agent_may_use() {
       stash "label" "text" — Sets something aside under a label.
       recall "label" — Brings something back.
       drop pin:ID — Lets go of a pin or of something set aside.
-      decide "text" — Records a decision.
+      decide "text" — Records a decision, or takes one back.
       memory — Shows what the agent keeps.
       todo — Shows or changes the plan.
     Meta:
