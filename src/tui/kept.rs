@@ -65,7 +65,7 @@ mod tests {
     fn scene(seed: u64) -> (tempfile::TempDir, Actor, NodeId) {
         let folder = tempfile::tempdir().unwrap();
         let (clock, ids) = (Arc::new(FixedClock::at(Timestamp::from_millis(1))), Arc::new(RandomIds::seeded(seed)));
-        let store = OpenOptions::new(clock.clone(), ids.clone()).open(&folder.path().join("loom.db")).unwrap();
+        let store = OpenOptions::new(clock.clone(), ids.clone()).open(folder.path().join("loom.db")).unwrap();
         let loom = Loom::new(Arc::new(store), clock, ids);
         let owner = loom.actor(&loom.agent("owner").unwrap());
         let (_, root) = owner.create_tree(None, Mode::Buffer, None, Draft::text("root")).unwrap();
