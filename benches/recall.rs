@@ -28,7 +28,7 @@ use std::{
 use loomtree::{
     archive::recall::{self, Query, Scope},
     id::{NodeId, SessionId},
-    model::{Mode, NewNode, Op, Parent, Timestamp, ToolFields},
+    model::{Mode, NewNode, Op, Parent, RegisterRules, Timestamp, ToolFields},
     ops::{Actor, Draft},
     store::{Mutation, SessionFilter},
 };
@@ -263,7 +263,7 @@ fn looks(owner: &Actor) {
 }
 
 /// Appends of one caller in memory, in turns with a store whose index stays empty: its texts have no words, and a trigger keeps
-/// its rows out.
+/// its rows out. Neither has a register, which hears words too.
 fn appends(corpus: &Corpus) {
     let folder = common::memory_folder();
     let (with, without) = (folder.path().join("with.db"), folder.path().join("without.db"));
@@ -271,7 +271,7 @@ fn appends(corpus: &Corpus) {
     let marks: Vec<String> =
         texts.iter().map(|text| ".-, ".repeat(text.len() / 4 + 1)[..text.len()].to_owned()).collect();
     let started = |path: &Path| {
-        let owner = common::owner(path, 9);
+        let owner = common::owner_of(path, 9, |options| options.register_rules(RegisterRules::none()));
         let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("")).unwrap();
         let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
         (owner.clone().in_session(session), root.id)

@@ -37,8 +37,13 @@ pub fn memory_folder() -> tempfile::TempDir {
 
 /// The owner at work in a database.
 pub fn owner(path: &std::path::Path, seed: u64) -> Actor {
+    owner_of(path, seed, |options| options)
+}
+
+/// The same of a store that is opened otherwise than usual.
+pub fn owner_of(path: &std::path::Path, seed: u64, change: impl Fn(OpenOptions) -> OpenOptions) -> Actor {
     let (clock, ids) = (Arc::new(WallClock), Arc::new(RandomIds::seeded(seed)));
-    let store = OpenOptions::new(clock.clone(), ids.clone()).open(path).unwrap();
+    let store = change(OpenOptions::new(clock.clone(), ids.clone())).open(path).unwrap();
     let loom = Loom::new(Arc::new(store), clock, ids);
     let agent = loom.agent("owner").unwrap();
     loom.actor(&agent)

@@ -1,12 +1,14 @@
 //! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
 //! with the mutation that would take it back.
 
+use std::sync::Arc;
+
 use rusqlite::Connection;
 
 use super::{
     cache::Cache,
     copy, history,
-    index::{Entry, Words},
+    index::{Entry, Work},
     purge,
     register::Hearing,
     tables::{
@@ -44,7 +46,7 @@ pub(super) struct Apply<'a> {
     pub(super) ids: &'a dyn IdSource,
     pub(super) ears: &'a Ears,
     pub(super) change: &'a Change,
-    words: &'a Words,
+    work: &'a Arc<Work>,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
     group: Option<i64>,
@@ -57,10 +59,11 @@ impl<'a> Apply<'a> {
         cache: &'a mut Cache,
         ids: &'a dyn IdSource,
         ears: &'a Ears,
-        (change, words): &'a (Change, Words),
+        work: &'a Arc<Work>,
     ) -> Result<Self> {
         let receipt = Receipt::default();
-        let mut apply = Self { conn, cache, ids, ears, change, words, agent: 0, session: None, group: None, receipt };
+        let change = &work.change;
+        let mut apply = Self { conn, cache, ids, ears, change, work, agent: 0, session: None, group: None, receipt };
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
         Ok(apply)
@@ -354,8 +357,7 @@ impl<'a> Apply<'a> {
         }
         self.remember(node.id, anchor);
         if let Some(waiting) = &mut self.cache.unindexed {
-            let words = self.words.get(&node.id);
-            let entry = words.map(|words| Entry {
+            let entry = Entry {
                 row,
                 tree,
                 session: session.map(|s| s.0),
@@ -363,9 +365,8 @@ impl<'a> Apply<'a> {
                 kind: node.kind.code(),
                 at: node.created_at.as_millis(),
                 parent: parent.map(|p| p.row),
-                passages: words.clone(),
-            });
-            waiting.add(node.content.len(), entry);
+            };
+            waiting.add(node, entry, self.work);
         }
         if added.nodes == 1 {
             self.cache.stateless.insert(row, 0);

@@ -6,16 +6,20 @@
 //! is found as soon as it was said, also by another process.
 //!
 //! Reading words is half of the work. It is done on the thread of whoever submits a change, since the writer's time is
-//! everybody's; what came in otherwise (long texts, copies, other processes' nodes) the writer reads itself.
+//! everybody's, and while the writer writes that change; what came in otherwise (long texts, copies, other processes'
+//! nodes) the writer reads itself.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::cache::{Cache, Numbered};
 use crate::{
     id::NodeId,
-    model::{Json, PASSAGES, Passage, WORD_RULES, WordReader},
+    model::{Json, NewNode, PASSAGES, Passage, WORD_RULES, WordReader},
     store::{Change, Mutation, Result, StoreError},
 };
 
@@ -34,32 +38,59 @@ const BY_CALLER: usize = 64 * 1024;
 const READERS: usize = 4;
 
 /// The words of the nodes that a change adds.
-pub(super) type Words = Numbered<NodeId, Vec<Passage>>;
+type Words = Numbered<NodeId, Vec<Passage>>;
+
+/// A change, and the words of what it adds: read by the caller while the writer writes, or by the writer, should it need
+/// them sooner. Who comes second waits for the first.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) change: Change,
+    words: OnceLock<Words>,
+}
+
+impl Work {
+    pub(super) fn new(change: Change) -> Arc<Self> {
+        Arc::new(Self { change, words: OnceLock::new() })
+    }
+
+    /// Whether a node's words are read with the change.
+    pub(super) fn has_words_of(node: &NewNode) -> bool {
+        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= BY_CALLER
+    }
+
+    /// The nodes whose words are read with the change.
+    fn said(&self) -> impl Iterator<Item = &NewNode> {
+        let added = self.change.mutations.iter().filter_map(|mutation| match mutation {
+            Mutation::Append(node) => Some(&**node),
+            _ => None,
+        });
+        added.filter(|node| Self::has_words_of(node))
+    }
+
+    /// The words of its nodes, as [`Said`] will have them.
+    fn words(&self, reader: &mut WordReader) -> &Words {
+        self.words.get_or_init(|| {
+            let mut passages = |node: &NewNode| match node.tool.calls.as_ref().map(Json::as_str) {
+                None => reader.passages(&node.content),
+                Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
+            };
+            self.said().map(|node| (node.id, passages(node))).collect()
+        })
+    }
+}
 
 /// Readers of words for callers; each remembers what it read.
 #[derive(Debug, Default)]
 pub(super) struct Readers(Mutex<Vec<WordReader>>);
 
 impl Readers {
-    /// The words of what a change adds, as [`Said`] will have it.
-    pub(super) fn read(&self, change: &Change) -> Words {
-        let mut reader: Option<WordReader> = None;
-        let mut words = Words::default();
-        for mutation in &change.mutations {
-            let Mutation::Append(node) = mutation else { continue };
-            let calls = node.tool.calls.as_ref().map(Json::as_str);
-            if node.content.len() + calls.map_or(0, str::len) > BY_CALLER {
-                continue;
-            }
-            let reader = reader.get_or_insert_with(|| self.lend());
-            let passages = match calls {
-                None => reader.passages(&node.content),
-                Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
-            };
-            words.insert(node.id, passages);
+    /// Reads the words of what a change adds.
+    pub(super) fn read(&self, work: &Work) {
+        if work.said().next().is_some() {
+            let mut reader = self.lend();
+            work.words(&mut reader);
+            self.give_back(reader);
         }
-        reader.into_iter().for_each(|reader| self.give_back(reader));
-        words
     }
 
     /// A reader that remembers what others had it read, if one is idle.
@@ -84,21 +115,23 @@ impl Readers {
 pub(super) struct Waiting {
     nodes: usize,
     bytes: usize,
-    /// Those whose words are read. Only all of them are worth anything.
-    read: Vec<Entry>,
+    /// Those whose words are read with their change. Only all of them are worth anything.
+    read: Vec<(Entry, NodeId, Arc<Work>)>,
 }
 
 impl Waiting {
-    /// A node of `bytes` of content was added, with its words if they are read.
-    pub(super) fn add(&mut self, bytes: usize, entry: Option<Entry>) {
+    /// A change added a node.
+    pub(super) fn add(&mut self, node: &NewNode, entry: Entry, work: &Arc<Work>) {
         self.nodes += 1;
-        self.bytes += bytes;
-        self.read.extend(entry);
+        self.bytes += node.content.len();
+        if Work::has_words_of(node) {
+            self.read.push((entry, node.id, Arc::clone(work)));
+        }
     }
 }
 
-/// A node as the index keeps it.
-#[derive(Debug)]
+/// A node as the index keeps it, beside its words.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Entry {
     pub(super) row: i64,
     pub(super) tree: i64,
@@ -107,7 +140,6 @@ pub(super) struct Entry {
     pub(super) kind: i64,
     pub(super) at: i64,
     pub(super) parent: Option<i64>,
-    pub(super) passages: Vec<Passage>,
 }
 
 /// How far the index goes.
@@ -132,7 +164,11 @@ pub(super) fn keep_up(conn: &Connection, cache: &mut Cache) -> Result<()> {
     }
     if let Some(waiting) = cache.unindexed.take_if(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
         if waiting.read.len() == waiting.nodes {
-            put_in(conn, state(conn)?, waiting.read.into_iter().map(Ok))?;
+            let entries = waiting.read.iter().map(|(entry, id, work)| {
+                let passages = work.words(&mut cache.words).get(id).map_or(&[][..], Vec::as_slice);
+                Ok((*entry, Cow::Borrowed(passages)))
+            });
+            put_in(conn, state(conn)?, entries)?;
         } else {
             catch_up(conn, &mut cache.words)?;
         }
@@ -196,13 +232,17 @@ pub(super) fn catch_up(conn: &Connection, words: &mut WordReader) -> Result<u64>
     let said = nodes.query_map([state.indexed], Said::read)?;
     let entries = said.map(|said| {
         let Said { row, tree, session, author, kind, at, parent, text } = said?;
-        Ok(Entry { row, tree, session, author, kind, at, parent, passages: words.passages(&text) })
+        Ok((Entry { row, tree, session, author, kind, at, parent }, Cow::Owned(words.passages(&text))))
     });
     put_in(conn, state, entries)
 }
 
 /// Puts nodes into an index in this state, in their order; returns how many they were.
-fn put_in(conn: &Connection, mut state: State, entries: impl Iterator<Item = Result<Entry>>) -> Result<u64> {
+fn put_in<'w>(
+    conn: &Connection,
+    mut state: State,
+    entries: impl Iterator<Item = Result<(Entry, Cow<'w, [Passage]>)>>,
+) -> Result<u64> {
     let mut index = conn.prepare_cached("INSERT INTO recall_words (rowid, words) VALUES (?1, ?2)")?;
     let mut keep = conn.prepare_cached(
         "INSERT INTO recall_passages (id, tree, session, author, kind, at, sitting, words)
@@ -210,17 +250,16 @@ fn put_in(conn: &Connection, mut state: State, entries: impl Iterator<Item = Res
     )?;
     let (mut count, mut last) = (0, None);
     for entry in entries {
-        let Entry { row, tree, session, author, kind, at, parent, mut passages } = entry?;
+        let (Entry { row, tree, session, author, kind, at, parent }, passages) = entry?;
         let before = match (parent, last) {
             (Some(parent), Some((row, at, sitting))) if row == parent => Some((at, sitting)),
             (Some(parent), _) => place(conn, parent)?,
             (None, _) => None,
         };
         let sitting = sitting(row, at, before);
-        if passages.is_empty() {
-            passages.push(Passage::default());
-        }
-        for (id, passage) in (row * ROOM..).zip(&passages) {
+        let none = [Passage::default()];
+        let passages = if passages.is_empty() { &none[..] } else { &passages };
+        for (id, passage) in (row * ROOM..).zip(passages) {
             if passage.count > 0 {
                 index.execute(params![id, passage.words])?;
             }

@@ -22,7 +22,7 @@ use super::{
     apply::Apply,
     cache::Cache,
     error::is_busy,
-    index::{self, Readers, Words},
+    index::{self, Readers, Work},
     purge, register,
 };
 use crate::{
@@ -43,12 +43,10 @@ const WORTH_MOVING: u32 = 100;
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
 type Reply = oneshot::Sender<Result<Receipt>>;
-/// A change, and the words of what it adds.
-type Work = (Change, Words);
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 
 enum Job {
-    Change(Work, Reply),
+    Change(Arc<Work>, Reply),
     Task(Task),
 }
 
@@ -90,8 +88,9 @@ impl Writer {
         match &self.queue {
             None => drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() }))),
             Some(queue) => {
-                let words = self.readers.read(&change);
-                drop(queue.send(Job::Change((change, words), reply)));
+                let work = Work::new(change);
+                drop(queue.send(Job::Change(Arc::clone(&work), reply)));
+                self.readers.read(&work);
             }
         }
     }
@@ -182,9 +181,9 @@ impl Worker {
 
     /// One transaction: this change and those that are queued by the time it is done. Returns a job that was taken
     /// from the queue and is not a change.
-    fn group(&mut self, work: Work, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+    fn group(&mut self, work: Arc<Work>, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         let mut other = None;
-        let mut group: Vec<(Work, Reply, Receipt)> = Vec::new();
+        let mut group: Vec<(Arc<Work>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
         if let Err(error) = self.begin() {
@@ -192,7 +191,7 @@ impl Worker {
             return None;
         }
         while let Some((work, reply)) = job.take() {
-            mutations += work.0.mutations.len();
+            mutations += work.change.mutations.len();
             match self.apply(&work) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
@@ -217,11 +216,11 @@ impl Worker {
             return other;
         }
         let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
-        let scrubbed = if group.iter().any(|((change, _), ..)| purges(change)) { self.scrub() } else { Ok(()) };
-        for ((change, _), reply, receipt) in group {
+        let scrubbed = if group.iter().any(|(work, ..)| purges(&work.change)) { self.scrub() } else { Ok(()) };
+        for (work, reply, receipt) in group {
             // Only purges are told of traces that are left: what shared their transaction is done.
             let told = match &scrubbed {
-                Err(error) if purges(&change) => Err(clone_error(error)),
+                Err(error) if purges(&work.change) => Err(clone_error(error)),
                 _ => Ok(receipt),
             };
             let _ = reply.send(told);
@@ -229,13 +228,13 @@ impl Worker {
         other
     }
 
-    fn apply(&mut self, work: &Work) -> Result<Receipt> {
+    fn apply(&mut self, work: &Arc<Work>) -> Result<Receipt> {
         Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work).and_then(Apply::run)
     }
 
     /// Takes the transaction back because its last change failed, and makes the others again without it. A change
     /// that fails now (the disk is full) is told so and left out too.
-    fn again(&mut self, group: &mut Vec<(Work, Reply, Receipt)>) -> Result<()> {
+    fn again(&mut self, group: &mut Vec<(Arc<Work>, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
             self.cache.clear();
