@@ -17,6 +17,7 @@ use super::{
     colours::Colours,
     generate::Jobs,
     kept::Kept,
+    look::look,
     lookup::About,
     message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
     model::{Beginning, Mode, Model},
@@ -74,10 +75,19 @@ impl App {
         };
         setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
-        let readers = Readers::start(&setup.loom, &tell).map_err(failed)?;
+        let mut model = Model::new(begin, width, height);
+        // On this thread: there is nothing to show before.
+        let (mut kept, mut first) = (Kept::default(), Vec::new());
+        for effect in model.look() {
+            if let Effect::Look(wanted) = effect {
+                let sight = look(&setup.loom, &wanted, &mut kept).map_err(|error| writer::speech(&error))?;
+                first.push(Report(Heard::Seen(wanted.number, Ok(Box::new(sight)))));
+            }
+        }
+        let readers = Readers::start(&setup.loom, &tell, kept).map_err(failed)?;
         let (deeds, writing) = writer::start(setup.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
-            model: Model::new(begin, width, height),
+            model,
             inbox,
             readers,
             deeds: Some(deeds),
@@ -88,20 +98,10 @@ impl App {
             began: Instant::now(),
             setup,
         };
-        app.open()?;
-        Ok(app)
-    }
-
-    /// Looks for the first time, on this thread: there is nothing to show before.
-    fn open(&mut self) -> Result<(), String> {
-        for effect in self.model.look() {
-            if let Effect::Look(wanted) = effect {
-                let sight = super::look::look(&self.setup.loom, &wanted, &mut Kept::default())
-                    .map_err(|error| writer::speech(&error))?;
-                self.send(Message::Report(Report(Heard::Seen(wanted.number, Ok(Box::new(sight))))));
-            }
+        for report in first {
+            app.send(Message::Report(report));
         }
-        Ok(())
+        Ok(app)
     }
 
     /// Takes a message in, and begins what it comes to.
@@ -171,6 +171,12 @@ impl App {
     fn ask(&mut self, request: Request) {
         self.waiting += 1;
         self.readers.ask(request);
+    }
+
+    /// Whether the screen is being read anew.
+    #[must_use]
+    pub(crate) fn is_looking(&self) -> bool {
+        self.model.looking
     }
 
     /// Draws the screen.

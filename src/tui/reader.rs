@@ -35,15 +35,19 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts the threads; they end when nobody can ask them any more.
-    pub(crate) fn start(loom: &Loom, tell: &UnboundedSender<Report>) -> std::io::Result<Self> {
-        let start = |name: &str, poll: Option<Duration>| {
+    /// Starts the threads; they end when nobody can ask them any more. `kept` is of the look that was taken
+    /// already.
+    pub(crate) fn start(loom: &Loom, tell: &UnboundedSender<Report>, kept: Kept) -> std::io::Result<Self> {
+        let start = |name: &str, poll: Option<Duration>, kept: Kept| {
             let (loom, tell) = (loom.clone(), tell.clone());
             let (sender, requests) = mpsc::channel();
-            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, poll))?;
+            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, poll, kept))?;
             std::io::Result::Ok(sender)
         };
-        Ok(Self { looks: start("loomtree-looks", Some(POLL))?, questions: start("loomtree-questions", None)? })
+        Ok(Self {
+            looks: start("loomtree-looks", Some(POLL), kept)?,
+            questions: start("loomtree-questions", None, Kept::default())?,
+        })
     }
 
     /// Has something read.
@@ -54,8 +58,14 @@ impl Readers {
     }
 }
 
-fn read(loom: &Loom, requests: &mpsc::Receiver<Request>, tell: &UnboundedSender<Report>, poll: Option<Duration>) {
-    let (mut known, mut kept) = (last(loom), Kept::default());
+fn read(
+    loom: &Loom,
+    requests: &mpsc::Receiver<Request>,
+    tell: &UnboundedSender<Report>,
+    poll: Option<Duration>,
+    mut kept: Kept,
+) {
+    let mut known = last(loom);
     loop {
         let next = match poll {
             Some(poll) => requests.recv_timeout(poll),

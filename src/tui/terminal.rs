@@ -27,6 +27,8 @@ use super::{
 
 /// The shortest time between two frames that only the background asked for.
 const FRAME: Duration = Duration::from_millis(16);
+/// How long a frame waits for what a key had read.
+const LOOK: Duration = Duration::from_millis(8);
 /// How long is waited at the end for what is being written.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -244,7 +246,9 @@ impl Screen {
                 event = events.next() => {
                     let Some(event) = event else { return Ok(()) };
                     hear(app, event?);
-                    due = Some(Instant::now());
+                    // A frame before what the key asked for is seen would only keep that waiting.
+                    let soon = Instant::now() + if app.is_looking() { LOOK } else { Duration::ZERO };
+                    due = Some(due.map_or(soon, |due| due.min(soon)));
                 }
                 report = app.report() => {
                     // What a model says comes faster than anybody reads; what a key asked for is shown at once.
