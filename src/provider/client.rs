@@ -130,6 +130,11 @@ impl Model for Client {
         self.inner.together
     }
 
+    #[cfg(feature = "tiktoken")]
+    fn count(&self, text: &str) -> Option<usize> {
+        super::exact::count(&self.inner.reference, text)
+    }
+
     fn parallel(&self) -> usize {
         self.inner.parallel
     }

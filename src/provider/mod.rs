@@ -11,13 +11,15 @@
 //! (`ollama:llama3.2`, a URL, a name from the configuration) into a [`Target`]; [`discover`](discover::discover) finds
 //! one where nothing was written.
 //!
-//! Left out: reasoning text, the bytes of images, token counts ahead of time.
+//! Left out: reasoning text, the bytes of images.
 
 mod client;
 mod config;
 pub mod discover;
 mod embeddings;
 mod error;
+#[cfg(feature = "tiktoken")]
+mod exact;
 mod generation;
 mod http;
 #[cfg(feature = "local")]
