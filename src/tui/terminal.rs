@@ -245,7 +245,13 @@ impl Screen {
             tokio::select! {
                 event = events.next() => {
                     let Some(event) = event else { return Ok(()) };
-                    hear(app, event?);
+                    let event = event?;
+                    if matches!(event, Event::Resize(..)) {
+                        // Sizes in between may have passed unseen and taken what was shown with them.
+                        execute!(io::stdout(), Clear(ClearType::All))?;
+                        self.renew()?;
+                    }
+                    hear(app, event);
                     // A frame before what the key asked for is seen would only keep that waiting.
                     let soon = Instant::now() + if app.is_looking() { LOOK } else { Duration::ZERO };
                     due = Some(due.map_or(soon, |due| due.min(soon)));
