@@ -234,9 +234,9 @@ fn sizes(owner: &Actor, nodes: usize) {
 fn deepest(owner: &Actor, root: NodeId) -> NodeId {
     let snapshot = owner.loom().snapshot().unwrap();
     let tree = snapshot.node(root).unwrap().unwrap().tree;
-    let depth = snapshot.tree(tree).unwrap().unwrap().counts.max_depth;
-    let last = snapshot.nodes_after(tree, u64::from(depth), 0).unwrap_or_default();
-    last.iter().rev().find(|n| n.depth == depth).map_or(root, |n| n.id)
+    let counts = snapshot.tree(tree).unwrap().unwrap().counts;
+    let last = snapshot.nodes_after(tree, counts.nodes.saturating_sub(100), 0).unwrap_or_default();
+    last.iter().rev().find(|n| n.depth == counts.max_depth).map_or(root, |n| n.id)
 }
 
 fn reads(owner: &Actor, file: &Path) {

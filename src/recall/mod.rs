@@ -195,7 +195,8 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
     let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
     let seqs: HashSet<u64> = found.iter().copied().chain(asking).collect();
-    let seqs: Vec<u64> = seqs.into_iter().collect();
+    let mut seqs: Vec<u64> = seqs.into_iter().collect();
+    seqs.sort_unstable();
     let mut nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
     let asking: HashSet<u64> = nodes.values().filter(|node| asks(&node.content)).map(|node| node.seq).collect();
     let mut hits: Vec<Hit> = Vec::with_capacity(found.len());
@@ -214,8 +215,8 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
     }
     hits.sort_by(|a, b| b.exact.cmp(&a.exact).then(b.score.total_cmp(&a.score)));
     hits.truncate(query.limit);
-    for hit in &mut hits {
-        let beside = snapshot.beside(hit.node.seq)?;
+    let beside = snapshot.beside(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+    for (hit, beside) in hits.iter_mut().zip(beside) {
         let one = |seq: Option<u64>| -> Result<Option<Node>> {
             Ok(snapshot.nodes_at(&seq.into_iter().collect::<Vec<_>>())?.pop())
         };

@@ -25,9 +25,8 @@ const ASKED: f64 = 0.7;
 /// What all that was said on end counts, and how soon more of the same word in it tells no more: it is long.
 const SITTING: f64 = 0.4;
 const SITTING_K1: f64 = 1.5;
-/// Nodes of which it is asked whether they fit and where they were said, at most, and in what portions.
+/// Nodes of which it is asked whether they fit and where they were said, as many at a time, until so many do.
 const PLACED: usize = 500;
-const PORTION: usize = 100;
 /// Nodes that are looked at closely, without those beside them.
 const CLOSE: usize = 120;
 
@@ -44,15 +43,20 @@ pub(super) struct Candidate {
     pub(super) if_asked: f64,
 }
 
+/// Numbers for each word, by its place among the words that are looked for.
+type Counts = Vec<f64>;
+
 struct Ranking<'a> {
     snapshot: &'a dyn Snapshot,
     said: &'a WordsSaid,
     /// What each word tells.
-    weights: Vec<f64>,
-    /// The words of each passage, with how often they stand there.
-    words: Vec<Vec<(usize, f64)>>,
-    /// The passages of each node.
-    passages: Map<u64, Vec<usize>>,
+    weights: Counts,
+    /// The words of all passages, with how often they stand there, one passage after the other.
+    words: Vec<(usize, f64)>,
+    /// Where in `words` each passage begins, and the end.
+    begins: Vec<usize>,
+    /// Passages by node and part, and the node of each.
+    passages: Vec<(u64, usize)>,
     /// What is known of each passage, once it was asked for.
     places: Vec<Option<Place>>,
     /// Words of a passage in the mean.
@@ -71,21 +75,28 @@ pub(super) fn rank(
         let (about, of) = (word.about as f64, (nodes as f64).max(word.about as f64));
         (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
     });
-    let mut words = vec![Vec::new(); said.passages.len()];
+    let mut begins = vec![0; said.passages.len() + 1];
+    for (passage, _) in said.words.iter().flat_map(|word| &word.hits) {
+        begins[passage + 1] += 1;
+    }
+    for at in 1..begins.len() {
+        begins[at] += begins[at - 1];
+    }
+    let (mut ends, mut words) = (begins.clone(), vec![(0, 0.0); begins.last().copied().unwrap_or(0)]);
     for (word, hits) in said.words.iter().enumerate() {
         for (passage, count) in &hits.hits {
-            words[*passage].push((word, f64::from(*count)));
+            words[ends[*passage]] = (word, f64::from(*count));
+            ends[*passage] += 1;
         }
     }
-    let mut passages: Map<u64, Vec<usize>> = Map::default();
-    for (at, passage) in said.passages.iter().enumerate() {
-        passages.entry(passage.node).or_default().push(at);
-    }
+    let mut passages: Vec<(u64, usize)> = (0..).zip(&said.passages).map(|(at, said)| (said.node, at)).collect();
+    passages.sort_unstable();
     let mut ranking = Ranking {
         snapshot,
         said,
         weights: weights.collect(),
         words,
+        begins,
         passages,
         places: said.passages.iter().map(|passage| passage.place).collect(),
         mean: (said.length as f64 / (said.all as f64).max(1.0)).max(1.0),
@@ -95,7 +106,7 @@ pub(super) fn rank(
     let sittings = ranking.sittings();
     let mut found = Vec::with_capacity(close.len());
     for (node, sitting) in close {
-        let mut best = ranking.closely(node)?;
+        let mut best = ranking.closely(node);
         best.score += SITTING * sittings.get(&sitting).copied().unwrap_or(0.0);
         found.push(best);
     }
@@ -109,58 +120,79 @@ impl Ranking<'_> {
         counts.map(|(word, count)| self.weights[word] * count * (K1 + 1.0) / (count + K1)).sum()
     }
 
-    fn beside(&mut self, node: u64) -> Result<Beside> {
-        if let Some(known) = self.beside.get(&node) {
-            return Ok(known.clone());
-        }
-        let beside = self.snapshot.beside(node)?;
-        self.beside.insert(node, beside.clone());
-        Ok(beside)
+    /// The words of a passage, with how often they stand there.
+    fn words(&self, passage: usize) -> &[(usize, f64)] {
+        &self.words[self.begins[passage]..self.begins[passage + 1]]
     }
 
-    /// The nodes to be looked at closely, with their sittings.
+    /// The passages of a node that hold any of the words.
+    fn passages(&self, node: u64) -> impl Iterator<Item = usize> + '_ {
+        let first = self.passages.partition_point(|(of, _)| *of < node);
+        self.passages[first..].iter().take_while(move |(of, _)| *of == node).map(|(_, passage)| *passage)
+    }
+
+    /// Asks what nodes stand beside, of which that is not known yet.
+    fn look_beside(&mut self, nodes: impl Iterator<Item = u64>) -> Result<()> {
+        let mut nodes: Vec<u64> = nodes.filter(|node| !self.beside.contains_key(node)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let beside = self.snapshot.beside(&nodes)?;
+        self.beside.extend(nodes.into_iter().zip(beside));
+        Ok(())
+    }
+
+    /// What stands beside a node that was asked about.
+    fn beside(&self, node: u64) -> impl Iterator<Item = u64> + '_ {
+        self.beside.get(&node).into_iter().flat_map(|beside| beside.before.iter().chain(&beside.after)).copied()
+    }
+
+    /// The nodes to be looked at closely, with their sittings. What they stand beside is known then, and what that does.
     fn close(&mut self, filter: &WordFilter) -> Result<Map<u64, u64>> {
         let placed = self.placed(filter)?;
         let mut close: Map<u64, u64> = placed.into_iter().take(CLOSE).collect();
         let mut edge: Vec<(u64, u64)> = close.iter().map(|(node, sitting)| (*node, *sitting)).collect();
         for _ in 0..2 {
-            let mut next = Vec::new();
-            for (node, sitting) in edge {
-                let beside = self.beside(node)?;
-                next.extend(beside.before.iter().chain(&beside.after).map(|node| (*node, sitting)));
-            }
-            next.retain(|(node, _)| !close.contains_key(node));
+            self.look_beside(edge.iter().map(|(node, _)| *node))?;
+            let next = edge.iter().flat_map(|(node, sitting)| self.beside(*node).map(|beside| (beside, *sitting)));
+            let next: Vec<(u64, u64)> = next.filter(|(node, _)| !close.contains_key(node)).collect();
             close.extend(next.iter().copied());
             edge = next;
         }
+        self.look_beside(edge.iter().map(|(node, _)| *node))?;
+        let last: Vec<u64> = edge.iter().flat_map(|(node, _)| self.beside(*node)).collect();
+        self.look_beside(last.into_iter())?;
         Ok(close)
     }
 
     /// The nodes that fit, the best by their own words and those of the nodes with the numbers beside theirs first, each with
     /// its sitting: which those are is asked of the best alone.
     fn placed(&mut self, filter: &WordFilter) -> Result<Vec<(u64, u64)>> {
-        let own = |passages: &[usize]| {
-            passages.iter().map(|at| self.score(self.words[*at].iter().copied())).fold(0.0, f64::max)
-        };
-        let mut best: Vec<(u64, f64)> = self.passages.iter().map(|(node, passages)| (*node, own(passages))).collect();
-        let scores: Map<u64, f64> = best.iter().copied().collect();
-        let of = |node: u64| scores.get(&node).copied().unwrap_or(0.0);
-        for (node, score) in &mut best {
+        let mut best: Vec<(u64, f64)> = Vec::with_capacity(self.passages.len());
+        for (node, passage) in &self.passages {
+            let score = self.score(self.words(*passage).iter().copied());
+            match best.last_mut() {
+                Some((last, most)) if last == node => *most = most.max(score),
+                _ => best.push((*node, score)),
+            }
+        }
+        let own = best.clone();
+        for (at, (node, score)) in best.iter_mut().enumerate() {
+            let of = |at: usize, node: u64| own.get(at).filter(|(of, _)| *of == node).map_or(0.0, |(_, score)| *score);
             // What was said before and after mostly has the numbers beside this one.
-            *score += BEFORE[0] * of(node.wrapping_sub(1)) + AFTER[0] * of(*node + 1);
+            *score += BEFORE[0] * of(at.wrapping_sub(1), node.wrapping_sub(1)) + AFTER[0] * of(at + 1, *node + 1);
         }
         best.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
         let mut placed = Vec::new();
-        for portion in best.chunks(PORTION) {
-            let asked: Vec<usize> = portion.iter().flat_map(|(node, _)| &self.passages[node]).copied().collect();
-            let asked: Vec<usize> = asked.into_iter().filter(|at| self.places[*at].is_none()).collect();
+        for portion in best.chunks(PLACED) {
+            let asked = portion.iter().flat_map(|(node, _)| self.passages(*node));
+            let asked: Vec<usize> = asked.filter(|at| self.places[*at].is_none()).collect();
             let passages: Vec<(u64, u32)> =
                 asked.iter().map(|at| (self.said.passages[*at].node, self.said.passages[*at].part)).collect();
             for (at, place) in asked.iter().zip(self.snapshot.places(&passages, filter)?) {
                 self.places[*at] = place;
             }
             for (node, _) in portion {
-                let place = self.passages[node].iter().find_map(|at| self.places[*at]);
+                let place = self.passages(*node).find_map(|at| self.places[at]);
                 placed.extend(place.map(|place| (*node, place.sitting)));
             }
             if placed.len() >= PLACED {
@@ -173,86 +205,72 @@ impl Ranking<'_> {
     /// The words of a passage, each as often as it counts: less in a long one.
     fn counts(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let length = self.places[at].map_or(1.0, |place| 1.0 - B + B * f64::from(place.words) / self.mean);
-        self.words[at].iter().map(move |(word, count)| (*word, count / length))
+        self.words(at).iter().map(move |(word, count)| (*word, count / length))
     }
 
     /// A node by its best passage, with its neighbours.
-    fn closely(&mut self, node: u64) -> Result<Candidate> {
-        let mut around: Map<usize, f64> = Map::default();
-        let mut asked: Map<usize, f64> = Map::default();
-        let beside = self.beside(node)?;
-        let parent = beside.before;
-        let (mut before, mut after) = (beside.before, beside.after);
-        for step in 0..2 {
-            if let Some(node) = before {
-                self.add(&[node], BEFORE[step], &mut around);
-            }
-            self.add(&after, AFTER[step], &mut around);
-            if step == 0 {
-                before = before.map(|node| self.beside(node)).transpose()?.and_then(|beside| beside.before);
-                let mut later = Vec::new();
-                for node in after {
-                    later.extend(self.beside(node)?.after);
-                }
-                after = later;
-            }
+    fn closely(&self, node: u64) -> Candidate {
+        let (mut around, mut asked) = (vec![0.0; self.weights.len()], vec![0.0; self.weights.len()]);
+        let none = Beside::default();
+        let beside = |node: u64| self.beside.get(&node).unwrap_or(&none);
+        let Beside { before, after } = beside(node);
+        if let Some(parent) = *before {
+            self.add([parent], BEFORE[0], &mut around);
+            self.add([parent], ASKED - BEFORE[0], &mut asked);
+            self.add(beside(parent).before, BEFORE[1], &mut around);
         }
-        if let Some(parent) = parent {
-            self.add(&[parent], ASKED - BEFORE[0], &mut asked);
-        }
-        let with = |counts: &Map<usize, f64>| self.score(counts.iter().map(|(word, count)| (*word, *count)));
-        let both = |mut counts: Map<usize, f64>| {
-            let score = with(&counts);
-            asked.iter().for_each(|(word, count)| *counts.entry(*word).or_default() += count);
-            (score, with(&counts) - score)
+        self.add(after.iter().copied(), AFTER[0], &mut around);
+        self.add(after.iter().flat_map(|node| &beside(*node).after).copied(), AFTER[1], &mut around);
+        let both = |counts: &[f64]| {
+            let score = self.score(counts.iter().copied().enumerate());
+            let with = counts.iter().zip(&asked).map(|(count, asked)| count + asked);
+            (score, self.score(with.enumerate()) - score)
         };
-        let (score, if_asked) = both(around.clone());
-        let mut best = Candidate { node, part: 0, score, before: parent, if_asked };
-        for at in self.passages.get(&node).map_or(&[][..], Vec::as_slice) {
-            let mut counts = around.clone();
-            for (word, count) in self.counts(*at) {
-                *counts.entry(word).or_default() += count;
-            }
-            let (score, if_asked) = both(counts);
+        let (score, if_asked) = both(&around);
+        let mut best = Candidate { node, part: 0, score, before: *before, if_asked };
+        let mut counts = around.clone();
+        for at in self.passages(node) {
+            counts.copy_from_slice(&around);
+            self.counts(at).for_each(|(word, count)| counts[word] += count);
+            let (score, if_asked) = both(&counts);
             if score > best.score {
-                best = Candidate { part: self.said.passages[*at].part, score, if_asked, ..best };
+                best = Candidate { part: self.said.passages[at].part, score, if_asked, ..best };
             }
         }
-        Ok(best)
+        best
     }
 
     /// Adds what neighbours say; of several, each word by the one that says it most.
-    fn add(&self, nodes: &[u64], weight: f64, around: &mut Map<usize, f64>) {
-        let mut most: Map<usize, f64> = Map::default();
-        for at in nodes.iter().filter_map(|node| self.passages.get(node)).flatten() {
-            for (word, count) in self.counts(*at) {
-                let kept = most.entry(word).or_default();
-                *kept = kept.max(count);
-            }
+    fn add(&self, nodes: impl IntoIterator<Item = u64>, weight: f64, around: &mut [f64]) {
+        let mut passages = nodes.into_iter().flat_map(|node| self.passages(node));
+        let (Some(first), second) = (passages.next(), passages.next()) else { return };
+        if second.is_none() {
+            return self.counts(first).for_each(|(word, count)| around[word] += weight * count);
         }
-        for (word, count) in most {
-            *around.entry(word).or_default() += weight * count;
+        let mut most = vec![0.0_f64; around.len()];
+        for at in std::iter::once(first).chain(second).chain(passages) {
+            self.counts(at).for_each(|(word, count)| most[word] = most[word].max(count));
         }
+        around.iter_mut().zip(most).for_each(|(sum, count)| *sum += weight * count);
     }
 
     /// What each sitting tells as a whole.
     fn sittings(&self) -> Map<u64, f64> {
-        let mut counts: Map<u64, Map<usize, f64>> = Map::default();
-        for (place, words) in self.places.iter().zip(&self.words) {
+        let mut counts: Map<u64, Counts> = Map::default();
+        for (at, place) in self.places.iter().enumerate() {
             let Some(place) = place else { continue };
-            let sitting = counts.entry(place.sitting).or_default();
-            for (word, count) in words {
-                *sitting.entry(*word).or_default() += count;
-            }
+            let sitting = counts.entry(place.sitting).or_insert_with(|| vec![0.0; self.weights.len()]);
+            self.words(at).iter().for_each(|(word, count)| sitting[*word] += count);
         }
         let all = counts.len() as f64;
         let mut stand = vec![0.0; self.weights.len()];
-        counts.values().flat_map(Map::keys).for_each(|word| stand[*word] += 1.0);
-        let tells = |word: usize, count: f64| {
-            (1.0 + (all - stand[word] + 0.5) / (stand[word] + 0.5)).ln() * count * (SITTING_K1 + 1.0)
-                / (count + SITTING_K1)
+        for words in counts.values() {
+            words.iter().zip(&mut stand).for_each(|(count, stand)| *stand += f64::from(*count > 0.0));
+        }
+        let tells = |(count, stand): (f64, &f64)| {
+            (1.0 + (all - stand + 0.5) / (stand + 0.5)).ln() * count * (SITTING_K1 + 1.0) / (count + SITTING_K1)
         };
-        let score = |words: Map<usize, f64>| words.into_iter().map(|(word, count)| tells(word, count)).sum();
+        let score = |words: Counts| words.into_iter().zip(&stand).map(tells).sum();
         counts.into_iter().map(|(sitting, words)| (sitting, score(words))).collect()
     }
 }

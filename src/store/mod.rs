@@ -118,8 +118,8 @@ pub trait Snapshot {
     fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid>;
     /// What ranking wants to know of passages of the index, each a node and a part; nothing for one that does not fit.
     fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>>;
-    /// What a node stands beside, by sequence numbers.
-    fn beside(&self, node: u64) -> Result<Beside>;
+    /// What each of these nodes stands beside, by sequence numbers.
+    fn beside(&self, nodes: &[u64]) -> Result<Vec<Beside>>;
     /// Nodes by their sequence numbers, in this order; those that are not there are left out.
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
     /// Goes through what fits, the newest first, at most `limit` nodes, as long as `each` wants more.

@@ -18,6 +18,9 @@ use crate::{
 /// Rows that a word is read by before the next one has its turn.
 const STEP: usize = 256;
 
+/// Rows that room is made for before any is read.
+const ROWS: usize = 8_192;
+
 /// Nodes of a session or tree up to which it is looked where in the file they stand, and all that stands there is read.
 const NARROW: u64 = 5_000;
 /// Passages in which frequent words are found beside others, however old they are.
@@ -46,7 +49,12 @@ pub(super) fn said(
     };
     let range = range(conn, filter)?;
     let among = [filter.among.as_ref(), range.nodes.as_ref()];
-    let mut reading = Reading { conn, among, range: range.rows, known: HashMap::default() };
+    let mut reading = Reading {
+        conn,
+        among,
+        range: range.rows,
+        known: HashMap::with_capacity_and_hasher(most.min(ROWS), RandomState::default()),
+    };
     // How much more there is in the index than in what was read.
     let mut beside = 1;
     if let Some(own) = &range.nodes {

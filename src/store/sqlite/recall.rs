@@ -145,20 +145,23 @@ pub(super) fn numbered(sql: &str) -> String {
     text
 }
 
-/// What a node stands beside.
-pub(super) fn beside(conn: &Connection, node: u64) -> Result<Beside> {
+/// What nodes stand beside.
+pub(super) fn beside(conn: &Connection, nodes: &[u64]) -> Result<Vec<Beside>> {
     let mut statement = conn.prepare_cached(
         "SELECT n.parent, c.seq FROM nodes n
          LEFT JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0
          WHERE n.seq = ?1 ORDER BY c.seq LIMIT 10",
     )?;
-    let mut rows = statement.query([node])?;
-    let mut beside = Beside::default();
-    while let Some(row) = rows.next()? {
-        beside.before = row.get(0)?;
-        beside.after.extend(row.get::<_, Option<u64>>(1)?);
-    }
-    Ok(beside)
+    let mut one = |node: &u64| -> Result<Beside> {
+        let mut rows = statement.query([node])?;
+        let mut beside = Beside::default();
+        while let Some(row) = rows.next()? {
+            beside.before = row.get(0)?;
+            beside.after.extend(row.get::<_, Option<u64>>(1)?);
+        }
+        Ok(beside)
+    };
+    nodes.iter().map(&mut one).collect()
 }
 
 /// Nodes by their sequence numbers, in the order in which they are asked for; those that are not there are left out.

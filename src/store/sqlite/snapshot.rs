@@ -227,8 +227,8 @@ impl Snapshot for SqliteSnapshot<'_> {
         recall::places(&self.conn, passages, filter)
     }
 
-    fn beside(&self, node: u64) -> Result<Beside> {
-        recall::beside(&self.conn, node)
+    fn beside(&self, nodes: &[u64]) -> Result<Vec<Beside>> {
+        recall::beside(&self.conn, nodes)
     }
 
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
