@@ -10,7 +10,7 @@ use std::{
 use loomtree::{
     model::{LinkTarget, Mode, Node, Parent},
     ops::Draft,
-    store::{JournalFilter, SessionFilter, Snapshot, Store, StoreError},
+    store::{JournalFilter, Lookup, SessionFilter, Snapshot, Store, StoreError},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -61,6 +61,27 @@ fn what_is_derived_is_found_wrong_and_rebuilt() {
     let rebuilt = owner.loom().store().rebuild().unwrap();
     assert_eq!((rebuilt.nodes, rebuilt.trees), (1, 1));
     crate::assert_clean(owner.loom().store().as_ref());
+}
+
+#[test]
+fn tables_by_local_id_are_found_wrong_and_rebuilt() {
+    let wrong = [
+        "DELETE FROM local_ids_newest WHERE node = 4",
+        "INSERT INTO local_ids_kept VALUES ('zzzzzz', 1, 4)",
+        "UPDATE local_ids_newest SET node = 5 WHERE node = 4",
+    ];
+    for (seed, sql) in (105..).zip(wrong) {
+        let scene = Scene::new(seed);
+        let owner = scene.owner();
+        let nodes = chain(&owner, 9);
+        rusqlite::Connection::open(&scene.path).unwrap().execute_batch(sql).unwrap();
+        let problems = verified(owner.loom().store().as_ref()).problems;
+        assert!(problems.len() == 1 && problems[0].contains("by local id"), "{sql}: {problems:?}");
+        owner.loom().store().rebuild().unwrap();
+        crate::assert_clean(owner.loom().store().as_ref());
+        let found = owner.loom().snapshot().unwrap().resolve(nodes[3].tree, nodes[3].local.as_str()).unwrap();
+        assert!(matches!(&found, Lookup::One(node) if node.id == nodes[3].id), "{sql}: {found:?}");
+    }
 }
 
 /// A closed database with a row in every table.

@@ -1,8 +1,9 @@
 //! What the schema itself refuses, whoever holds the file: here somebody with SQLite and no loomtree.
 
 use loomtree::{
-    model::{Mode, Parent},
+    model::{Mode, Op, Parent},
     ops::{Actor, Draft},
+    store::{Lookup, Mutation},
 };
 use rusqlite::Connection;
 
@@ -237,4 +238,38 @@ fn a_node_hangs_where_a_node_can_hang() {
     insert(&raw, &[]).unwrap();
     insert(&raw, &[("local_id", "'yyyyyy'"), ("session", "1"), ("turn", "3")]).unwrap();
     raw.execute_batch("ROLLBACK").unwrap();
+}
+
+#[test]
+fn local_ids_are_found_and_taken_in_both_of_their_tables() {
+    let (_scene, owner, raw) = stocked(55);
+    let tree = owner.loom().snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap().pop().unwrap();
+    let root = tree.root.unwrap();
+    let nodes: Vec<_> = (0..9_000)
+        .map(|n| owner.draft(Parent::Node(root), Draft { stay: true, ..Draft::text(format!("{n}")) }))
+        .collect();
+    let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
+    owner.commit(Op::Import, nodes.into_iter().map(|node| Mutation::Append(Box::new(node))).collect()).unwrap();
+    let count =
+        |table: &str| -> i64 { raw.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0)).unwrap() };
+    assert_eq!(count("local_ids"), count("nodes"));
+    assert!(count("local_ids_kept") >= 8_192 && count("local_ids_newest") > 0, "both have some");
+    let snapshot = owner.loom().snapshot().unwrap();
+    for id in ids.iter().step_by(1_000).chain(&[root, ids[8_999]]) {
+        let node = snapshot.node(*id).unwrap().unwrap();
+        for text in [node.local.as_str(), &id.to_string(), &node.local.as_str()[..5]] {
+            let found = match snapshot.resolve(tree.id, text).unwrap() {
+                Lookup::One(node) => vec![*node],
+                Lookup::Many(nodes) => nodes,
+                Lookup::None(near) => panic!("{text} is not found, near it are {near:?}"),
+            };
+            assert!(found.iter().any(|found| found.id == *id), "{text}: {found:?}");
+        }
+        assert!(insert(&raw, &[("local_id", &format!("'{}'", node.local))]).is_err(), "{} is taken", node.local);
+    }
+    raw.execute_batch("BEGIN").unwrap();
+    insert(&raw, &[]).unwrap();
+    raw.execute_batch("ROLLBACK").unwrap();
+    drop(snapshot);
+    assert_clean(owner.loom().store().as_ref());
 }

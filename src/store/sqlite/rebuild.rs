@@ -2,7 +2,10 @@
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{index, recount, register, tables::trees};
+use super::{
+    index, recount, register,
+    tables::{nodes, trees},
+};
 use crate::{
     model::Ears,
     store::{Rebuilt, Result},
@@ -10,6 +13,7 @@ use crate::{
 
 pub(super) fn rebuild(conn: &mut Connection, ears: &Ears) -> Result<Rebuilt> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    nodes::rebuild_local_ids(&tx)?;
     let nodes = recount::wrong_nodes(&tx)?;
     for node in &nodes {
         let [c, a, v, l, b] = node.counted;

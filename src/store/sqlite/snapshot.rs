@@ -104,7 +104,9 @@ impl Snapshot for SqliteSnapshot<'_> {
         // Whoever writes more than the local id writes more of the random part it was cut from.
         for length in (6..=pattern.len()).rev() {
             let found = self.nodes(
-                &format!("SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.local_id = ?2"),
+                &format!(
+                    "SELECT {NODE} {FROM} WHERE n.seq IN (SELECT node FROM local_ids WHERE tree = ?1 AND local_id = ?2)"
+                ),
                 params![row, &pattern[..length]],
             )?;
             if let Some(node) = found.into_iter().next()
@@ -115,8 +117,9 @@ impl Snapshot for SqliteSnapshot<'_> {
         }
         let mut found = self.nodes(
             &format!(
-                "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.local_id >= ?2 AND n.local_id < ?2 || '~'
-                 ORDER BY n.seq LIMIT ?3"
+                "SELECT {NODE} {FROM} WHERE n.seq IN (
+                     SELECT node FROM local_ids WHERE tree = ?1 AND local_id >= ?2 AND local_id < ?2 || '~'
+                 ) ORDER BY n.seq LIMIT ?3"
             ),
             params![row, pattern, CANDIDATES],
         )?;

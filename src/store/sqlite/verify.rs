@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{index, pool::Pool, recount, register};
+use super::{index, pool::Pool, recount, register, tables::nodes};
 use crate::{
     id::AgentId,
     model::{ContentHash, EdgeKind},
@@ -22,9 +22,13 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     let tx = conn.unchecked_transaction()?;
     let mut report = Report::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 6] = [
+    let parts: [(&str, Part<'_>); 7] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
+        ("local ids", &mut |report| {
+            report.problems.extend(nodes::wrong_local_ids(&tx)?);
+            Ok(())
+        }),
         ("counts", &mut |report| counts(&tx, report)),
         ("the journal", &mut |report| journal(&tx, report)),
         ("the index of words", &mut |report| words(&tx, report)),

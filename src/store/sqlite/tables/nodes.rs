@@ -45,6 +45,9 @@ pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<An
     Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?.query_row([row], read)?)
 }
 
+/// Nodes whose local ids wait to be moved among those of the others: enough that they share the pages they change there.
+const NEWEST: i64 = 8_192;
+
 /// A node to be inserted, with what the store adds.
 pub(in crate::store::sqlite) struct Insert<'a> {
     pub(in crate::store::sqlite) node: &'a NewNode,
@@ -73,7 +76,40 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -
         }
         local = LocalId::derive(insert.node.id, longer);
     }
-    Ok((conn.last_insert_rowid(), local))
+    let row = conn.last_insert_rowid();
+    if row % NEWEST == 0 {
+        keep_local_ids(conn)?;
+    }
+    Ok((row, local))
+}
+
+/// Moves the local ids of the newest nodes to those of the others, in the order in which these stand.
+fn keep_local_ids(conn: &Connection) -> Result<()> {
+    // FAIL, so that no page is copied to take the statement back: the transaction can.
+    conn.prepare_cached("INSERT OR FAIL INTO local_ids_kept SELECT * FROM local_ids_newest ORDER BY local_id, tree")?
+        .execute([])?;
+    conn.prepare_cached("DELETE FROM local_ids_newest")?.execute([])?;
+    Ok(())
+}
+
+/// What is wrong with the tables by local id, if anything: each node stands once in one of them.
+pub(in crate::store::sqlite) fn wrong_local_ids(conn: &Connection) -> Result<Option<String>> {
+    let wrong: bool = conn.query_row(
+        "SELECT (SELECT count(*) FROM nodes) <> (SELECT count(*) FROM local_ids) OR EXISTS (
+             SELECT 1 FROM nodes n WHERE NOT EXISTS (
+                 SELECT 1 FROM local_ids l WHERE l.local_id = n.local_id AND l.tree = n.tree AND l.node = n.seq))",
+        [],
+        |r| r.get(0),
+    )?;
+    Ok(wrong.then(|| "the tables by local id are not what the nodes say; a rebuild makes them anew".to_owned()))
+}
+
+/// Makes the tables by local id anew.
+pub(in crate::store::sqlite) fn rebuild_local_ids(conn: &Connection) -> Result<()> {
+    conn.execute("DELETE FROM local_ids_newest", [])?;
+    conn.execute("DELETE FROM local_ids_kept", [])?;
+    conn.execute("INSERT INTO local_ids_kept SELECT local_id, tree, seq FROM nodes ORDER BY local_id, tree", [])?;
+    Ok(())
 }
 
 fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::Result<usize> {
@@ -119,7 +155,9 @@ fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
-    Ok(conn.prepare_cached("SELECT 1 FROM nodes WHERE tree = ?1 AND local_id = ?2")?.exists(params![tree, local])?)
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM local_ids WHERE tree = ?1 AND local_id = ?2")?
+        .exists(params![tree, local])?)
 }
 
 /// How many continuations a node `n` has that has no row in `node_state`: none or one.
