@@ -9,8 +9,8 @@ mod items;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
-    Topic, WritePlace,
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, Relative, Rendering, ResponseKind,
+    SearchDepth, Span, Topic, WritePlace,
 };
 use crate::{model::TodoDraft, tools::Tool};
 
@@ -289,6 +289,9 @@ pub enum Command {
         /// At most so many.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
+        /// Which of them.
+        #[serde(flatten)]
+        only: RecallFilter,
     },
     /// Lets go of a pin or of something set aside.
     Drop {
