@@ -358,8 +358,21 @@ fn changes_and_their_undoing() {
     assert!(home.ok(&["trees", "--archived"]).contains("A new title"));
     home.ok(&["archive", "--undo"]);
     let log = home.ok(&["log", "-n", "0"]);
-    for op in ["create_tree", "append", "annotate", "edit", "undo", "redo", "merge", "split", "move", "archive"] {
-        assert!(log.contains(op), "{op} not in {log}");
+    let edited = format!("edited {rain} as ");
+    for told in [
+        "began the tree \"",
+        "responded to ",
+        "annotated ",
+        &edited,
+        &format!("took back: {edited}"),
+        &format!("did again: {edited}"),
+        "merged into ",
+        "split ",
+        "moved to ",
+        "put away the tree \"A new title\"",
+        "took out the tree",
+    ] {
+        assert!(log.contains(told), "{told} not in {log}");
     }
     assert_eq!(home.json(&["log", "-n", "3"]).len(), 3);
     assert_eq!(home.json(&["say", "--kind", "instruction", "be brief"])[0]["op"], "append");

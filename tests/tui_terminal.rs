@@ -241,7 +241,7 @@ fn the_same_walk_at_every_size() {
         window.keys("y");
         window.shows("pruned · u takes it back");
         window.keys("u");
-        window.shows("undid the pruning");
+        window.shows("taken back: pruned");
         window.keys("c");
         window.shows("in all,");
         window.fits(columns);

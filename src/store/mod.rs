@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 pub use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt};
+pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, Stood};
 pub use query::{
     Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,

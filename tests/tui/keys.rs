@@ -309,7 +309,7 @@ const SCENES: &[Scene] = &[
         || after("l p y"),
         |stage, _| {
             let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("undid the pruning of {local}")).shows("6 nodes");
+            stage.shows(&format!("taken back: pruned {local}")).shows("6 nodes");
             assert!(node(stage, stage.play.trauma).state.pruned_by.is_none());
         },
     ),
@@ -318,7 +318,7 @@ const SCENES: &[Scene] = &[
         || after("l p y u"),
         |stage, _| {
             let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("did again: the pruning of {local}")).shows("3 nodes");
+            stage.shows(&format!("done again: pruned {local}")).shows("3 nodes");
             assert!(node(stage, stage.play.trauma).state.pruned_by.is_some());
         },
     ),

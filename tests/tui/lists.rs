@@ -24,7 +24,7 @@ fn pruning_asks_with_a_count_and_is_taken_back_by_name() {
     stage.keys("p y").shows("3 nodes").shows("pruned · u takes it back");
     stage.press("R").shows("Building on the trauma").press("enter");
     stage.shows("6 nodes").shows("Building on the trauma");
-    stage.keys("u").shows("undid restore").shows("3 nodes");
+    stage.keys("u").shows("taken back: restored").shows("3 nodes");
     stage.keys("ctrl-r").shows("6 nodes");
 }
 
@@ -168,15 +168,17 @@ fn a_search_over_everything_goes_to_another_tree() {
 fn undo_and_redo_say_what_they_take_back_and_do_again() {
     let mut stage = Stage::new();
     let local = stage.play.id(stage.play.marie);
-    for (keys, typed, name) in [("b", "the turn", "the bookmark"), ("a", "ask him", "a note"), ("X", "", "exclude")] {
+    for (keys, typed, name) in
+        [("b", "the turn", "bookmarked"), ("a", "ask him", "annotated"), ("X", "", "excluded"), ("P", "", "pinned")]
+    {
         stage.press(keys);
         if !typed.is_empty() {
             stage.types(typed).press("enter");
         }
         let changed = stage.screen();
-        stage.press("u").shows(&format!("undid {name}"));
+        stage.press("u").shows(&format!("taken back: {name} {local}"));
         assert_ne!(marks(&stage.screen()), marks(&changed), "{name} is still there");
-        stage.press("U").shows(&format!("did again: {name}"));
+        stage.press("U").shows(&format!("done again: {name} {local}"));
         assert_eq!(marks(&stage.screen()), marks(&changed), "{name} is not there again");
     }
     assert_eq!(stage.at(), local);
