@@ -11,7 +11,7 @@ use loomtree::{
     context::{Options, Prompt},
     id::{NodeId, SessionId},
     model::{Lease, Mode, Timestamp, WorkItem},
-    ops::{Actor, Draft, SessionDraft},
+    ops::{Actor, Draft, Loom, SessionDraft},
     provider::{Model, Reply, Scripted},
     recall::{self, Filter, Query, Scope},
     session::{Cut, Plan, context_of, generate, resume, seat},
@@ -158,6 +158,32 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     // A tree of one item takes no session of another.
     let draft = SessionDraft { item: Some(item("L-2")), ..SessionDraft::of("/work") };
     assert!(owner.open_session(tree, None, draft).is_err());
+}
+
+#[test]
+fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
+    let scene = Scene::new(16);
+    let (one, session, _) = begun(&scene);
+    // Another process's store on the same file, as warm as the first.
+    let two = scene.owner();
+    let newest = |loom: &Loom| {
+        let found = loom.session(session).unwrap();
+        let last = loom.turns(session, found.turns.saturating_sub(1), 1).unwrap().pop().unwrap().content;
+        (found.turns, last, loom.snapshot().unwrap().register(session).unwrap().constraints.len())
+    };
+    for round in 0..20 {
+        let (writer, reader) = if round % 2 == 0 { (&one, &two) } else { (&two, &one) };
+        let said = format!("Always count to {round}.");
+        let before = newest(reader.loom());
+        assert_eq!(newest(writer.loom()), before);
+        writer.tell(session, Draft::text(said.clone())).unwrap();
+        let after = newest(reader.loom());
+        assert_eq!((after.0, &after.1), (before.0 + 1, &said));
+        assert_eq!(after, newest(writer.loom()));
+    }
+    // Nothing was said in between that only memory holds.
+    drop((one, two));
+    assert_eq!(newest(scene.owner().loom()).1, "Always count to 19.");
 }
 
 #[test]
