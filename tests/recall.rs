@@ -420,7 +420,8 @@ fn every_way_of_looking_takes_the_filters_and_says_so() {
             "→ recall search \"x\" scope:galaxy",
             "→ recall search \"x\" from:soon",
             "→ recall turns:1-3 scope:tree",
-            "→ recall \"label\" by:human",
+            "→ recall label:\"x\" by:human",
+            "→ recall \"no such label\"",
             "→ recall summary kind:tool",
         ]
         .map(|line| line.replace("NINE", &play.id(play.nine)).replace("TIRED", &play.id(play.tired)))

@@ -136,10 +136,10 @@ impl<'h> Runner<'h> {
         self
     }
 
-    /// The same with another limit for replies, in tokens.
+    /// The same with another limit for replies, in tokens: at most 8,000, which is what a recall may say.
     #[must_use]
     pub fn inline(mut self, tokens: u32) -> Self {
-        self.inline = tokens.max(1);
+        self.inline = tokens.clamp(1, recall::WHOLE);
         self
     }
 

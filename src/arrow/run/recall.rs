@@ -5,6 +5,8 @@
 
 mod shown;
 
+pub(super) use self::shown::WHOLE;
+
 use self::shown::{entries, fitted, header, indented, shown};
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
@@ -46,7 +48,8 @@ impl Runner<'_> {
             found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
             if !found.hits.is_empty() {
                 let hits = count(found.hits.len() as u64, "turn");
-                let head = format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(text));
+                let head =
+                    format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(&first_words(text, 80)));
                 let said = format!("{head}\n{}", shown(&*snapshot, here, &found)?);
                 return Ok(Said::about(said, first_words(text, 60)));
             }
@@ -67,7 +70,7 @@ impl Runner<'_> {
         let name = format!("turns:{}-{}", turns.first, turns.last);
         if nodes.is_empty() {
             let has = match here.session.turns {
-                0 => "this session has no turns yet".to_owned(),
+                0 => "this session has no turns yet; → recall search \"words\" finds what is in the tree".to_owned(),
                 last => format!("this session has turns 1 to {last}"),
             };
             return Ok(Said::about(format!("no {name}{}: {has}", within.said), name));

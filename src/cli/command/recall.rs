@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let session = desk.loom.session(session(&desk.here()?)?)?;
         let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
         let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
-        let of = if only == Filter::default() { "" } else { " that fit" };
+        let of = fitting(&only);
         let none = match session.turns {
             0 => format!("no turns {from} to {to}: your session here has none yet"),
             last => format!("no turns {from} to {to}{of}: your session here has 1 to {last}"),
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return list(&nodes, &format!("no results of {tool}; {known}"), desk);
+        return list(&nodes, &format!("no results of {tool}{}; {known}", fitting(&only)), desk);
     }
     search(args, scope, desk)
 }
@@ -181,7 +181,13 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
         }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
-        writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;
+        let filtered = query.only != Filter::default();
+        let wider = match (filtered, &query.scope) {
+            (false, Scope::Everything) => "",
+            (false, _) => "; `--in all` looks everywhere",
+            (true, _) => "; there may be more without the filters",
+        };
+        writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
         return Ok(());
     }
     for hit in &found.hits {
@@ -203,7 +209,16 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
             let name = desk.name(near.author).to_owned();
             let pruned = if near.state.pruned_by.is_some() { " pruned" } else { "" };
             let room = desk.out.width.saturating_sub(30).max(30);
-            let words = cut(&near.content, if is_hit { room * 3 } else { room });
+            let words = if is_hit {
+                let text = if near.content.trim().is_empty() {
+                    recall::calls(near).join(" · ")
+                } else {
+                    near.content.clone()
+                };
+                cut(&recall::excerpt(&text, &found.words, room * 2), room * 3)
+            } else {
+                cut(&near.content, room)
+            };
             if is_hit {
                 let (name, style) = author(&name, near.author_type);
                 writeln!(
@@ -235,8 +250,11 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let tool = node.tool.name.as_deref().map(|tool| format!("  {}", one_line(tool))).unwrap_or_default();
-        let said = sanitize(&node.content);
+        let call = recall::called_with(&*desk.loom.snapshot()?, node)?;
+        let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
+        let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
+        let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();
+        let said = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
         writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
     }
     if nodes.is_empty() && !desk.out.json {
@@ -257,6 +275,11 @@ fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
 fn session(here: &Here) -> Result<loomtree::id::SessionId> {
     let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
     Ok(session.id)
+}
+
+/// What is said where there is nothing, of a filter.
+fn fitting(only: &Filter) -> &'static str {
+    if *only == Filter::default() { "" } else { " that fit" }
 }
 
 /// `5-10`, or `5` alone.

@@ -4,25 +4,23 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
-
 use crate::{
     arrow::run::{
         Failure, Here,
         frame::{self, content, count},
     },
-    model::{AuthorType, EdgeKind, Node, WordReader, estimated_tokens, first_words, one_line},
-    recall::Found,
+    model::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
+    recall::{self, Found, cut_at, excerpt},
     store::Snapshot,
 };
 
 /// Tokens of an answer at the most.
-const WHOLE: u32 = 8_000;
+pub(in crate::arrow::run) const WHOLE: u32 = 8_000;
 /// Tokens that a text is shortened to, the results of tools first.
 const SHORT: u32 = 60;
 /// Characters of a neighbour of what was found.
 const BESIDE: usize = 160;
-/// Bytes of a piece that a long text is looked through by, and tokens of one that is long.
+/// Bytes that are shown of what is long, and tokens from which on it is.
 const PIECE: usize = 400;
 const LONG: u32 = 200;
 /// Tokens kept for an answer's first line, and for the line on what is left out.
@@ -46,9 +44,9 @@ pub(super) struct Entry {
 impl Entry {
     fn of(here: &Here, node: &Node, call: Option<String>) -> Self {
         let mut text = content(node).into_owned();
-        for (name, arguments) in calls(node) {
+        for call in recall::calls(node) {
             let gap = if text.is_empty() { "" } else { "\n" };
-            text.push_str(&format!("{gap}calls {}({arguments})", one_line(&name)));
+            text.push_str(&format!("{gap}calls {call}"));
         }
         let tokens = estimated_tokens(&text);
         let tool = node.author_type == AuthorType::Tool || node.kind == EdgeKind::Tool;
@@ -78,11 +76,12 @@ impl Entry {
     }
 }
 
-/// `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`.
+/// `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is what it was called with.
 pub(super) fn header(node: &Node, call: Option<String>) -> String {
     let turn = node.turn.map(|turn| format!("[Turn {turn}] ")).unwrap_or_default();
     let tool = match (&node.tool.name, call) {
-        (Some(name), call) => format!(" {}{}", one_line(name), call.unwrap_or_default()),
+        (Some(name), None) => format!(" {}", one_line(name)),
+        (Some(name), Some(call)) => format!(" {}({call})", one_line(name)),
         (None, _) => String::new(),
     };
     let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
@@ -91,45 +90,7 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
 
 /// Nodes as they are shown in a list, results of tools with what they were called with.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Here, nodes: &[Node]) -> Result<Vec<Entry>, Failure> {
-    nodes.iter().map(|node| Ok(Entry::of(here, node, called_with(snapshot, node)?))).collect()
-}
-
-/// What a tool whose result a node is was called with.
-fn called_with(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>, Failure> {
-    let (Some(id), Some(parent)) = (&node.tool.call_id, node.parent) else { return Ok(None) };
-    let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
-    let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
-        return Ok(None);
-    };
-    let call = all.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id));
-    Ok(call.map(|call| format!("({})", arguments(call))))
-}
-
-/// The calls that a node made, with their arguments.
-fn calls(node: &Node) -> Vec<(String, String)> {
-    let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
-    let name =
-        |call: &Value| call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool").to_owned();
-    let all = all.as_ref().and_then(Value::as_array).into_iter().flatten();
-    all.map(|call| (name(call), arguments(call))).collect()
-}
-
-/// The arguments of a call, in a line: each provider has them elsewhere.
-fn arguments(call: &Value) -> String {
-    let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
-    let parsed = match given {
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
-        Some(other) => other.clone(),
-        None => Value::Null,
-    };
-    let text = match parsed {
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
-        }
-        Value::Null => String::new(),
-        other => other.to_string(),
-    };
-    first_words(&one_line(&text), BESIDE)
+    nodes.iter().map(|node| Ok(Entry::of(here, node, recall::called_with(snapshot, node)?))).collect()
 }
 
 /// Hits with what was said before and after each.
@@ -137,11 +98,11 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = HashSet::new();
     let mut blocks = Vec::new();
-    let mut used = 0;
+    let mut used = NOTE;
     for (at, hit) in found.hits.iter().enumerate() {
-        let mut entry = Entry::of(here, &hit.node, called_with(snapshot, &hit.node)?);
+        let mut entry = Entry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
         if entry.tokens > LONG {
-            entry.text = format!("{}\n[shortened · {}]", passage(&entry.text, &found.words), entry.rest);
+            entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, &found.words, PIECE), entry.rest);
         }
         let mut beside = |node: Option<&Node>| {
             let node = node.filter(|node| !hits.contains(&node.seq) && node.purged_at.is_none())?;
@@ -159,41 +120,6 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
         blocks.push(block);
     }
     Ok(blocks.join("\n"))
-}
-
-/// The part of a long text that has most of what was looked for.
-fn passage(text: &str, words: &[String]) -> String {
-    let mut reader = WordReader::default();
-    let (mut best, mut most, mut start) = (0, 0, 0);
-    while start < text.len() {
-        let end = start + cut_at(&text[start..], PIECE).len().max(1);
-        let mut found = reader.query(&text[start..end.min(text.len())]);
-        found.retain(|word| words.contains(word));
-        if found.len() > most {
-            (best, most) = (start, found.len());
-        }
-        start = end;
-    }
-    // From the beginning of its line, if that is near.
-    let before = &text[..best];
-    let from = before.rfind('\n').map_or(0, |at| at + 1);
-    let from = if best - from < PIECE { from } else { best };
-    let kept = cut_at(&text[from..], best - from + PIECE);
-    let (lead, end) = (if from > 0 { "… " } else { "" }, if from + kept.len() < text.len() { " …" } else { "" });
-    format!("{lead}{}{end}", kept.trim_end())
-}
-
-/// At most so many bytes of a text, cut between words if it can be.
-fn cut_at(text: &str, most: usize) -> &str {
-    if text.len() <= most {
-        return text;
-    }
-    let mut end = most;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let space = text[..end].rfind(char::is_whitespace).filter(|at| *at * 2 > end);
-    &text[..space.unwrap_or(end)]
 }
 
 /// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is
