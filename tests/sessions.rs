@@ -13,7 +13,7 @@ use loomtree::{
     model::{Lease, Mode, Timestamp, WorkItem},
     ops::{Actor, Draft, SessionDraft},
     provider::{Model, Reply, Scripted},
-    recall::{self, Query, Scope},
+    recall::{self, Filter, Query, Scope},
     session::{Cut, Plan, context_of, generate, resume, seat},
 };
 use support::store::Scene;
@@ -124,7 +124,11 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     assert_eq!(loom.session_of(&item("L-3")).unwrap(), None);
     let snapshot = loom.snapshot().unwrap();
     let found = |seen_by| {
-        let hits = recall::search(&*snapshot, &Query { seen_by, ..Query::new("secret", Scope::Everything) }).unwrap();
+        let hits = recall::search(
+            &*snapshot,
+            &Query { only: Filter { seen_by, ..Filter::default() }, ..Query::new("secret", Scope::Everything) },
+        )
+        .unwrap();
         hits.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
     };
     assert!(found(Some(two)).contains(&secret));
@@ -138,6 +142,11 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         format!("→ switch to {secret_id}"),
         format!("→ annotate {secret_id} \"x\""),
         "→ recall search \"secret of L-2\"".to_owned(),
+        "→ recall search \"secret of L-2\" scope:all".to_owned(),
+        "→ recall search \"secret of L-2\" scope:workspace".to_owned(),
+        format!("→ recall search \"secret of L-2\" path:{secret_id}"),
+        format!("→ recall search \"secret of L-2\" below:{secret} scope:all"),
+        "→ recall tool:bash scope:all".to_owned(),
         "→ recall turns:1-100".to_owned(),
         "→ recall summary".to_owned(),
         "→ search \"secret of L-2\"".to_owned(),

@@ -66,6 +66,9 @@ macro_rules! coded {
             /// Every variant, in the order of its number.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
+            /// Their words, in the same order.
+            pub const WORDS: &[&str] = &[$($word),*];
+
             /// The variant's word.
             #[must_use]
             pub const fn as_str(self) -> &'static str {

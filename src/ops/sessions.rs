@@ -6,7 +6,7 @@ use super::{Actor, Draft, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId, TreeId},
     model::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
-    store::{Mutation, Receipt, SessionFilter},
+    store::{Mutation, Receipt, SessionFilter, WordFilter},
 };
 
 /// A session that somebody is about to start.
@@ -61,7 +61,7 @@ impl Loom {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub fn turns(&self, session: SessionId, offset: u64, limit: u32) -> Result<Vec<Node>> {
-        Ok(self.snapshot()?.turns(session, offset.saturating_add(1), u64::MAX, limit)?)
+        Ok(self.snapshot()?.turns(session, offset.saturating_add(1)..=u64::MAX, &WordFilter::default(), limit)?)
     }
 }
 

@@ -15,7 +15,7 @@ mod query;
 mod recall;
 mod sqlite;
 
-use std::{future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
+use std::{future::Future, ops::RangeInclusive, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
@@ -142,8 +142,14 @@ pub trait Snapshot {
     fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
     /// Goes through a model's vectors of what fits.
     fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()>;
-    /// Turns of a session from one to another, in order, at most `limit`.
-    fn turns(&self, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>>;
+    /// Turns of a session that fit, in order, at most `limit`.
+    fn turns(
+        &self,
+        session: SessionId,
+        turns: RangeInclusive<u64>,
+        filter: &WordFilter,
+        limit: u32,
+    ) -> Result<Vec<Node>>;
     /// Results of a tool, the newest first, at most `limit`.
     fn tool_results(&self, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>>;
     /// The names of tools that there are results of, at most `limit`.

@@ -306,6 +306,7 @@ pub const TABLE: &[Spec] = &[
         forms: &[
             "recall \"label\"",
             "recall search \"words\"",
+            "recall search \"words\" by:human scope:tree from:2026-11-22",
             "recall turns:5-10",
             "recall tool:NAME",
             "recall summary",

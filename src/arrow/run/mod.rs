@@ -43,7 +43,7 @@ pub use wanted::Wanted;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, SearchDepth, Topic, understand};
+use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
@@ -282,10 +282,16 @@ impl<'h> Runner<'h> {
             Command::Stash { label, content, content_of, summary_of } => {
                 self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
             }
+            Command::Recall { label, summary, only, .. }
+                if (label.is_some() || *summary) && *only != RecallFilter::default() =>
+            {
+                let message = format!("a stash and the summary are not narrowed down, and{only} would");
+                Err(Failure::new(Code::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
+            }
             Command::Recall { label: Some(label), .. } => self.stashed_part(here, label),
-            Command::Recall { search: Some(text), limit, .. } => self.recall_search(here, text, *limit),
-            Command::Recall { turns: Some(turns), .. } => self.recall_turns(here, *turns),
-            Command::Recall { tool: Some(tool), limit, .. } => self.recall_tool(here, tool, *limit),
+            Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
+            Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
+            Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
             Command::Recall { .. } => self.recall_summary(here),
             Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),

@@ -2,11 +2,10 @@
 
 use std::io::{self, Write as _};
 
-use jiff::{civil::Date, tz::TimeZone};
 use loomtree::{
     arrow::run::{Alone, Runner},
-    model::{EdgeKind, Node, Timestamp},
-    recall::{self, Branch, Query, Scope},
+    model::{AgentKind, AuthorType, EdgeKind, Node},
+    recall::{self, Author, Branch, Filter, Query, Scope, When},
 };
 use serde::Serialize;
 
@@ -22,6 +21,9 @@ use crate::cli::{
 /// Turns that are shown at the most.
 const TURNS: u32 = 10_000;
 
+/// Hits and results that are shown, if no other number is asked for.
+const HITS: u32 = 20;
+
 /// Words that are named where nothing was found.
 const WORDS: usize = 12;
 
@@ -32,19 +34,19 @@ pub(crate) struct Args {
     #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
     /// Turns of your session here, such as 5-10
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool"])]
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
     turns: Option<String>,
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
     /// What your session here has come to: counts, files, decisions
-    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool"])]
+    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
     /// Where to look
-    #[arg(long = "in", value_name = "WHERE", default_value = "tree")]
+    #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
     place: Place,
-    /// Only what this agent wrote
-    #[arg(long, value_name = "AGENT")]
+    /// Only by this author: human, model, tool, system, or an agent's name
+    #[arg(long, value_name = "WHO")]
     by: Option<String>,
     /// Only on the path to a node
     #[arg(long, value_name = "ID", conflicts_with = "below")]
@@ -52,18 +54,18 @@ pub(crate) struct Args {
     /// Only a node and what hangs below it
     #[arg(long, value_name = "ID")]
     below: Option<String>,
-    /// Only from this day on, such as 2026-11-22
-    #[arg(long, value_name = "DAY")]
-    from: Option<Date>,
-    /// Only up to this day
-    #[arg(long, value_name = "DAY")]
-    to: Option<Date>,
+    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d)
+    #[arg(long, value_name = "WHEN")]
+    from: Option<When>,
+    /// Only until then
+    #[arg(long, value_name = "WHEN")]
+    to: Option<When>,
     /// Only nodes of this kind: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
-    /// At most so many
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
-    limit: u32,
+    /// At most so many [default: 20; of turns all]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: Option<u32>,
 }
 
 /// Where to look.
@@ -97,10 +99,12 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
         let session = desk.loom.session(session(&desk.here()?)?)?;
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from, to, TURNS)?;
+        let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
+        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
+        let of = if only == Filter::default() { "" } else { " that fit" };
         let none = match session.turns {
             0 => format!("no turns {from} to {to}: your session here has none yet"),
-            last => format!("no turns {from} to {to}: your session here has 1 to {last}"),
+            last => format!("no turns {from} to {to}{of}: your session here has 1 to {last}"),
         };
         return list(&nodes, &none, desk);
     }
@@ -109,9 +113,10 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
-        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, args.limit)?;
+        let only = only(args, desk)?;
+        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, &only, args.limit.unwrap_or(HITS))?;
         let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
-        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope)?.join(", ");
+        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
         return list(&nodes, &format!("no results of {tool}; {known}"), desk);
@@ -134,25 +139,30 @@ fn summary(desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
+/// What narrows it down.
+fn only(args: &Args, desk: &Desk<'_>) -> Result<Filter> {
     let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
     let branch = match (&args.path, &args.below) {
         (Some(id), _) => Some(Branch::To(node(id)?)),
         (None, Some(id)) => Some(Branch::Below(node(id)?)),
         (None, None) => None,
     };
+    let (from, to) = (args.from.map(|when| when.first(desk.now())), args.to.map(|when| when.last(desk.now())));
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        return Err(CliError::usage("--from is after --to: nothing was said in between"));
+    }
+    let author = args.by.as_deref().map(|name| Author::named(&*desk.loom.snapshot()?, name)).transpose()?;
+    Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None })
+}
+
+fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
     let query = Query {
-        author: args.by.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id()),
-        branch,
-        from: args.from.map(start).transpose()?,
-        // The last millisecond of that day.
-        to: args
-            .to
-            .map(|day| start(day.tomorrow().unwrap_or(day)))
-            .transpose()?
-            .map(|at| Timestamp::from_millis(at.as_millis() - 1)),
-        kind: args.kind,
-        limit: args.limit as usize,
+        only: only(args, desk)?,
+        asker: Some(match desk.agent.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        }),
+        limit: args.limit.unwrap_or(HITS) as usize,
         ..Query::new(args.words.join(" "), scope)
     };
     let meaning = match attach::meaning(desk, &query.text) {
@@ -247,11 +257,6 @@ fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
 fn session(here: &Here) -> Result<loomtree::id::SessionId> {
     let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
     Ok(session.id)
-}
-
-fn start(day: Date) -> Result<Timestamp> {
-    let at = day.to_zoned(TimeZone::UTC).map_err(|_| CliError::failed("no such day"))?;
-    Ok(Timestamp::from_millis(at.timestamp().as_millisecond()))
 }
 
 /// `5-10`, or `5` alone.

@@ -1,5 +1,7 @@
 //! A snapshot: a reader's connection inside one read transaction.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -243,8 +245,14 @@ impl Snapshot for SqliteSnapshot<'_> {
         vectors::each(&self.conn, model, filter, each)
     }
 
-    fn turns(&self, session: SessionId, from: u64, to: u64, most: u32) -> Result<Vec<Node>> {
-        recall::turns(&self.conn, session, from, to, most)
+    fn turns(
+        &self,
+        session: SessionId,
+        turns: RangeInclusive<u64>,
+        filter: &WordFilter,
+        most: u32,
+    ) -> Result<Vec<Node>> {
+        recall::turns(&self.conn, session, &turns, filter, most)
     }
 
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
