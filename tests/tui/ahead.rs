@@ -3,6 +3,7 @@
 use crossterm::event::KeyCode;
 use loomtree::{
     id::NodeId,
+    model::NodeState,
     tui::{KeyMap, Message},
 };
 use proptest::prelude::*;
@@ -137,13 +138,9 @@ fn alone() -> Stage {
 }
 
 /// What there is, and where one stands in it.
-fn state(stage: &mut Stage) -> (Vec<(String, Option<NodeId>, bool, bool, Option<String>)>, String) {
+fn state(stage: &mut Stage) -> (Vec<(String, Option<NodeId>, NodeState)>, String) {
     let nodes = stage.play.loom.snapshot().unwrap().nodes_after(stage.play.tree, 0, 0).unwrap();
-    let told = nodes.into_iter().map(|node| {
-        let state = node.state;
-        (node.content, node.parent, state.pruned_by.is_some(), state.excluded, state.bookmark)
-    });
-    (told.collect(), stage.at())
+    (nodes.into_iter().map(|node| (node.content, node.parent, node.state)).collect(), stage.at())
 }
 
 proptest! {
