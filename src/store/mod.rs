@@ -50,6 +50,12 @@ pub trait Store: Send + Sync {
     /// If the file cannot be read.
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>>;
 
+    /// Begins to watch for changes, by whichever process.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn watch(&self) -> Result<Box<dyn Watch>>;
+
     /// Computes every hash and count again and checks the file's structure. `progress` is called now and then with
     /// the number of nodes done.
     ///
@@ -77,6 +83,16 @@ pub trait Store: Send + Sync {
     fn commit(&self, change: Change) -> Result<Receipt> {
         self.submit(change).wait()
     }
+}
+
+/// Sees whether something was changed. Asking costs some microseconds, whatever the file's size, and reads nothing of it.
+pub trait Watch: Send {
+    /// Whether anything was committed since this was asked last, or since the watch began: also what leaves no entry in
+    /// the journal, such as a lease.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn has_changed(&mut self) -> Result<bool>;
 }
 
 /// Answers about one moment. Nodes come with their counts and marks; "not there" is `None` or an empty list.

@@ -73,6 +73,8 @@ pub(crate) struct Prose {
     marks: Vec<Mark>,
     /// The text as it was when it was last saved.
     pub(crate) saving: Option<String>,
+    /// Whether another wording of the caret's place was asked for.
+    pub(crate) turning: bool,
 }
 
 /// What was written: nodes with their new words, and what comes after the last.
@@ -100,7 +102,7 @@ impl Prose {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving: None }
+        Self { editor: Editor::new(text), parts, marks, saving: None, turning: false }
     }
 
     /// Has the editor do something, and follows what it did.

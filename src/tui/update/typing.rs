@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, errands, growing, walking};
+use super::{command, does, errands, growing};
 use crate::tui::{
     message::{Deed, Effect, Purpose, Then},
     model::{MOST, Mode, Model, Typing},
@@ -122,7 +122,7 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
                 return errands::begin(model, text);
             }
             let after = model.at;
-            walking::does(model, Deed::Say(after, text))
+            does(Deed::Say(after, text))
         }
         Purpose::Command => {
             model.record(&format!(":{text}"));
@@ -139,23 +139,23 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
                 Vec::new()
             }
         },
-        Purpose::Annotate(node) => walking::does(model, Deed::Annotate(node, text)),
-        Purpose::Label(node) => walking::does(model, Deed::Bookmark(node, Some(text.trim().to_owned()))),
+        Purpose::Annotate(node) => does(Deed::Annotate(node, text)),
+        Purpose::Label(node) => does(Deed::Bookmark(node, Some(text.trim().to_owned()))),
         Purpose::Edit(node) => {
             let same = model.node().is_some_and(|now| now.id == node && now.content == text);
             if same {
                 model.say("nothing was changed");
                 return Vec::new();
             }
-            walking::does(model, Deed::Edit(node, text))
+            does(Deed::Edit(node, text))
         }
         Purpose::Merge(nodes) => {
             model.marked.clear();
-            walking::does(model, Deed::Merge(nodes, text))
+            does(Deed::Merge(nodes, text))
         }
         Purpose::Split(node) => {
             let characters = text[..at].chars().count();
-            walking::does(model, Deed::Split(node, characters))
+            does(Deed::Split(node, characters))
         }
     }
 }
@@ -170,11 +170,11 @@ fn is_lines(text: &str) -> bool {
 pub(super) fn taken(model: &mut Model, then: Then) -> Vec<Effect> {
     match then {
         Then::Go(tree, node) if tree == model.tree => model.go(node),
-        Then::Go(tree, node) => walking::does(model, Deed::Enter(tree, Some(node))),
+        Then::Go(tree, node) => does(Deed::Enter(tree, Some(node))),
         Then::Tree(tree) if tree == model.tree => model.look(),
-        Then::Tree(tree) => walking::does(model, Deed::Enter(tree, None)),
-        Then::Resume(session) => walking::does(model, Deed::Resume(session)),
-        Then::Restore(node) => walking::does(model, Deed::Restore(node)),
+        Then::Tree(tree) => does(Deed::Enter(tree, None)),
+        Then::Resume(session) => does(Deed::Resume(session)),
+        Then::Restore(node) => does(Deed::Restore(node)),
         Then::Document(id) => vec![Effect::Ask(crate::tui::message::Question::Document(id))],
         Then::Model(reference) => {
             growing::toggle(model, &reference);

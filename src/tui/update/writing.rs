@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::walking;
+use super::does;
 use crate::tui::{
     message::{Deed, Effect},
     model::{Mode, Model},
@@ -33,7 +33,8 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
             }
             let Some(node) = prose.here() else { return Vec::new() };
             let at = model.at;
-            walking::does(model, Deed::Turn(at, node, matches!(c, '.' | '>')))
+            prose.turning = true;
+            does(Deed::Turn(at, node, matches!(c, '.' | '>')))
         }
         KeyCode::Enter => {
             prose.edit(|editor| editor.insert("\n"));
@@ -63,7 +64,7 @@ fn save(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     prose.saving = Some(prose.editor.text().to_owned());
-    walking::does(model, Deed::Write(at, written))
+    does(Deed::Write(at, written))
 }
 
 /// The text was read anew: it is shown if nothing is lost by that.
