@@ -112,11 +112,15 @@ impl Runner<'_> {
     pub(super) fn recall_summary(&self, here: &Here) -> Outcome {
         let snapshot = self.loom.snapshot()?;
         let (session, tree) = (&here.session, &here.tree);
+        let register = snapshot.register(session.id)?;
         let mut lines = vec![
             format!(
-                "session: {} · {} · started {}",
+                "session: {} · {} · {} · {} · {} · started {}",
                 count(session.turns, "turn"),
                 count(session.tokens, "token"),
+                count(register.files_touched.len() as u64, "file"),
+                count(register.key_decisions.len() as u64, "decision"),
+                count(register.constraints.len() as u64, "constraint"),
                 session.started_at.age(here.now)
             ),
             format!(
@@ -140,7 +144,7 @@ impl Runner<'_> {
             let label = node.state.bookmark.as_deref().unwrap_or("");
             lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
         }
-        let state = snapshot.register(session.id)?.yaml(&About::of(session));
+        let state = register.yaml(&About::of(session));
         lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
         Ok(Said::about(format!("Summary of this session:\n{}", indented(&lines.join("\n"))), "summary"))
     }
