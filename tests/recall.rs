@@ -662,11 +662,11 @@ fn whatever_is_cut_the_command_that_is_named_shows_it() {
         let answer = lines(&mut runner, &[&line]);
         assert!(!answer.starts_with('✗') && !answer.starts_with("no "), "{line}: {answer:.200}");
         assert!(tokens(&answer) <= 8_000, "{line}: {}", tokens(&answer));
-        if let Some(turn) = line.strip_prefix("→ recall turns:").and_then(|range| range.split_once('-')) {
-            if turn.0 == turn.1 {
-                seen.insert(turn.0.parse::<usize>().unwrap());
-                assert!(!answer.contains("shortened"), "{line}: a turn alone is whole: {answer:.300}");
-            }
+        if let Some((first, last)) = line.strip_prefix("→ recall turns:").and_then(|range| range.split_once('-'))
+            && first == last
+        {
+            seen.insert(first.parse::<usize>().unwrap());
+            assert!(!answer.contains("shortened"), "{line}: a turn alone is whole: {answer:.300}");
         }
         notes += named(&answer).len();
         open.extend(named(&answer));
