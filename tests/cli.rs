@@ -425,7 +425,7 @@ fn recall_takes_its_filters_by_every_way_of_looking() {
         (["--by", "tool", "jars"], "nothing found that fits (looked for jar); there may be more without the filters\n"),
         (["--in", "all", "walrus"], "nothing found (looked for walrus)\n"),
         (["--in", "tree", "walrus"], "nothing found (looked for walrus); `--in all` looks everywhere\n"),
-        (["--by", "tool", "--turns=1-9"], "no turns 1 to 9 that fit: your session here has 1 to 6\n"),
+        (["--by", "tool", "--turns=1-9"], "no turns 1 to 9 that fit: this session has 1 to 6\n"),
         (["--by", "human", "--tool=bash"], "no results of bash that fit; there are none\n"),
     ] {
         assert_eq!(home.ok(&[&["recall"], &args[..]].concat()), said);

@@ -310,6 +310,8 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
             play.id(early.nodes[0].id)
         );
         assert!(text.contains(&hint), "{text}");
+        let command = hint.lines().next().unwrap().split_once("answer: ").unwrap().1;
+        assert!(lines(&mut play.at(asks), &[command]).contains(&play.id(early.nodes[0].id)), "{command}");
         assert_eq!(text.matches("\nHint: ").count(), 1);
         // It stands behind all that is kept.
         let kept = text.rfind(", kept)").unwrap_or(0);

@@ -640,11 +640,22 @@ fn whatever_is_cut_the_command_that_is_named_shows_it() {
         };
         owner.append(Parent::Node(at), result).unwrap();
     }
+    // What another one said is no turn of this session.
+    for number in 0..160 {
+        at = say(&play.owner, at, &format!("aside {number}: {}", "the winch creaks and creaks. ".repeat(40)));
+    }
     let mut runner = play.runner("owner", session).inline(u32::MAX);
+    let all = lines(&mut runner, &["→ recall search \"winch creaks\" scope:tree limit:200"]);
+    let (hits, _) = all.split_once(' ').unwrap();
+    let path = play.loom.snapshot().unwrap().path_back(at, &[], 0).unwrap();
+    let named_ids = path.iter().filter(|node| all.contains(node.local.as_str())).count();
+    assert!(all.contains(" · and so "), "{all:.300}");
+    assert!(named_ids >= hits.parse::<usize>().unwrap() && named_ids > 100, "{named_ids} of {hits} are named");
     let tokens = loomtree::model::estimated_tokens;
     let mut open: Vec<String> = [
         "→ recall search \"winch\" limit:200",
         "→ recall search \"winch\" limit:200 by:tool",
+        "→ recall search \"winch creaks\" scope:tree limit:200",
         "→ recall search \"錨\"",
         "→ recall turns:1-80",
         "→ recall turns:1-80 limit:7",

@@ -36,6 +36,7 @@ pub use digest::{Summarized, Summary};
 pub use host::{Alone, Delegated, Generation, Hit, Host, Search};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
+pub use recall::session_summary;
 pub use reply::{Code, Failure, Reply};
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;

@@ -3,15 +3,18 @@
 use std::io::{self, Write as _};
 
 use loomtree::{
-    arrow::run::{Alone, Runner},
-    model::{AgentKind, AuthorType, EdgeKind, Node},
+    arrow::run::{Reply, session_summary},
+    model::{AgentKind, AuthorType, EdgeKind, Node, Session},
     recall::{self, Author, Branch, Filter, Query, Scope, When},
+    store::SessionFilter,
+    tools::Tool,
 };
 use serde::Serialize;
 
+use super::sessions;
 use crate::cli::{
     attach,
-    desk::{Desk, Here},
+    desk::Desk,
     error::{CliError, Result},
     out::{DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
@@ -33,15 +36,18 @@ pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
     #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
-    /// Turns of your session here, such as 5-10
+    /// Turns of a session, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
     turns: Option<String>,
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
-    /// What your session here has come to: counts, files, decisions
+    /// What a session has come to: counts, files, decisions
     #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
+    /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
+    #[arg(long, value_name = "ID", conflicts_with = "place")]
+    session: Option<String>,
     /// Where to look
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
     place: Place,
@@ -71,7 +77,7 @@ pub(crate) struct Args {
 /// Where to look.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Place {
-    /// What your session here caused
+    /// What the session caused
     Session,
     /// The tree
     Tree,
@@ -98,18 +104,14 @@ struct HitJson<'a> {
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
-        let session = desk.loom.session(session(&desk.here()?)?)?;
+        let session = session(args, desk)?;
         let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
         let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
         let of = fitting(&only);
-        let none = match session.turns {
-            0 => format!("no turns {from} to {to}: your session here has none yet"),
-            last => format!("no turns {from} to {to}{of}: your session here has 1 to {last}"),
-        };
-        return list(&nodes, &none, desk);
+        return list(&nodes, &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns), desk);
     }
     if args.summary {
-        return summary(desk);
+        return summary(args, desk);
     }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
@@ -125,18 +127,9 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The same that an agent is told by `→ recall summary`.
-fn summary(desk: &mut Desk<'_>) -> Result<()> {
-    let session = session(&desk.here()?)?;
-    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &Alone);
-    let asked = runner.read("→ recall summary");
-    for reply in runner.run_batch(vec![asked]) {
-        if desk.out.json {
-            desk.out.json(&reply)?;
-        } else {
-            writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
-        }
-    }
-    Ok(())
+fn summary(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let reply = Reply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
+    desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
 /// What narrows it down.
@@ -265,16 +258,25 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
 
 fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
     Ok(match args.place {
-        Place::Session => Scope::Session(session(&desk.here()?)?),
+        _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
+        Place::Session => Scope::Session(session(args, desk)?.id),
         Place::Tree => Scope::Tree(desk.here()?.tree.id),
         Place::Workspace => Scope::Workspace(desk.workspace.clone()),
         Place::All => Scope::Everything,
     })
 }
 
-fn session(here: &Here) -> Result<loomtree::id::SessionId> {
-    let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
-    Ok(session.id)
+/// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
+fn session(args: &Args, desk: &Desk<'_>) -> Result<Session> {
+    if let Some(text) = &args.session {
+        return sessions::find(desk, text);
+    }
+    let (workspace, tree) = (Some(desk.workspace.clone()), Some(desk.here()?.tree.id));
+    let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
+    desk.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
+        message: "no session has said anything in this tree yet".to_owned(),
+        hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
+    })
 }
 
 /// What is said where there is nothing, of a filter.

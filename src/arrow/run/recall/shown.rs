@@ -25,8 +25,9 @@ const PIECE: usize = 400;
 const LONG: u32 = 200;
 /// Tokens kept for an answer's first line, and for the line on what is left out.
 const NOTE: u32 = 160;
-/// Commands that are named for what is left out.
+/// Commands that are named whole for what is left out; of the others the ids are, which take so many tokens each.
 const NAMED: usize = 5;
+const MENTION: u32 = 5;
 
 /// What is shown of a node: its first line and its words.
 pub(super) struct Entry {
@@ -37,6 +38,8 @@ pub(super) struct Entry {
     turn: Option<u64>,
     /// The command that shows all of it.
     rest: String,
+    /// Its id, as that has it.
+    mention: String,
     tool: bool,
     tokens: u32,
 }
@@ -56,7 +59,7 @@ impl Entry {
             None if node.tree == here.tree.id => format!("→ view {} full", frame::mention(node)),
             None => format!("→ switch to {} in tree:\"{}\"", frame::mention(node), node.tree),
         };
-        Self { head: header(node, call), text, seq: node.seq, turn, rest, tool, tokens }
+        Self { head: header(node, call), text, seq: node.seq, turn, rest, mention: frame::mention(node), tool, tokens }
     }
 
     /// Keeps about so many tokens of the words.
@@ -98,7 +101,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = HashSet::new();
     let mut blocks = Vec::new();
-    let mut used = NOTE;
+    let mut used = note(found.hits.len());
     for (at, hit) in found.hits.iter().enumerate() {
         let mut entry = Entry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
         if entry.tokens > LONG {
@@ -126,7 +129,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
 /// named.
 pub(super) fn fitted(mut entries: Vec<Entry>) -> String {
     let cost = |entry: &Entry| estimated_tokens(&entry.shown()) + 1;
-    let mut all = entries.iter().map(cost).fold(NOTE, u32::saturating_add);
+    let mut all = entries.iter().map(cost).fold(note(entries.len()), u32::saturating_add);
     let alone = entries.len() == 1;
     for tools in [true, false] {
         for entry in entries.iter_mut().filter(|entry| entry.tool == tools) {
@@ -157,9 +160,22 @@ fn left_out(left: &[Entry]) -> String {
     let turns: Vec<u64> = left.iter().filter_map(|entry| entry.turn).collect();
     let commands = match (turns.iter().min(), turns.iter().max()) {
         (Some(first), Some(last)) if turns.len() == left.len() => format!("→ recall turns:{first}-{last}"),
-        _ => left.iter().take(NAMED).map(|entry| entry.rest.as_str()).collect::<Vec<_>>().join(" · "),
+        _ => {
+            let (named, others) = left.split_at(left.len().min(NAMED));
+            let mut text = named.iter().map(|entry| entry.rest.as_str()).collect::<Vec<_>>().join(" · ");
+            if !others.is_empty() {
+                text.push_str(" · and so ");
+                text.push_str(&others.iter().map(|entry| entry.mention.as_str()).collect::<Vec<_>>().join(", "));
+            }
+            text
+        }
     };
     format!("[{} left out · {commands}]", count(left.len() as u64, "turn"))
+}
+
+/// Tokens kept for what is said around so many entries.
+fn note(entries: usize) -> u32 {
+    NOTE + MENTION * u32::try_from(entries).unwrap_or(u32::MAX / MENTION / 2)
 }
 
 /// Each line two columns further in.
