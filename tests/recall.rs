@@ -387,6 +387,7 @@ fn arrow_lines_recall() {
             "→ recall turns:70-80",
             "→ recall tool:read_file",
             "→ recall tool:write_file",
+            "→ todo add \"count the jars\"",
             "→ recall summary",
         ],
     );
