@@ -364,43 +364,29 @@ fn drawn_anew_by_a_key() {
     assert_eq!(window.ends(), 0);
 }
 
-/// A program that brings along models which panic, for the test below, which runs it in a terminal of its own.
-#[test]
-#[ignore = "another test runs it in a terminal"]
-fn a_host_whose_models_panic() {
+/// The screen as a host opens it on the file that another test names.
+fn screen_of_a_host(commands: loomtree::session::Commands, consent: loomtree::tui::Consent) {
     use loomtree::{
         context,
-        id::TreeId,
         provider::Prices,
-        session::{Commands, Models, Promise, open},
+        session::open,
         store::TreeFilter,
-        tui::{Consent, KeyMap, Palette, Setup, run},
+        tui::{KeyMap, Palette, Setup, run},
     };
-    #[derive(Debug)]
-    struct Panics;
-    impl Models for Panics {
-        fn open<'a>(
-            &'a self,
-            _: &'a loomtree::model::Agent,
-        ) -> Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
-            Box::pin(async { panic!("the model fell over") })
-        }
-    }
     let loom = open(std::env::var_os("LOOM_OF_THE_TEST").unwrap()).unwrap();
     let tree = loom.snapshot().unwrap().trees(TreeFilter { archived: false, limit: 1 }).unwrap().remove(0);
-    let (id, position): (TreeId, _) = (tree.id, tree.root.unwrap());
     let ended = run(Setup {
         agent: loom.agent("owner").unwrap(),
         loom,
         workspace: "/work".to_owned(),
-        tree: id,
-        position,
+        tree: tree.id,
+        position: tree.root.unwrap(),
         session: None,
         versions: Vec::new(),
-        commands: Commands::new(Arc::new(Panics)),
+        commands,
         model: None,
         tools: None,
-        consent: Consent::default(),
+        consent,
         models: Vec::new(),
         context: context::Options::default(),
         drafts: None,
@@ -414,23 +400,79 @@ fn a_host_whose_models_panic() {
     panic!("it should have ended by the panic: {ended:?}");
 }
 
+/// Models of a host which panic.
+#[derive(Debug)]
+struct Panics;
+
+impl loomtree::session::Models for Panics {
+    fn open<'a>(
+        &'a self,
+        _: &'a loomtree::model::Agent,
+    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
+        Box::pin(async { panic!("the model fell over") })
+    }
+}
+
+/// A program that brings along models which panic, on a thread of the background.
 #[test]
-fn a_panic_gives_the_terminal_back_and_its_message_is_read() {
-    let home = Home::new();
-    home.ok(&["demo"]);
-    let mut host = std::process::Command::new(std::env::current_exe().unwrap());
-    host.args(["a_host_whose_models_panic", "--exact", "--ignored", "--nocapture"]);
-    host.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
-    let mut window = Window::start(&host, 80, 24, &[]);
-    window.shows("saved");
-    assert!(window.is_alternate() && !window.is_cooked());
-    window.keys(" ");
-    // On the main screen, where it stays.
-    window.until("a message", |screen| !window.is_alternate() && screen.contains("the model fell over"));
-    assert_eq!(window.ends(), 101);
-    window.is_restored();
-    assert!(window.is_cooked());
-    assert!(!window.screen().contains("depth 0"), "{}", window.screen());
+#[ignore = "another test runs it in a terminal"]
+fn a_host_whose_models_panic() {
+    screen_of_a_host(loomtree::session::Commands::new(Arc::new(Panics)), loomtree::tui::Consent::default());
+}
+
+/// A program that waits for the person's answer on a thread of its own and panics when it is woken: by the thread that draws,
+/// which hears the answer.
+#[test]
+#[ignore = "another test runs it in a terminal"]
+fn a_host_that_panics_when_it_is_answered() {
+    use loomtree::session::{Approval as _, Asking};
+    use std::task::{Context, Poll, Wake};
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("the waker fell over");
+        }
+    }
+    let consent = loomtree::tui::Consent::default();
+    let asks = consent.clone();
+    std::thread::spawn(move || {
+        let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
+        let asking = Asking { tool, subject, what, detail };
+        let waker = Arc::new(Panics).into();
+        loop {
+            // Before the screen is there, nobody can be asked.
+            let mut answer = asks.ask(&asking);
+            while let Poll::Pending = answer.as_mut().poll(&mut Context::from_waker(&waker)) {
+                std::thread::park();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    screen_of_a_host(loomtree::session::Commands::new(Arc::new(self::Panics)), consent);
+}
+
+#[test]
+fn a_panic_of_any_thread_gives_the_terminal_back_and_its_message_is_read() {
+    for (host, shown, key, message) in [
+        ("a_host_whose_models_panic", "saved", " ", "the model fell over"),
+        ("a_host_that_panics_when_it_is_answered", "may it fall over?", "y", "the waker fell over"),
+    ] {
+        let home = Home::new();
+        home.ok(&["demo"]);
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args([host, "--exact", "--ignored", "--nocapture"]);
+        program.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
+        let mut window = Window::start(&program, 80, 24, &[]);
+        window.shows(shown);
+        assert!(window.is_alternate() && !window.is_cooked());
+        window.keys(key);
+        // On the main screen, where it stays.
+        window.until("a message", |screen| !window.is_alternate() && screen.contains(message));
+        assert_eq!(window.ends(), 101);
+        window.is_restored();
+        assert!(window.is_cooked());
+        assert!(!window.screen().contains("depth 0"), "{}", window.screen());
+    }
 }
 
 #[test]
