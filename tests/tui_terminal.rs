@@ -529,6 +529,49 @@ fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
     assert!(!bytes.windows(5).any(|bytes| bytes == b"\x1b]0;o"), "a title was set");
 }
 
+/// The terminal of this test draws the parts of a family and of a flag beside each other, as many do; the program counts two
+/// columns for each. What is drawn step by step is what would be drawn at once.
+#[test]
+fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut window = Window::open(&home, 80, 24, &[]);
+    window.shows("saved");
+    for text in ["漢字 テスト e\u{301} ", "👩‍👩‍👧‍👦", " 🇩🇪 🏳️‍🌈", "\u{200d}👍🏽"]
+    {
+        window.keys("i");
+        window.shows("the next words");
+        for c in text.chars() {
+            window.keys(&c.to_string());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        window.keys("\r");
+        window.until("said", |screen| !screen.contains("› ") && screen.trim_end().ends_with("saved"));
+    }
+    let at_rest = |window: &Window| {
+        let mut last = window.screen();
+        loop {
+            std::thread::sleep(Duration::from_millis(300));
+            let now = window.screen();
+            if now == last {
+                return now;
+            }
+            last = now;
+        }
+    };
+    for keys in ["h", "h", "h", "0", "w", "w", "v"] {
+        window.keys(keys);
+        let drawn = at_rest(&window);
+        window.keys("\x0c");
+        // Blanks are blanks.
+        let spaces =
+            |screen: &str| screen.replace('\u{a0}', " ").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(spaces(&drawn), spaces(&at_rest(&window)), "after {keys}");
+    }
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
+}
+
 /// Bytes in any order, drawn from a seed: whatever a cat on the keyboard or a broken line sends.
 #[test]
 fn no_bytes_break_it_and_the_terminal_is_given_back() {

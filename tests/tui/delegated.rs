@@ -287,7 +287,7 @@ mod folder {
         chat(&mut stage);
         stage
             .shows("run_command: echo green > b.txt")
-            .press("a")
+            .send("a")
             .shows("b.txt")
             .press("A")
             .shows("Fine.")
