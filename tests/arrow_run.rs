@@ -954,7 +954,7 @@ fn help_lists_what_the_agent_may_use() {
     Memory:
       pin ID — Keeps something in the context.
       stash "label" "text" — Sets something aside under a label.
-      recall "label" — Brings something back.
+      recall search "words" — Finds again what was said, or what is stashed.
       drop pin:ID — Lets go of a pin or of something set aside.
       decide "text" — Records a decision, or takes one back.
       memory — Shows what the agent keeps.

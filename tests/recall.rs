@@ -6,7 +6,7 @@
 mod play;
 mod support;
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 use insta::assert_snapshot;
 use loomtree::{
@@ -420,7 +420,8 @@ fn every_way_of_looking_takes_the_filters_and_says_so() {
             "→ recall search \"x\" scope:galaxy",
             "→ recall search \"x\" from:soon",
             "→ recall turns:1-3 scope:tree",
-            "→ recall \"label\" by:human",
+            "→ recall label:\"x\" by:human",
+            "→ recall \"no such label\"",
             "→ recall summary kind:tool",
         ]
         .map(|line| line.replace("NINE", &play.id(play.nine)).replace("TIRED", &play.id(play.tired)))
@@ -608,6 +609,80 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     assert!(rest.contains("→ recall \"recall turns:1-8 part 2\""), "{rest}");
     let next = lines(&mut runner, &["→ recall \"recall turns:1-8 part 2\""]);
     assert!(next.contains("of result"), "{next}");
+}
+
+/// The commands that an answer's notes name: `[… · → recall turns:1-3 · → view a7x2 full]`.
+fn named(answer: &str) -> Vec<String> {
+    let notes =
+        answer.lines().map(str::trim).filter(|line| line.starts_with('[') && line.ends_with(']') && line.contains('→'));
+    let commands =
+        notes.flat_map(|note| note.trim_matches(['[', ']']).split(" · ").map(str::to_owned).collect::<Vec<_>>());
+    commands.filter(|command| command.starts_with('→')).collect()
+}
+
+#[test]
+fn whatever_is_cut_the_command_that_is_named_shows_it() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    let mut at = play.nine;
+    for number in 0..40 {
+        at =
+            say(&owner, at, &format!("question {number}: {}", "what does the winch say? ".repeat(1 + number * 3 % 90)));
+        let text: String =
+            (0..1 + number * 7 % 150).map(|line| format!("winch line {line} of {number} 錨を上げろ\n")).collect();
+        let result = Draft {
+            kind: Some(EdgeKind::Tool),
+            author_type: Some(AuthorType::Tool),
+            stay: true,
+            tool: ToolFields { calls: None, call_id: None, name: Some("bash".into()) },
+            ..Draft::text(text)
+        };
+        owner.append(Parent::Node(at), result).unwrap();
+    }
+    // What another one said is no turn of this session.
+    for number in 0..160 {
+        at = say(&play.owner, at, &format!("aside {number}: {}", "the winch creaks and creaks. ".repeat(40)));
+    }
+    let mut runner = play.runner("owner", session).inline(u32::MAX);
+    let all = lines(&mut runner, &["→ recall search \"winch creaks\" scope:tree limit:200"]);
+    let (hits, _) = all.split_once(' ').unwrap();
+    let path = play.loom.snapshot().unwrap().path_back(at, &[], 0).unwrap();
+    let named_ids = path.iter().filter(|node| all.contains(node.local.as_str())).count();
+    assert!(all.contains(" · and so "), "{all:.300}");
+    assert!(named_ids >= hits.parse::<usize>().unwrap() && named_ids > 100, "{named_ids} of {hits} are named");
+    let tokens = loomtree::model::estimated_tokens;
+    let mut open: Vec<String> = [
+        "→ recall search \"winch\" limit:200",
+        "→ recall search \"winch\" limit:200 by:tool",
+        "→ recall search \"winch creaks\" scope:tree limit:200",
+        "→ recall search \"錨\"",
+        "→ recall turns:1-80",
+        "→ recall turns:1-80 limit:7",
+        "→ recall turns:1-80 by:tool limit:30",
+        "→ recall tool:bash limit:200",
+        "→ recall summary",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let (mut asked, mut seen, mut notes) = (HashSet::new(), HashSet::new(), 0);
+    while let Some(line) = open.pop() {
+        if !asked.insert(line.clone()) {
+            continue;
+        }
+        let answer = lines(&mut runner, &[&line]);
+        assert!(!answer.starts_with('✗') && !answer.starts_with("no "), "{line}: {answer:.200}");
+        assert!(tokens(&answer) <= 8_000, "{line}: {}", tokens(&answer));
+        if let Some((first, last)) = line.strip_prefix("→ recall turns:").and_then(|range| range.split_once('-'))
+            && first == last
+        {
+            seen.insert(first.parse::<usize>().unwrap());
+            assert!(!answer.contains("shortened"), "{line}: a turn alone is whole: {answer:.300}");
+        }
+        notes += named(&answer).len();
+        open.extend(named(&answer));
+    }
+    assert!(notes > 40 && seen.len() > 20, "{notes} {}", seen.len());
 }
 
 #[test]

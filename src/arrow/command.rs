@@ -270,7 +270,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         summary_of: Option<Span>,
     },
-    /// Brings something back.
+    /// Finds again what was said, or brings back what is stashed.
     Recall {
         /// What is set aside under this label.
         #[serde(skip_serializing_if = "Option::is_none")]

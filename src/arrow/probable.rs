@@ -33,7 +33,8 @@ fn filled(line: &str, terms: &[Term], tool: Tool) -> Option<String> {
     let has = |own: &str| terms.iter().any(|term| term.text.of(line).eq_ignore_ascii_case(own));
     let strange = |form: &&&str| {
         let own = form.split(' ').skip(1).filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
-        own.map(|word| if has(word.split(':').next().unwrap_or(word)) { -1 } else { 1 }).sum::<i32>()
+        let own: Vec<i32> = own.map(|word| if has(word.split(':').next().unwrap_or(word)) { -1 } else { 1 }).collect();
+        if own.contains(&-1) { own.iter().sum() } else { 0 }
     };
     let form = tool.spec().forms.iter().min_by_key(strange)?;
     let (mut ids, mut texts) = (ids.iter(), texts.iter());

@@ -167,8 +167,8 @@ impl Actor {
     }
 
     /// Begins a session anew at a fresh root, in a tree of its own that has the old one's title, mode and system prompt:
-    /// the root says `system`, or nothing. Its register begins anew too; its turns are counted on, and nothing that was
-    /// said is lost.
+    /// the root says `system`, or nothing, and is its next turn. Its register begins anew too; its turns are counted on, and
+    /// nothing that was said is lost.
     ///
     /// # Errors
     /// If it is not there, or the store fails.
@@ -198,7 +198,8 @@ impl Actor {
                 patch: SessionPatch { position: Some(root_id), ..SessionPatch::default() },
             },
         ];
-        self.commit(Op::Session, mutations)?;
+        // The root is the session's next turn, so whatever else has a turn's number tells whether it was before.
+        self.clone().in_session(id).commit(Op::Session, mutations)?;
         self.loom.node(root_id)
     }
 

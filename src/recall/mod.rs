@@ -10,6 +10,7 @@ mod hint;
 mod meaning;
 mod question;
 mod rank;
+mod said;
 mod wants;
 mod when;
 
@@ -20,10 +21,12 @@ use std::{
 };
 
 use self::question::{Question, asks, may_hold, plain};
+pub(crate) use self::said::cut_at;
 pub use self::{
     filter::{Author, Branch, Filter, Scope},
     hint::{Hint, References},
     meaning::{EmbedError, Embedder, Meaning, embed},
+    said::{called_with, calls, excerpt},
     when::{NoTime, When},
 };
 use crate::{

@@ -163,10 +163,12 @@ impl Binder<'_, '_> {
         let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
+        let labelled = self.bag.args.iter().any(|arg| matches!(arg.key, Some(Key::Label | Key::Stash)));
         let searched = self.names(Noun::Archive)
             || self.names(Noun::Query)
             || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
-            || self.bag.signs.searches;
+            || self.bag.signs.searches
+            || only != RecallFilter::default() && !labelled;
         let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
         let mut search = self.text_for(&[Key::Query]);
         let mut label = None;

@@ -36,6 +36,7 @@ pub use digest::{Summarized, Summary};
 pub use host::{Alone, Delegated, Generation, Hit, Host, Search};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
+pub use recall::session_summary;
 pub use reply::{Code, Failure, Reply};
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
@@ -136,10 +137,10 @@ impl<'h> Runner<'h> {
         self
     }
 
-    /// The same with another limit for replies, in tokens.
+    /// The same with another limit for replies, in tokens: at most 8,000, which is what a recall may say.
     #[must_use]
     pub fn inline(mut self, tokens: u32) -> Self {
-        self.inline = tokens.max(1);
+        self.inline = tokens.clamp(1, recall::WHOLE);
         self
     }
 

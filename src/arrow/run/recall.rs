@@ -5,6 +5,8 @@
 
 mod shown;
 
+pub(super) use self::shown::WHOLE;
+
 use self::shown::{entries, fitted, header, indented, shown};
 use super::{
     Code, Failure, Here, Outcome, Runner, Said,
@@ -12,7 +14,8 @@ use super::{
 };
 use crate::{
     arrow::{Range, RecallFilter, RecallScope},
-    model::{About, AgentKind, AuthorType, Node, first_words, one_line},
+    model::{About, AgentKind, AuthorType, Node, Session, first_words, one_line},
+    ops::Loom,
     recall::{self, Author, Branch, Filter, Found, Query, Scope},
     tools::Form,
 };
@@ -46,7 +49,8 @@ impl Runner<'_> {
             found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
             if !found.hits.is_empty() {
                 let hits = count(found.hits.len() as u64, "turn");
-                let head = format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(text));
+                let head =
+                    format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(&first_words(text, 80)));
                 let said = format!("{head}\n{}", shown(&*snapshot, here, &found)?);
                 return Ok(Said::about(said, first_words(text, 60)));
             }
@@ -67,7 +71,7 @@ impl Runner<'_> {
         let name = format!("turns:{}-{}", turns.first, turns.last);
         if nodes.is_empty() {
             let has = match here.session.turns {
-                0 => "this session has no turns yet".to_owned(),
+                0 => "this session has no turns yet; → recall search \"words\" finds what is in the tree".to_owned(),
                 last => format!("this session has turns 1 to {last}"),
             };
             return Ok(Said::about(format!("no {name}{}: {has}", within.said), name));
@@ -107,39 +111,7 @@ impl Runner<'_> {
     }
 
     pub(super) fn recall_summary(&self, here: &Here) -> Outcome {
-        let snapshot = self.loom.snapshot()?;
-        let (session, tree) = (&here.session, &here.tree);
-        let mut lines = vec![
-            format!(
-                "session: {} · {} · started {}",
-                count(session.turns, "turn"),
-                count(session.tokens, "token"),
-                session.started_at.age(here.now)
-            ),
-            format!(
-                "tree: {} · {} · {} · depth {}",
-                quoted(&tree.title),
-                count(tree.counts.nodes, "node"),
-                count(tree.counts.leaves, "branch"),
-                tree.counts.max_depth
-            ),
-        ];
-        let turn = |number: u64| self.loom.turns(session.id, number.saturating_sub(1), 1);
-        let ends = [("first", turn(1)?), ("newest", turn(session.turns)?)];
-        for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
-            lines.push(format!("{word}: {} {}", header(&node, None), frame::gist(&node)));
-        }
-        let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
-        if !tools.is_empty() {
-            lines.push(format!("tools: {}", named(&tools)));
-        }
-        for node in snapshot.bookmarks(tree.id)?.iter().take(10) {
-            let label = node.state.bookmark.as_deref().unwrap_or("");
-            lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
-        }
-        let state = snapshot.register(session.id)?.yaml(&About::of(session));
-        lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
-        Ok(Said::about(format!("Summary of this session:\n{}", indented(&lines.join("\n"))), "summary"))
+        Ok(Said::about(session_summary(&self.loom, &here.session)?, "summary"))
     }
 
     /// What a line's filters mean here.
@@ -207,6 +179,50 @@ impl Runner<'_> {
             ways.join(", ")
         ))
     }
+}
+
+/// What a session has come to: counts, what was said in it first and last, its tools, and its state.
+///
+/// # Errors
+/// If its tree is not there, or the store cannot be read.
+pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, Failure> {
+    let snapshot = loom.snapshot()?;
+    let tree = loom.tree(session.tree)?;
+    let register = snapshot.register(session.id)?;
+    let mut lines = vec![
+        format!(
+            "session: {} · {} · {} · {} · {} · started {}",
+            count(session.turns, "turn"),
+            count(session.tokens, "token"),
+            count(register.files_touched.len() as u64, "file"),
+            count(register.key_decisions.len() as u64, "decision"),
+            count(register.constraints.len() as u64, "constraint"),
+            session.started_at.age(loom.now())
+        ),
+        format!(
+            "tree: {} · {} · {} · depth {}",
+            quoted(&tree.title),
+            count(tree.counts.nodes, "node"),
+            count(tree.counts.leaves, "branch"),
+            tree.counts.max_depth
+        ),
+    ];
+    let turn = |number: u64| loom.turns(session.id, number.saturating_sub(1), 1);
+    let ends = [("first", turn(1)?), ("newest", turn(session.turns)?)];
+    for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
+        lines.push(format!("{word}: {} {}", header(&node, None), frame::gist(&node)));
+    }
+    let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
+    if !tools.is_empty() {
+        lines.push(format!("tools: {}", named(&tools)));
+    }
+    for node in snapshot.bookmarks(tree.id)?.iter().take(10) {
+        let label = node.state.bookmark.as_deref().unwrap_or("");
+        lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
+    }
+    let state = register.yaml(&About::of(session));
+    lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
+    Ok(format!("Summary of this session:\n{}", indented(&lines.join("\n"))))
 }
 
 impl Within {

@@ -3,15 +3,18 @@
 use std::io::{self, Write as _};
 
 use loomtree::{
-    arrow::run::{Alone, Runner},
-    model::{AgentKind, AuthorType, EdgeKind, Node},
+    arrow::run::{Reply, session_summary},
+    model::{AgentKind, AuthorType, EdgeKind, Node, Session},
     recall::{self, Author, Branch, Filter, Query, Scope, When},
+    store::SessionFilter,
+    tools::Tool,
 };
 use serde::Serialize;
 
+use super::sessions;
 use crate::cli::{
     attach,
-    desk::{Desk, Here},
+    desk::Desk,
     error::{CliError, Result},
     out::{DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
@@ -33,15 +36,18 @@ pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
     #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
-    /// Turns of your session here, such as 5-10
+    /// Turns of a session, such as 5-10
     #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
     turns: Option<String>,
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
-    /// What your session here has come to: counts, files, decisions
+    /// What a session has come to: counts, files, decisions
     #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
+    /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
+    #[arg(long, value_name = "ID", conflicts_with = "place")]
+    session: Option<String>,
     /// Where to look
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
     place: Place,
@@ -71,7 +77,7 @@ pub(crate) struct Args {
 /// Where to look.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Place {
-    /// What your session here caused
+    /// What the session caused
     Session,
     /// The tree
     Tree,
@@ -98,18 +104,14 @@ struct HitJson<'a> {
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
-        let session = desk.loom.session(session(&desk.here()?)?)?;
+        let session = session(args, desk)?;
         let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
         let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
-        let of = if only == Filter::default() { "" } else { " that fit" };
-        let none = match session.turns {
-            0 => format!("no turns {from} to {to}: your session here has none yet"),
-            last => format!("no turns {from} to {to}{of}: your session here has 1 to {last}"),
-        };
-        return list(&nodes, &none, desk);
+        let of = fitting(&only);
+        return list(&nodes, &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns), desk);
     }
     if args.summary {
-        return summary(desk);
+        return summary(args, desk);
     }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
@@ -119,24 +121,15 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return list(&nodes, &format!("no results of {tool}; {known}"), desk);
+        return list(&nodes, &format!("no results of {tool}{}; {known}", fitting(&only)), desk);
     }
     search(args, scope, desk)
 }
 
 /// The same that an agent is told by `→ recall summary`.
-fn summary(desk: &mut Desk<'_>) -> Result<()> {
-    let session = session(&desk.here()?)?;
-    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &Alone);
-    let asked = runner.read("→ recall summary");
-    for reply in runner.run_batch(vec![asked]) {
-        if desk.out.json {
-            desk.out.json(&reply)?;
-        } else {
-            writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
-        }
-    }
-    Ok(())
+fn summary(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let reply = Reply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
+    desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
 /// What narrows it down.
@@ -181,7 +174,13 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
         }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
-        writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;
+        let filtered = query.only != Filter::default();
+        let wider = match (filtered, &query.scope) {
+            (false, Scope::Everything) => "",
+            (false, _) => "; `--in all` looks everywhere",
+            (true, _) => "; there may be more without the filters",
+        };
+        writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
         return Ok(());
     }
     for hit in &found.hits {
@@ -203,7 +202,16 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
             let name = desk.name(near.author).to_owned();
             let pruned = if near.state.pruned_by.is_some() { " pruned" } else { "" };
             let room = desk.out.width.saturating_sub(30).max(30);
-            let words = cut(&near.content, if is_hit { room * 3 } else { room });
+            let words = if is_hit {
+                let text = if near.content.trim().is_empty() {
+                    recall::calls(near).join(" · ")
+                } else {
+                    near.content.clone()
+                };
+                cut(&recall::excerpt(&text, &found.words, room * 2), room * 3)
+            } else {
+                cut(&near.content, room)
+            };
             if is_hit {
                 let (name, style) = author(&name, near.author_type);
                 writeln!(
@@ -235,8 +243,11 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let tool = node.tool.name.as_deref().map(|tool| format!("  {}", one_line(tool))).unwrap_or_default();
-        let said = sanitize(&node.content);
+        let call = recall::called_with(&*desk.loom.snapshot()?, node)?;
+        let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
+        let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
+        let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();
+        let said = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
         writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
     }
     if nodes.is_empty() && !desk.out.json {
@@ -247,16 +258,30 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
 
 fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
     Ok(match args.place {
-        Place::Session => Scope::Session(session(&desk.here()?)?),
+        _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
+        Place::Session => Scope::Session(session(args, desk)?.id),
         Place::Tree => Scope::Tree(desk.here()?.tree.id),
         Place::Workspace => Scope::Workspace(desk.workspace.clone()),
         Place::All => Scope::Everything,
     })
 }
 
-fn session(here: &Here) -> Result<loomtree::id::SessionId> {
-    let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
-    Ok(session.id)
+/// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
+fn session(args: &Args, desk: &Desk<'_>) -> Result<Session> {
+    if let Some(text) = &args.session {
+        return sessions::find(desk, text);
+    }
+    let (workspace, tree) = (Some(desk.workspace.clone()), Some(desk.here()?.tree.id));
+    let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
+    desk.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
+        message: "no session has said anything in this tree yet".to_owned(),
+        hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
+    })
+}
+
+/// What is said where there is nothing, of a filter.
+fn fitting(only: &Filter) -> &'static str {
+    if *only == Filter::default() { "" } else { " that fit" }
 }
 
 /// `5-10`, or `5` alone.

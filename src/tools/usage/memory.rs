@@ -51,8 +51,9 @@ pub(in crate::tools) const RECALL: Usage = Usage {
         may("to", Kind::Text, "Only until then."),
         may("kind", Kind::Word(EdgeKind::WORDS), "Only nodes of this kind."),
     ],
-    reply: "stash \"marie insight\":\nMarie's reluctance stems from her childhood.",
-    example: "→ recall \"marie insight\"",
+    reply: "1 turn in this session by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq]:\n  Never let the \
+            lighthouse go dark.\n  [Turn 13] model [b3k9ze]: I will keep to that.",
+    example: "→ recall search \"lighthouse\" by:human",
 };
 
 pub(in crate::tools) const DROP: Usage = Usage {
