@@ -426,7 +426,7 @@ fn a_host_whose_models_panic() {
 #[ignore = "another test runs it in a terminal"]
 fn a_host_that_panics_when_it_is_answered() {
     use loomtree::session::{Approval as _, Asking};
-    use std::task::{Context, Poll, Wake};
+    use std::task::{Context, Wake};
     struct Panics;
     impl Wake for Panics {
         fn wake(self: Arc<Self>) {
@@ -442,7 +442,7 @@ fn a_host_that_panics_when_it_is_answered() {
         loop {
             // Before the screen is there, nobody can be asked.
             let mut answer = asks.ask(&asking);
-            while let Poll::Pending = answer.as_mut().poll(&mut Context::from_waker(&waker)) {
+            while answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
                 std::thread::park();
             }
             std::thread::sleep(Duration::from_millis(5));
