@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{
+    keys::Action,
     message::{Effect, Question},
     model::{Kind, Mode, Model},
     update::is_step,
@@ -22,6 +23,8 @@ pub(crate) const STEPS: usize = 64;
 pub(crate) enum Typed {
     Key(KeyEvent),
     Paste(String),
+    /// What a key comes to that means two things, one after the other.
+    Then(Action),
 }
 
 /// What was typed ahead, and what it waits for.
@@ -44,6 +47,11 @@ impl Ahead {
     pub(crate) fn forget(&mut self) {
         self.held.clear();
         self.awaited = None;
+    }
+
+    /// Has something done next, when it is known where.
+    pub(crate) fn then(&mut self, action: Action) {
+        self.held.push_front(Typed::Then(action));
     }
 
     /// A deed is done.
@@ -107,7 +115,7 @@ impl Model {
                 Typed::Key(key) if key.code == KeyCode::Esc => false,
                 _ if list.kind == Kind::Context => list.awaits.is_some() || self.unsaved > 0 || self.looking,
                 Typed::Key(key) => list.awaits.is_some() && chooses(key),
-                Typed::Paste(_) => false,
+                Typed::Paste(_) | Typed::Then(_) => false,
             },
             // Another wording is on its way to under the caret.
             Mode::Write(prose) => prose.turning,

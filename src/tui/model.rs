@@ -114,6 +114,8 @@ pub(crate) struct Model {
     pub(crate) answer_after_say: bool,
     pub(crate) cost: Option<Cost>,
     pub(crate) history: Vec<String>,
+    /// What was written last and left without being saved.
+    pub(crate) left: Option<Typing>,
     pub(crate) notice: Option<Notice>,
     /// When the first of the others is gone, unless it is heard of again.
     pub(crate) gone: Option<u64>,
@@ -183,6 +185,7 @@ impl Model {
             answer_after_say: false,
             cost: None,
             history: Vec::new(),
+            left: None,
             notice: None,
             gone: None,
             unsaved: 0,

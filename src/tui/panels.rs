@@ -19,11 +19,14 @@ pub(crate) struct Typing {
     pub(crate) history: Option<usize>,
     /// What was written before the history was looked at.
     pub(crate) stash: String,
+    /// What it began with.
+    pub(crate) began: String,
 }
 
 impl Typing {
     pub(crate) fn new(purpose: Purpose, text: impl Into<String>) -> Self {
-        Self { editor: Editor::new(text), purpose, history: None, stash: String::new() }
+        let began = text.into();
+        Self { editor: Editor::new(began.clone()), purpose, history: None, stash: String::new(), began }
     }
 }
 

@@ -373,7 +373,9 @@ const SCENES: &[Scene] = &[
         |stage, _| {
             let parted = stage.play.id(stage.play.marie);
             stage.shows("─ two branches ─").shows(&format!("they part after {parted}"));
-            stage.shows("[-Building on the trauma angle,-]{+Another reading:+} she");
+            // They say something else: each is shown whole.
+            stage.shows("- collaborator").shows(" Building on the trauma angle, she avoids the sea.");
+            stage.shows("+ collaborator").shows(" Another reading: she is only tired.");
         },
     ),
     scene(

@@ -165,7 +165,8 @@ pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
         KeyCode::Char('y' | 'Y') => Some(ask.yes.clone()),
         // What an agent asks is not agreed to by a key that is pressed all the time.
         KeyCode::Enter if !agents => Some(ask.yes.clone()),
-        KeyCode::Char('a' | 'A') if ask.always.is_some() => ask.always.clone(),
+        // A small one annotates: somebody may have begun to when the question came.
+        KeyCode::Char('A') if ask.always.is_some() => ask.always.clone(),
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => ask.no.clone(),
         KeyCode::Up | KeyCode::Char('k') | KeyCode::PageUp => {
             ask.scroll = ask.scroll.saturating_sub(if key.code == KeyCode::PageUp { 10 } else { 1 });

@@ -3,7 +3,7 @@
 use super::{choosing, does, errands, growing, typing, writing};
 use crate::tui::{
     look::Step,
-    message::{Answer, Deed, Effect, Heard, Outcome, Question},
+    message::{Answer, Deed, Effect, Heard, Outcome, Purpose, Question},
     model::{Ask, Cost, Kind, List, Mode, Model, Page, Typing},
 };
 
@@ -126,11 +126,10 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
         }
         (_, Answer::Node(node)) => return model.go(node),
         (Question::Text(_, purpose), Answer::Text(text)) => {
-            let mut typing = Typing::new(purpose, text);
-            if matches!(typing.purpose, crate::tui::message::Purpose::Split(_)) {
+            typing::begin(model, purpose, text);
+            if let Mode::Type(typing @ Typing { purpose: Purpose::Split(_), .. }) = &mut model.mode {
                 typing.editor.place(0);
             }
-            model.mode = Mode::Type(typing);
         }
         _ => {}
     }

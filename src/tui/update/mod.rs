@@ -25,6 +25,13 @@ use super::{
 
 /// Takes a message in.
 pub(crate) fn update(model: &mut Model, message: Message) -> Vec<Effect> {
+    let effects = taken_in(model, message);
+    // What is written is laid out for the screen as it is now.
+    model.fit();
+    effects
+}
+
+fn taken_in(model: &mut Model, message: Message) -> Vec<Effect> {
     let mut effects = match message {
         Message::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
         // Whoever interrupts does not wait for what they interrupt.
@@ -64,9 +71,11 @@ fn typed(model: &mut Model, typed: Typed) -> Vec<Effect> {
 }
 
 fn act_on(model: &mut Model, typed: Typed) -> Vec<Effect> {
+    model.fit();
     match typed {
         Typed::Key(key) => pressed(model, &key),
         Typed::Paste(text) => pasted(model, &text),
+        Typed::Then(action) => walking::act(model, action),
     }
 }
 
@@ -110,6 +119,7 @@ fn interrupted(model: &mut Model) -> Vec<Effect> {
     match model.mode {
         Mode::Walk => return walking::quit(model),
         Mode::Write(_) => return writing::leave(model),
+        Mode::Type(_) => return typing::left(model),
         // An agent waits for an answer.
         Mode::Ask(_) => return choosing::answer(model, &KeyCode::Esc.into()),
         _ => {}

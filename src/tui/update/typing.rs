@@ -8,9 +8,10 @@ use crate::tui::{
     model::{MOST, Mode, Model, Typing},
 };
 
-/// Begins to write.
-pub(super) fn begin(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
-    model.mode = Mode::Type(Typing::new(purpose, text));
+/// Begins to write, or goes on with what was left for the same purpose.
+pub(super) fn begin(model: &mut Model, purpose: Purpose, text: impl Into<String>) -> Vec<Effect> {
+    let left = model.left.take_if(|left| left.purpose == purpose);
+    model.mode = Mode::Type(left.unwrap_or_else(|| Typing::new(purpose, text)));
     Vec::new()
 }
 
@@ -90,13 +91,22 @@ fn recall(model: &mut Model, older: bool) {
     }
 }
 
-/// Stops writing. What was written for the next node is kept in the history.
-fn left(model: &mut Model) -> Vec<Effect> {
+/// Stops writing. What was written for the next node is kept in the history, what was written elsewhere until it is gone on
+/// with.
+pub(super) fn left(model: &mut Model) -> Vec<Effect> {
     if let Mode::Type(typing) = std::mem::take(&mut model.mode) {
-        let text = typing.editor.text().to_owned();
-        if typing.purpose == Purpose::Say && !text.trim().is_empty() {
-            model.record(&text);
-            model.say("not said; ↑ in the input brings it back");
+        let text = typing.editor.text();
+        match typing.purpose {
+            _ if text.trim().is_empty() || text == typing.began => {}
+            Purpose::Say => {
+                model.record(text);
+                model.say("not said; ↑ in the input brings it back");
+            }
+            Purpose::Command | Purpose::Count | Purpose::Split(_) => {}
+            _ => {
+                model.left = Some(typing);
+                model.say("not saved; the same key here goes on with it");
+            }
         }
     }
     model.look()

@@ -153,7 +153,7 @@ pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
     let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Dim));
     let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
     if ask.always.is_some() {
-        keys.extend([key("a"), dim(" always   ")]);
+        keys.extend([key("A"), dim(" always   ")]);
     }
     if lines.len() + gap + ask.detail.len() > rows {
         keys.extend([key("↓ ↑"), dim(" all of it")]);
