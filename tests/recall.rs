@@ -16,7 +16,7 @@ use loomtree::{
     },
     arrow::run::Runner,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, SessionPatch, ToolFields},
     ops::{Actor, Draft},
     store::{Mutation, PurgeTarget, StoreError, WordFilter, WordsSaid},
     tools,
@@ -456,6 +456,24 @@ fn a_branch_of_results_is_not_hidden_by_newer_ones_elsewhere() {
     assert_eq!(found.iter().map(|(node, _)| node.content.as_str()).collect::<Vec<_>>(), ["the one that is meant"]);
     let turns = recall::turns(&*play.loom.snapshot().unwrap(), session, 1..=u64::MAX, &only, 3).unwrap();
     assert_eq!(turns.len(), 1);
+}
+
+#[test]
+fn the_path_is_the_one_that_the_session_reads() {
+    let play = Play::of(Mode::Buffer);
+    play.owner.edit(play.marie, "Marie is made of quartz.").unwrap();
+    let session = play.session("owner", play.nine);
+    let found = |words: &str| {
+        let branch = Some(Branch::To(play.nine));
+        let only = Filter { branch, seen_by: Some(session), ..Filter::default() };
+        let query = Query { only, ..Query::new(words, Scope::Tree(play.tree)) };
+        let hits = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap().hits;
+        hits.iter().any(|hit| hit.node.content.contains(words))
+    };
+    assert!(found("quartz") && !found("childhood"));
+    let patch = SessionPatch { versions: Some(vec![play.marie]), ..SessionPatch::default() };
+    play.owner.update_session(session, patch).unwrap();
+    assert!(found("childhood") && !found("quartz"));
 }
 
 #[test]

@@ -99,15 +99,20 @@ pub struct Filter {
 impl Filter {
     /// The same within a scope, as the store is asked.
     pub(super) fn within(&self, snapshot: &dyn Snapshot, scope: &Scope) -> Result<WordFilter> {
-        let among = match self.branch {
-            None => None,
-            Some(Branch::To(node)) => Some(snapshot.path_back(node, &[], 0)?.iter().map(|node| node.seq).collect()),
-            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
-        };
         let seen_by = match self.seen_by {
             None => None,
-            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?.item),
+            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?),
         };
+        // Where a place has several versions, the path is the one that the session reads.
+        let versions = seen_by.as_ref().map_or(&[][..], |session| &session.versions);
+        let among = match self.branch {
+            None => None,
+            Some(Branch::To(node)) => {
+                Some(snapshot.path_back(node, versions, 0)?.iter().map(|node| node.seq).collect())
+            }
+            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
+        };
+        let seen_by = seen_by.map(|session| session.item);
         let (author, role) = match self.author {
             None => (None, None),
             Some(Author::Agent(agent)) => (Some(agent), None),
