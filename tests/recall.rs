@@ -336,6 +336,13 @@ fn scopes_and_filters_keep_to_themselves() {
             with(all(Filter { branch: Some(Branch::Below(play.tired)), ..Filter::default() })),
             ["an anchor of the model"]
         );
+        // Below the root is the tree, as its nodes one by one are.
+        let below = |at, scope| {
+            let only = Filter { branch: Some(Branch::Below(at)), ..Filter::default() };
+            with(Query { only, ..Query::new("anchor", scope) }).len()
+        };
+        assert_eq!([below(play.root, Scope::Tree(play.tree)), below(play.root, Scope::Everything)], [2, 2]);
+        assert_eq!([below(play.root, Scope::Tree(elsewhere.tree)), below(elsewhere.id, Scope::Everything)], [0, 1]);
         assert_eq!(with(all(Filter { kind: Some(EdgeKind::Tool), ..Filter::default() })), [""; 0]);
         let late = play.loom.node(elsewhere.id).unwrap().created_at;
         let later = loomtree::model::Timestamp::from_millis(late.as_millis() + 1);

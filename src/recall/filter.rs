@@ -110,7 +110,11 @@ impl Filter {
             Some(Branch::To(node)) => {
                 Some(snapshot.path_back(node, versions, 0)?.iter().map(|node| node.seq).collect())
             }
-            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
+            Some(Branch::Below(node)) => match snapshot.node(node)? {
+                // Below its root is the whole tree, however large.
+                Some(root) if root.parent.is_none() && *scope == Scope::Tree(root.tree) => None,
+                node => Some(below(snapshot, node)?),
+            },
         };
         let seen_by = seen_by.map(|session| session.item);
         let (author, role) = match self.author {
@@ -131,10 +135,10 @@ impl Filter {
 }
 
 /// A node and everything below it.
-fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
+fn below(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u64>> {
     let all = ChildFilter { pruned: true, ..Default::default() };
     let mut found = HashSet::new();
-    let mut next: Vec<Node> = snapshot.node(node)?.into_iter().collect();
+    let mut next: Vec<Node> = node.into_iter().collect();
     while let Some(node) = next.pop() {
         if found.insert(node.seq) {
             next.extend(snapshot.children(node.id, &all)?);
