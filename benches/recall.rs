@@ -26,7 +26,7 @@ use std::{
 };
 
 use loomtree::{
-    archive::recall::{self, Query, Scope},
+    archive::recall::{self, Filter, Query, Scope},
     id::{NodeId, SessionId},
     model::{Mode, NewNode, Op, Parent, RegisterRules, Timestamp, ToolFields},
     ops::{Actor, Draft},
@@ -239,20 +239,35 @@ fn looks(owner: &Actor) {
     let middle = turns / 2;
     let ways: [(&str, &dyn Fn()); 5] = [
         ("range, 20 turns of a session", &|| {
-            assert!(!recall::turns(&*snapshot, session, middle, middle + 19, 50).unwrap().is_empty());
+            assert!(
+                !recall::turns(&*snapshot, session, middle..=middle + 19, &Filter::default(), 50).unwrap().is_empty()
+            );
         }),
         ("range beyond the end", &|| {
-            assert!(recall::turns(&*snapshot, session, turns + 10, u64::MAX, 50).unwrap().is_empty());
+            assert!(
+                recall::turns(&*snapshot, session, turns + 10..=u64::MAX, &Filter::default(), 50).unwrap().is_empty()
+            );
         }),
         ("tool_calls, the last 10 of a tool in a session", &|| {
-            let results = recall::tool_results(&*snapshot, &Scope::Session(session), "read_file", 10).unwrap();
+            let results =
+                recall::tool_results(&*snapshot, &Scope::Session(session), "read_file", &Filter::default(), 10)
+                    .unwrap();
             assert!(turns < 300 || results.len() == 10);
         }),
         ("tool_calls, the last 10 of a tool anywhere", &|| {
-            assert_eq!(recall::tool_results(&*snapshot, &Scope::Everything, "read_file", 10).unwrap().len(), 10);
+            assert_eq!(
+                recall::tool_results(&*snapshot, &Scope::Everything, "read_file", &Filter::default(), 10)
+                    .unwrap()
+                    .len(),
+                10
+            );
         }),
         ("tool_calls of a tool that nobody used", &|| {
-            assert!(recall::tool_results(&*snapshot, &Scope::Everything, "nosuch", 10).unwrap().is_empty());
+            assert!(
+                recall::tool_results(&*snapshot, &Scope::Everything, "nosuch", &Filter::default(), 10)
+                    .unwrap()
+                    .is_empty()
+            );
         }),
     ];
     for (name, run) in ways {

@@ -11,7 +11,7 @@ use loomtree::{
     id::TreeId,
     model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
     ops::{Actor, DocumentEdit, Draft, SplitAt},
-    recall::{self, Query, Scope},
+    recall::{self, Filter, Query, Scope},
     store::{Mutation, PurgeTarget},
 };
 use support::store::Scene;
@@ -250,7 +250,8 @@ fn the_shared_pi_session_comes_in_whole() {
     let best = found.unwrap().hits.remove(0).node;
     assert_eq!((best.kind, best.tool.name.as_deref()), (EdgeKind::Tool, Some("bash")));
     assert!(best.content.contains("error TS2739"), "{}", best.content);
-    let edits = recall::tool_results(&*snapshot, &Scope::Tree(imported.trees[0]), "edit", 5).unwrap();
+    let edits =
+        recall::tool_results(&*snapshot, &Scope::Tree(imported.trees[0]), "edit", &Filter::default(), 5).unwrap();
     assert!(edits.len() == 5 && edits.windows(2).all(|two| two[0].0.seq > two[1].0.seq));
     drop(snapshot);
     assert_eq!(import(&owner, &text).nodes, 0);

@@ -534,25 +534,25 @@ fn undo_takes_back_and_redo_does_again() {
     ✓ bookmarked [46vf6z] as "here"
     ✓ pruned [fkc5zd] · undo with → restore fkc5zd
     ✓ took back 1 operation
-      prune [fkc5zd]
+      pruned [fkc5zd]
     ✓ took back 2 operations
-      bookmark [46vf6z]
-      annotate [y2ys2p]
+      bookmarked [46vf6z]
+      annotated [46vf6z] as [y2ys2p]
     ✓ did again 3 operations
-      annotate [y2ys2p]
-      bookmark [46vf6z]
-      prune [fkc5zd]
+      annotated [46vf6z] as [y2ys2p]
+      bookmarked [46vf6z]
+      pruned [fkc5zd]
       no more: there is nothing to redo
     ✗ LIMIT_EXCEEDED: undo: one line takes at most 50 operations back
     ✓ pinned [46vf6z]
     ✓ recorded decision: "keep it" (turn 1)
     ✓ took back 1 operation
-      prune [fkc5zd]
+      decided
     === Operational Memory ===
     Pinned:
       [46vf6z] "Marie's reluctance stems from her childhood."
     Recent actions:
-      responded to qk6rnr, 46vf6z, jykvjd · annotated 46vf6z · bookmarked 46vf6z · pruned fkc5zd · took back fkc5zd, 46vf6z, y2ys2p · did again y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · took back fkc5zd
+      responded to qk6rnr, 46vf6z, jykvjd · annotated 46vf6z · bookmarked 46vf6z · pruned fkc5zd · took back fkc5zd, 46vf6z, y2ys2p · did again y2ys2p, 46vf6z, fkc5zd · pinned 46vf6z · decided · took back
     ===
     "#);
 }
@@ -758,7 +758,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
       doc:"character notes" §motivation (5 words)
       doc:"character notes" (5 words)
     Recent actions:
-      responded to yk943e · pinned 46vf6z · stashed 46vf6z · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah
+      responded to yk943e · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah
     Stashed (not in context): "marie insight", "so far", "an idea"
     ===
     Stashed (→ recall "label" shows one):
@@ -767,8 +767,8 @@ fn pins_and_stashes_are_kept_and_let_go() {
       "an idea" · words · 3 tokens · 3m ago
     Recent actions:
       responded to yk943e
-      pinned 46vf6z
-      stashed 46vf6z
+      pinned 46vf6z, "character notes"
+      stashed "an idea", "marie insight", "so far"
       recalled "an idea", "marie insight", "so far"
       viewed yk943e, 6v90ah
       annotated 6v90ah
@@ -782,7 +782,7 @@ fn pins_and_stashes_are_kept_and_let_go() {
     Pinned:
       doc:"character notes" (5 words)
     Recent actions:
-      responded to yk943e · pinned 46vf6z · stashed 46vf6z · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah · dropped a stash · dropped pin 46vf6z
+      responded to yk943e · pinned 46vf6z, "character notes" · stashed "an idea", "marie insight", "so far" · recalled "an idea", "marie insight", "so far" · viewed yk943e, 6v90ah · annotated 6v90ah · dropped stash "an idea" · dropped pin 46vf6z, "character notes"
     Stashed (not in context): "marie insight", "so far"
     ===
     "#);
@@ -825,7 +825,7 @@ fn the_trace_is_folded_and_bounded() {
 }
 
 #[test]
-fn looking_leaves_no_entry_in_the_journal_and_undo_passes_over_memory() {
+fn looking_leaves_no_entry_in_the_journal_and_what_is_kept_at_hand_can_be_taken_back() {
     let play = Play::new();
     let marie = play.id(play.marie);
     let mut runner = play.at(play.marie);
@@ -838,7 +838,26 @@ fn looking_leaves_no_entry_in_the_journal_and_undo_passes_over_memory() {
         &["→ annotate \"a note\"", &format!("→ pin {marie}"), "→ stash \"x\" \"y\"", "→ drop stash:\"x\""],
     );
     assert_eq!(entries(), before + 4);
-    assert!(lines(&mut runner, &["→ undo"]).contains("annotate"));
+    let note = play.loom.snapshot().unwrap().journal(JournalFilter { tree: None, before: before as u64 + 2, limit: 1 });
+    let note = note.unwrap()[0].local.clone().unwrap();
+    let done = lines(&mut runner, &["→ undo 4", "→ redo 4", "→ undo 2"]);
+    assert_eq!(
+        done.lines().filter(|line| line.starts_with("  ")).collect::<Vec<_>>(),
+        [
+            "  dropped stash \"x\"",
+            "  stashed \"x\"",
+            &format!("  pinned [{marie}]"),
+            &format!("  annotated [{marie}] as [{note}]"),
+            &format!("  annotated [{marie}] as [{note}]"),
+            &format!("  pinned [{marie}]"),
+            "  stashed \"x\"",
+            "  dropped stash \"x\"",
+            "  dropped stash \"x\"",
+            "  stashed \"x\"",
+        ]
+    );
+    let memory = play.loom.snapshot().unwrap().memory(play.owner.agent(), play.tree).unwrap();
+    assert_eq!((memory.pins.len(), memory.stashes.len()), (1, 0));
     assert_eq!(play.loom.store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
@@ -896,7 +915,7 @@ fn decisions_thoughts_and_help() {
     "#);
     let state = |play: &Play| {
         let session = play.loom.session(session).unwrap();
-        play.loom.snapshot().unwrap().register(session.id).unwrap().yaml(&About::of(&session))
+        play.loom.snapshot().unwrap().register(session.id).unwrap().yaml(&About::of(&session, &[]))
     };
     assert_snapshot!(state(&play).split_once("key_decisions").unwrap().1, @r#"
     :
@@ -935,7 +954,7 @@ fn help_lists_what_the_agent_may_use() {
     Memory:
       pin ID — Keeps something in the context.
       stash "label" "text" — Sets something aside under a label.
-      recall "label" — Brings something back.
+      recall search "words" — Finds again what was said, or what is stashed.
       drop pin:ID — Lets go of a pin or of something set aside.
       decide "text" — Records a decision, or takes one back.
       memory — Shows what the agent keeps.

@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use loomtree::{
     arrow::{
-        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
-        SearchDepth, Span, Topic, WritePlace,
+        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
+        Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
         run::{INLINE, read},
     },
-    model::{Permission, Permissions, TodoDraft, estimated_tokens},
+    model::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
     tools::{self, TABLE, Tool},
 };
 use play::Play;
@@ -75,6 +75,15 @@ fn commands(id: &str) -> Vec<Command> {
             tool: some(),
             summary: true,
             limit: Some(1),
+            only: RecallFilter {
+                by: some(),
+                scope: Some(RecallScope::All),
+                path: node(),
+                below: node(),
+                from: Some("2026-11-22".parse().unwrap()),
+                to: Some("2h".parse().unwrap()),
+                kind: Some(EdgeKind::Tool),
+            },
         },
         Command::Drop { pin: some(), stash: some() },
         Command::Decide { content: text(), kind: Some(DecisionKind::Constraint) },

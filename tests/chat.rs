@@ -236,7 +236,14 @@ async fn sessions_are_listed_gone_on_with_and_picked() {
         assert!(home.fails(1, &["resume", wrong, "-m", &model]).contains("no session"), "{wrong:?}");
     }
 
-    assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: your session here has"));
+    assert!(home.ok(&["recall", "--turns", "900-800"]).contains("no turns 900 to 800: this session has"));
+    // What the person said to the agent are turns of the agent's session, and the newest here is that.
+    assert!(home.ok(&["recall", "--turns", "1-1"]).contains("The first words."));
+    let other = spoken[0]["id"].as_str().unwrap();
+    assert!(home.ok(&["recall", "--session", other, "--turns", "1-1", "--by", "human"]).contains("The second words."));
+    let json = home.json(&["recall", "--session", other, "words"]);
+    assert!(!json.is_empty() && json.iter().all(|hit| hit["session_id"] == spoken[0]["id"]), "{json:?}");
+    assert!(home.fails(1, &["recall", "--session", "nosuch", "--summary"]).contains("no session"));
     let nothing = home.ok(&["recall", &"qzx wvk ".repeat(10_000)]);
     assert!(nothing.contains("nothing found") && nothing.len() < 200, "{nothing}");
     let summary = home.ok(&["recall", "--summary"]);

@@ -358,8 +358,21 @@ fn changes_and_their_undoing() {
     assert!(home.ok(&["trees", "--archived"]).contains("A new title"));
     home.ok(&["archive", "--undo"]);
     let log = home.ok(&["log", "-n", "0"]);
-    for op in ["create_tree", "append", "annotate", "edit", "undo", "redo", "merge", "split", "move", "archive"] {
-        assert!(log.contains(op), "{op} not in {log}");
+    let edited = format!("edited {rain} as ");
+    for told in [
+        "began the tree \"",
+        "responded to ",
+        "annotated ",
+        &edited,
+        &format!("took back: {edited}"),
+        &format!("did again: {edited}"),
+        "merged into ",
+        "split ",
+        "moved to ",
+        "put away the tree \"A new title\"",
+        "took out the tree",
+    ] {
+        assert!(log.contains(told), "{told} not in {log}");
     }
     assert_eq!(home.json(&["log", "-n", "3"]).len(), 3);
     assert_eq!(home.json(&["say", "--kind", "instruction", "be brief"])[0]["op"], "append");
@@ -383,4 +396,54 @@ fn agents_have_positions_of_their_own_and_begin_where_work_goes_on() {
     assert_eq!(path, ["For what?", "Because.", "As I said."]);
     assert!(home.ok(&["tree"]).contains("For nothing.  ← you are here"));
     assert!(home.ok(&["restore"]).contains("nothing is pruned"));
+}
+
+#[test]
+fn recall_takes_its_filters_by_every_way_of_looking() {
+    let (home, ids) = sample();
+    let found = |args: &[&str]| -> Vec<String> {
+        let hits = home.json(&[&["recall"], args].concat());
+        hits.iter().map(|hit| hit["local_id"].as_str().unwrap().to_owned()).collect()
+    };
+    let named = |names: &[&str]| names.iter().map(|name| id(&ids, name).to_owned()).collect::<Vec<_>>();
+    let by = |who: &str| found(&["--by", who, "jars"]).into_iter().collect::<std::collections::BTreeSet<_>>();
+    let (human, model) = (by("human"), by("model"));
+    assert!(human.contains(id(&ids, "JARS")) && model.contains(id(&ids, "ILSE")) && human.is_disjoint(&model));
+    assert_eq!((by("owner"), by("assistant")), (human, model));
+    assert_eq!(found(&["--by", "tool", "jars"]), [""; 0]);
+    let path = found(&["--path", id(&ids, "RAIN"), "gulls jars later"]);
+    assert!(path.contains(&named(&["RAIN"])[0]) && !path.contains(&named(&["NONE"])[0]), "{path:?}");
+    assert_eq!(found(&["--kind", "annotation", "jars"]), named(&["NOTE"]));
+    assert_eq!(
+        found(&["--from", "today", "--to", "1h", "jars"]).len() * found(&["--to", "yesterday", "jars"]).len(),
+        0
+    );
+    let turns = found(&["--turns", "1-100", "--by", "human"]);
+    assert!(turns.contains(&named(&["JARS"])[0]) && !turns.contains(&named(&["ILSE"])[0]), "{turns:?}");
+    assert_eq!(found(&["--turns", "100-1", "-n", "1", "--from", "1h"]).len(), 1);
+    for (args, said) in [
+        (["--by", "tool", "jars"], "nothing found that fits (looked for jar); there may be more without the filters\n"),
+        (["--in", "all", "walrus"], "nothing found (looked for walrus)\n"),
+        (["--in", "tree", "walrus"], "nothing found (looked for walrus); `--in all` looks everywhere\n"),
+        (["--by", "tool", "--turns=1-9"], "no turns 1 to 9 that fit: this session has 1 to 6\n"),
+        (["--by", "human", "--tool=bash"], "no results of bash that fit; there are none\n"),
+    ] {
+        assert_eq!(home.ok(&[&["recall"], &args[..]].concat()), said);
+    }
+    for (args, code, said) in [
+        (&["--by", "nobody", "x"][..], 1, "\"nobody\" is no author: there are the roles human, model, tool, system"),
+        (&["--from", "soon", "x"], 2, "\"soon\" is no time: write a day"),
+        (&["--from", "today", "--to", "yesterday", "x"], 2, "--from is after --to"),
+        (&["--path", "zzzz", "x"], 1, "no node \"zzzz\""),
+        (&["--turns", "1-2", "--in", "all"], 2, "cannot be used with"),
+        (&["--summary", "--by", "human"], 2, "cannot be used with"),
+        (&["--turns", "two"], 1, "turns are written 5-10"),
+    ] {
+        let told = home.fails(code, &[&["recall"], args].concat());
+        assert!(told.contains(said), "{args:?}: {told}");
+    }
+    // Of a long text the part is shown that has the words.
+    let long = format!("{} the capstan broke {}", "nothing at all ".repeat(90), "and so on ".repeat(90));
+    home.say("owner", None, &long);
+    assert!(home.ok(&["recall", "-n", "1", "capstan"]).contains("the capstan broke"));
 }

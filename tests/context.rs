@@ -8,13 +8,17 @@ mod play;
 mod support;
 
 use loomtree::{
+    arrow::run::{Delegated, Failure, Generation, Host},
     context::{
         Ask, Assembled, ContextError, Exchange, Fate, Options, Outcome, Part, Prompt, Reason, Rendering, Strategy,
         Voice, assemble,
     },
     id::NodeId,
-    model::{Agent, Correction, EdgeKind, Mode, Parent, PinTarget, RecordKind, TreePatch, Vocabulary},
-    ops::{Draft, Loom},
+    model::{
+        Agent, Correction, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope,
+        ToolFields, TreePatch, Vocabulary,
+    },
+    ops::{Actor, Draft, Loom},
 };
 use play::{Play, lines};
 
@@ -171,6 +175,81 @@ fn what_an_aware_agent_is_told() {
     assert_eq!(made.report.path.len(), 1);
 }
 
+/// A program that has an orchestrator.
+struct Works;
+
+impl Host for Works {
+    fn generate(&self, _: &Actor, _: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
+        unreachable!("nobody asks for it")
+    }
+
+    fn delegate(&self, _: &Actor, asked: &Delegated<'_>) -> Result<String, Failure> {
+        assert_eq!((asked.goal, asked.context), ("goal", "what they have to know"));
+        Ok("✓ done".to_owned())
+    }
+}
+
+/// The commands that a text names, each in backticks.
+fn named(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).filter(|part| part.starts_with('→')).collect()
+}
+
+#[test]
+fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
+    let play = Play::new();
+    play.agent("able", Permissions::all());
+    play.agent("aware", [Permission::LoomAware].into_iter().collect());
+    let told = |name: &str, planning: bool| {
+        let agent = play.loom.agent(name).unwrap();
+        let scope = planning.then(|| TodoScope { session: play.session(name, play.nine), turn: 1 });
+        let made =
+            assemble(&*play.loom.snapshot().unwrap(), &Ask { scope, ..ask(&agent, play.nine, LIVE, &play.loom) });
+        let made = made.unwrap();
+        let Prompt::Messages(messages) = &made.prompt else { panic!("a dialogue is a chat") };
+        messages[0].content.clone()
+    };
+    let all = told("able", true);
+    insta::assert_snapshot!(all);
+    // Who may not plan or delegate is not told to, and everybody is told of window, archive and recall in few words.
+    let (least, tokens) = (told("aware", false), |text: &str| loomtree::model::estimated_tokens(text));
+    assert!(named(&least).iter().all(|line| !line.contains("todo") && !line.contains("delegate")), "{least}");
+    assert!(tokens(&all) < 1_600 && tokens(&least) < 1_000, "{} {}", tokens(&all), tokens(&least));
+    for told in ["→ recall search", "→ recall turns:", "→ recall tool:", "window", "archive", "`Hint:`"] {
+        assert!(least.contains(told), "{told}: {least}");
+    }
+    let mut kinds: Vec<String> = Vec::new();
+    // A turn of each number that is named, a result of each tool, a plan with each item, a node for each id.
+    let session = play.session("able", play.nine);
+    let actor = play.loom.actor(&play.loom.agent("able").unwrap()).in_session(session);
+    for turn in 1..=13 {
+        actor.append_turn(Draft::text(format!("the words of turn {turn}"))).unwrap();
+    }
+    let result = Draft {
+        kind: Some(EdgeKind::Tool),
+        author_type: Some(loomtree::model::AuthorType::Tool),
+        tool: ToolFields { name: Some("read_file".into()), ..ToolFields::default() },
+        stay: true,
+        ..Draft::text("fn main() {}")
+    };
+    actor.append_turn(result).unwrap();
+    let host = Works;
+    let turn = |turn| play.runner_with("able", session, &host).in_turn(TodoScope { session, turn });
+    lines(&mut turn(1), &["→ todo add \"left open\""]);
+    let mut runner = turn(2);
+    for line in named(&all) {
+        let line = line.replace("a7x2kq", &play.id(play.nine));
+        let reply = lines(&mut runner, &[&line]);
+        assert!(
+            !reply.contains('✗') && !reply.contains("nothing for") && !reply.contains("no results"),
+            "{line}: {reply}"
+        );
+        kinds.extend(line.split(' ').nth(1).map(str::to_owned));
+    }
+    for kind in ["view", "recall", "decide", "todo", "delegate", "help"] {
+        assert!(kinds.iter().any(|known| known == kind), "{kind} is not named: {all}");
+    }
+}
+
 #[test]
 fn a_buffer_is_one_document() {
     let play = Play::of(Mode::Buffer);
@@ -231,13 +310,16 @@ fn what_a_message_refers_to_is_hinted_at_where_it_is_not_shown() {
             play.id(early.nodes[0].id)
         );
         assert!(text.contains(&hint), "{text}");
-        assert_eq!(text.matches("Hint:").count(), 1);
+        let command = hint.lines().next().unwrap().split_once("answer: ").unwrap().1;
+        assert!(lines(&mut play.at(asks), &[command]).contains(&play.id(early.nodes[0].id)), "{command}");
+        assert_eq!(text.matches("\nHint: ").count(), 1);
         // It stands behind all that is kept.
         let kept = text.rfind(", kept)").unwrap_or(0);
-        assert!(text.find("Hint:").unwrap() > kept);
+        assert!(text.find("\nHint: ").unwrap() > kept);
         // What is shown, what nobody said, and who sees no tree, need none.
-        let silent =
-            |agent, to, options| assert!(!shown(&assembled(&play.loom, agent, to, options).unwrap()).contains("Hint:"));
+        let silent = |agent, to, options| {
+            assert!(!shown(&assembled(&play.loom, agent, to, options).unwrap()).contains("\nHint: "))
+        };
         silent("collaborator", asks, Options { window: 100_000, ..options });
         silent("subject", asks, options);
         silent("collaborator", last, options);

@@ -67,7 +67,7 @@ async fn one_continuation_streams_and_is_where_one_stands_then() {
     assert_eq!(said, [(Role::System, "be brief".to_owned()), (Role::User, "Once upon a time".to_owned())]);
 
     let undone = actor.undo(Some(root.tree)).unwrap();
-    assert_eq!(undone.target.node, Some(nodes[0].id));
+    assert_eq!(undone.target.entry.node, Some(nodes[0].id));
     assert_eq!(position(&actor), Some(root.id), "one stands where the undone node hung");
 }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use loomtree::{
     id::NodeId,
-    model::{EdgeKind, LinkTarget, Mode, Node, NodeState, Parent, TreeCounts},
+    model::{EdgeKind, LinkTarget, Memory, Mode, Node, NodeState, Parent, PinTarget, Stashed, TreeCounts},
     ops::{Actor, Draft, SplitAt},
     store::{ChildFilter, Snapshot, Store},
 };
@@ -35,6 +35,10 @@ enum Step {
     Unbookmark(usize),
     Link(usize, usize),
     Unlink(usize, usize),
+    Pin(usize),
+    Unpin(usize),
+    Stash(u8, usize),
+    Unstash(u8),
     Undo,
     Redo,
 }
@@ -57,17 +61,29 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (n.clone(), any::<u8>()).prop_map(|(a, b)| Step::Bookmark(a, b)),
         1 => n.clone().prop_map(Step::Unbookmark),
         1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Link(a, b)),
-        1 => (n.clone(), n).prop_map(|(a, b)| Step::Unlink(a, b)),
+        1 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Unlink(a, b)),
+        2 => n.clone().prop_map(Step::Pin),
+        1 => n.clone().prop_map(Step::Unpin),
+        2 => (0u8..3, n).prop_map(|(a, b)| Step::Stash(a, b)),
+        1 => (0u8..3).prop_map(Step::Unstash),
         4 => Just(Step::Undo),
         2 => Just(Step::Redo),
     ]
 }
 
-/// Everything that can be seen of a tree: its counts, and its visible nodes with their counts and marks.
+/// Everything that can be seen of a tree: its counts, its visible nodes with their counts and marks, and what somebody
+/// keeps at hand there.
 #[derive(Debug, PartialEq)]
 struct Seen {
     counts: TreeCounts,
     nodes: BTreeMap<NodeId, NodeState>,
+    memory: Memory,
+    stashed: Vec<Option<Stashed>>,
+}
+
+/// What something is put aside under.
+fn label(number: u8) -> String {
+    format!("label {number}")
 }
 
 struct Table {
@@ -96,7 +112,14 @@ impl Table {
     fn seen(&self) -> Seen {
         let counts = self.actor.loom().tree(self.tree).unwrap().counts;
         let visible = self.all().into_iter().filter(|n| n.state.pruned_by.is_none());
-        Seen { counts, nodes: visible.map(|n| (n.id, n.state)).collect() }
+        let snapshot = self.actor.loom().snapshot().unwrap();
+        let agent = self.actor.agent();
+        Seen {
+            counts,
+            nodes: visible.map(|n| (n.id, n.state)).collect(),
+            memory: snapshot.memory(agent, self.tree).unwrap(),
+            stashed: (0..3).map(|n| snapshot.stashed(agent, self.tree, &label(n), false).unwrap()).collect(),
+        }
     }
 
     /// Does a step; `false` if it was refused, as many random ones are.
@@ -126,6 +149,16 @@ impl Table {
             Step::Unbookmark(n) => a.unbookmark(self.pick(*n)).is_ok_and(|r| r.seq > 0),
             Step::Link(n, m) => a.link(self.pick(*n), LinkTarget::Node(self.pick(*m)), None).is_ok(),
             Step::Unlink(n, m) => a.unlink(self.pick(*n), &LinkTarget::Node(self.pick(*m))).is_ok(),
+            Step::Pin(n) => a.pin(self.tree, PinTarget::Node(self.pick(*n))).is_ok_and(|r| r.seq > 0),
+            Step::Unpin(n) => a.unpin(self.tree, PinTarget::Node(self.pick(*n))).is_ok_and(|r| r.seq > 0),
+            Step::Stash(at, n) => {
+                let content = match n % 2 {
+                    0 => Stashed::Words(format!("words {n}")),
+                    _ => Stashed::Node(self.pick(*n)),
+                };
+                a.stash(self.tree, &label(*at), content).is_ok()
+            }
+            Step::Unstash(at) => a.unstash(self.tree, &label(*at)).is_ok(),
             Step::Undo => a.undo(Some(self.tree)).is_ok(),
             Step::Redo => a.redo(Some(self.tree)).is_ok(),
         }

@@ -6,17 +6,17 @@
 mod play;
 mod support;
 
-use std::{fs, path::Path};
+use std::{collections::HashSet, fs, path::Path};
 
 use insta::assert_snapshot;
 use loomtree::{
     archive::{
         self,
-        recall::{self, Branch, Query, Scope},
+        recall::{self, Author, Branch, Filter, Query, Scope},
     },
     arrow::run::Runner,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permissions, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, SessionPatch, ToolFields},
     ops::{Actor, Draft},
     store::{Mutation, PurgeTarget, StoreError, WordFilter, WordsSaid},
     tools,
@@ -322,15 +322,32 @@ fn scopes_and_filters_keep_to_themselves() {
                 .filter(|text| text.contains("anchor"))
                 .collect::<Vec<_>>()
         };
-        let all = || Query::new("anchor", Scope::Everything);
-        assert_eq!(with(Query { author: Some(model.agent()), ..all() }), ["an anchor of the model"]);
-        assert_eq!(with(Query { branch: Some(Branch::To(a)), ..all() }), ["an anchor of mine"]);
-        assert_eq!(with(Query { branch: Some(Branch::Below(play.tired)), ..all() }), ["an anchor of the model"]);
-        assert_eq!(with(Query { kind: Some(EdgeKind::Tool), ..all() }), [""; 0]);
+        let by = |role| Filter { author: Some(Author::Role(role)), ..Filter::default() };
+        let all = |only| Query { only, ..Query::new("anchor", Scope::Everything) };
+        assert_eq!(
+            with(all(Filter { author: Some(Author::Agent(model.agent())), ..Filter::default() })),
+            ["an anchor of the model"]
+        );
+        assert_eq!(with(all(by(AuthorType::Human))), ["an anchor elsewhere", "an anchor of mine"]);
+        assert_eq!(with(all(by(AuthorType::Model))), ["an anchor of the model"]);
+        assert_eq!(with(all(by(AuthorType::System))), [""; 0]);
+        assert_eq!(with(all(Filter { branch: Some(Branch::To(a)), ..Filter::default() })), ["an anchor of mine"]);
+        assert_eq!(
+            with(all(Filter { branch: Some(Branch::Below(play.tired)), ..Filter::default() })),
+            ["an anchor of the model"]
+        );
+        // Below the root is the tree, as its nodes one by one are.
+        let below = |at, scope| {
+            let only = Filter { branch: Some(Branch::Below(at)), ..Filter::default() };
+            with(Query { only, ..Query::new("anchor", scope) }).len()
+        };
+        assert_eq!([below(play.root, Scope::Tree(play.tree)), below(play.root, Scope::Everything)], [2, 2]);
+        assert_eq!([below(play.root, Scope::Tree(elsewhere.tree)), below(elsewhere.id, Scope::Everything)], [0, 1]);
+        assert_eq!(with(all(Filter { kind: Some(EdgeKind::Tool), ..Filter::default() })), [""; 0]);
         let late = play.loom.node(elsewhere.id).unwrap().created_at;
         let later = loomtree::model::Timestamp::from_millis(late.as_millis() + 1);
-        assert_eq!(with(Query { from: Some(later), ..all() }), [""; 0]);
-        assert_eq!(with(Query { to: Some(late), ..all() }).len(), 3);
+        assert_eq!(with(all(Filter { from: Some(later), ..Filter::default() })), [""; 0]);
+        assert_eq!(with(all(Filter { to: Some(late), ..Filter::default() })).len(), 3);
         // The same from the index.
         filler(&play.owner, elsewhere.id, WAITING);
     }
@@ -377,10 +394,114 @@ fn arrow_lines_recall() {
             "→ recall turns:70-80",
             "→ recall tool:read_file",
             "→ recall tool:write_file",
+            "→ todo add \"count the jars\"",
             "→ recall summary",
         ],
     );
     assert_snapshot!(said);
+}
+
+#[test]
+fn every_way_of_looking_takes_the_filters_and_says_so() {
+    let play = Play::new();
+    let mut runner = with_tool(&play);
+    let said = lines(
+        &mut runner,
+        &[
+            "→ recall search \"tokens refresh\" by:human",
+            "→ recall search \"tokens refresh\" by:\"collaborator\"",
+            "→ recall search \"refresh\" kind:tool limit:1",
+            "→ recall search \"summer\" below:NINE scope:tree",
+            "→ recall search \"summer\" path:TIRED --by model",
+            "→ recall search \"summer\" from:1h until:today",
+            "→ recall search \"summer\" from:1s",
+            "→ recall turns:1-3 by:tool",
+            "→ recall turns:1-3 limit:1 by:model",
+            "→ recall turns:1-3 by:system",
+            "→ recall tool:read_file by:tool from:today",
+            "→ recall tool:read_file from:2023-11-15",
+            // What cannot be meant.
+            "→ recall search \"x\" by:nobody",
+            "→ recall search \"x\" from:2023-11-15 to:2023-11-13",
+            "→ recall search \"x\" path:NINE below:TIRED",
+            "→ recall search \"x\" path:zzzz",
+            "→ recall search \"x\" scope:galaxy",
+            "→ recall search \"x\" from:soon",
+            "→ recall turns:1-3 scope:tree",
+            "→ recall label:\"x\" by:human",
+            "→ recall \"no such label\"",
+            "→ recall summary kind:tool",
+        ]
+        .map(|line| line.replace("NINE", &play.id(play.nine)).replace("TIRED", &play.id(play.tired)))
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>(),
+    );
+    assert_snapshot!(said);
+}
+
+#[test]
+fn a_branch_of_results_is_not_hidden_by_newer_ones_elsewhere() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    let result = |at: NodeId, text: &str| {
+        let draft = Draft {
+            kind: Some(EdgeKind::Tool),
+            author_type: Some(AuthorType::Tool),
+            stay: true,
+            tool: ToolFields { calls: None, call_id: None, name: Some("bash".into()) },
+            ..Draft::text(text)
+        };
+        owner.append(Parent::Node(at), draft).unwrap();
+    };
+    result(play.tired, "the one that is meant");
+    (0..30).for_each(|number| result(play.nine, &format!("another, {number}")));
+    let only = Filter { branch: Some(Branch::Below(play.tired)), ..Filter::default() };
+    let found =
+        recall::tool_results(&*play.loom.snapshot().unwrap(), &Scope::Tree(play.tree), "bash", &only, 3).unwrap();
+    assert_eq!(found.iter().map(|(node, _)| node.content.as_str()).collect::<Vec<_>>(), ["the one that is meant"]);
+    let turns = recall::turns(&*play.loom.snapshot().unwrap(), session, 1..=u64::MAX, &only, 3).unwrap();
+    assert_eq!(turns.len(), 1);
+}
+
+#[test]
+fn the_path_is_the_one_that_the_session_reads() {
+    let play = Play::of(Mode::Buffer);
+    play.owner.edit(play.marie, "Marie is made of quartz.").unwrap();
+    let session = play.session("owner", play.nine);
+    let found = |words: &str| {
+        let branch = Some(Branch::To(play.nine));
+        let only = Filter { branch, seen_by: Some(session), ..Filter::default() };
+        let query = Query { only, ..Query::new(words, Scope::Tree(play.tree)) };
+        let hits = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap().hits;
+        hits.iter().any(|hit| hit.node.content.contains(words))
+    };
+    assert!(found("quartz") && !found("childhood"));
+    let patch = SessionPatch { versions: Some(vec![play.marie]), ..SessionPatch::default() };
+    play.owner.update_session(session, patch).unwrap();
+    assert!(found("childhood") && !found("quartz"));
+}
+
+#[test]
+fn leaving_the_tree_needs_the_permission_and_says_how_to_get_there() {
+    let play = Play::new();
+    let other = play.owner.start_session("/work", play.tree, Some(play.nine)).unwrap();
+    let (_, elsewhere) =
+        play.owner.create_tree(Some("Elsewhere".into()), Mode::Dialogue, None, Draft::text("begin")).unwrap();
+    let long: String = (0..300).map(|line| format!("the capstan turns {line}\n")).collect();
+    say(&play.owner, elsewhere.id, &long);
+    let line = "→ recall search \"capstan\" scope:all";
+    play.agent("homely", [Permission::LoomAware].into_iter().collect());
+    let said = lines(&mut play.runner("homely", play.session("homely", play.nine)), &[line]);
+    assert!(said.starts_with("✗ PERMISSION_DENIED: recall: this needs the permission cross_tree"), "{said}");
+    let mut runner = play.runner("owner", other);
+    let said = lines(&mut runner, &[line]);
+    // The command that is named works as it stands there, and the rest can be read where it leads.
+    let command = said.split_once("[shortened · ").unwrap().1.split_once("\"]").unwrap().0;
+    let arrived = lines(&mut runner, &[&format!("{command}\"")]);
+    assert!(arrived.starts_with("✓ switched to"), "{command}: {arrived}");
+    assert!(lines(&mut runner, &["→ view"]).contains("the capstan turns 0"));
 }
 
 /// What a provider's call of `conversation_recall` with these arguments is answered.
@@ -514,6 +635,80 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     assert!(rest.contains("→ recall \"recall turns:1-8 part 2\""), "{rest}");
     let next = lines(&mut runner, &["→ recall \"recall turns:1-8 part 2\""]);
     assert!(next.contains("of result"), "{next}");
+}
+
+/// The commands that an answer's notes name: `[… · → recall turns:1-3 · → view a7x2 full]`.
+fn named(answer: &str) -> Vec<String> {
+    let notes =
+        answer.lines().map(str::trim).filter(|line| line.starts_with('[') && line.ends_with(']') && line.contains('→'));
+    let commands =
+        notes.flat_map(|note| note.trim_matches(['[', ']']).split(" · ").map(str::to_owned).collect::<Vec<_>>());
+    commands.filter(|command| command.starts_with('→')).collect()
+}
+
+#[test]
+fn whatever_is_cut_the_command_that_is_named_shows_it() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    let mut at = play.nine;
+    for number in 0..40 {
+        at =
+            say(&owner, at, &format!("question {number}: {}", "what does the winch say? ".repeat(1 + number * 3 % 90)));
+        let text: String =
+            (0..1 + number * 7 % 150).map(|line| format!("winch line {line} of {number} 錨を上げろ\n")).collect();
+        let result = Draft {
+            kind: Some(EdgeKind::Tool),
+            author_type: Some(AuthorType::Tool),
+            stay: true,
+            tool: ToolFields { calls: None, call_id: None, name: Some("bash".into()) },
+            ..Draft::text(text)
+        };
+        owner.append(Parent::Node(at), result).unwrap();
+    }
+    // What another one said is no turn of this session.
+    for number in 0..160 {
+        at = say(&play.owner, at, &format!("aside {number}: {}", "the winch creaks and creaks. ".repeat(40)));
+    }
+    let mut runner = play.runner("owner", session).inline(u32::MAX);
+    let all = lines(&mut runner, &["→ recall search \"winch creaks\" scope:tree limit:200"]);
+    let (hits, _) = all.split_once(' ').unwrap();
+    let path = play.loom.snapshot().unwrap().path_back(at, &[], 0).unwrap();
+    let named_ids = path.iter().filter(|node| all.contains(node.local.as_str())).count();
+    assert!(all.contains(" · and so "), "{all:.300}");
+    assert!(named_ids >= hits.parse::<usize>().unwrap() && named_ids > 100, "{named_ids} of {hits} are named");
+    let tokens = loomtree::model::estimated_tokens;
+    let mut open: Vec<String> = [
+        "→ recall search \"winch\" limit:200",
+        "→ recall search \"winch\" limit:200 by:tool",
+        "→ recall search \"winch creaks\" scope:tree limit:200",
+        "→ recall search \"錨\"",
+        "→ recall turns:1-80",
+        "→ recall turns:1-80 limit:7",
+        "→ recall turns:1-80 by:tool limit:30",
+        "→ recall tool:bash limit:200",
+        "→ recall summary",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let (mut asked, mut seen, mut notes) = (HashSet::new(), HashSet::new(), 0);
+    while let Some(line) = open.pop() {
+        if !asked.insert(line.clone()) {
+            continue;
+        }
+        let answer = lines(&mut runner, &[&line]);
+        assert!(!answer.starts_with('✗') && !answer.starts_with("no "), "{line}: {answer:.200}");
+        assert!(tokens(&answer) <= 8_000, "{line}: {}", tokens(&answer));
+        if let Some((first, last)) = line.strip_prefix("→ recall turns:").and_then(|range| range.split_once('-'))
+            && first == last
+        {
+            seen.insert(first.parse::<usize>().unwrap());
+            assert!(!answer.contains("shortened"), "{line}: a turn alone is whole: {answer:.300}");
+        }
+        notes += named(&answer).len();
+        open.extend(named(&answer));
+    }
+    assert!(notes > 40 && seen.len() > 20, "{notes} {}", seen.len());
 }
 
 #[test]

@@ -4,17 +4,21 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loomtree::{
     arrow::run::{Alone, Runner},
     context::{Options, Prompt},
     id::{NodeId, SessionId},
-    model::{Lease, Mode, Timestamp, WorkItem},
-    ops::{Actor, Draft, SessionDraft},
+    model::{
+        AuthorType, EdgeKind, Json, Lease, Mode, RecordKind, RegisterRules, SessionPatch, Timestamp, ToolFields,
+        WorkItem, Writer,
+    },
+    ops::{Actor, Draft, Loom, SessionDraft},
     provider::{Model, Reply, Scripted},
-    recall::{self, Query, Scope},
+    recall::{self, Filter, Query, Scope},
     session::{Cut, Plan, context_of, generate, resume, seat},
+    store::SessionFilter,
 };
 use support::store::Scene;
 
@@ -54,13 +58,23 @@ async fn the_next_prompt_after_a_break_is_what_it_would_have_been() {
     }
     let model: Arc<dyn Model> = Arc::new(Scripted::new([Reply::words("The last entry.")]));
     generate(&actor, Plan::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
+    let pinned = owner.loom().node(at).unwrap().local.to_string();
+    let mut runner = Runner::new(owner.loom().clone(), agent, session, &Alone);
+    for line in [&format!("→ pin [{pinned}]"), "→ stash \"log\" \"fog on the 3rd\"", "→ todo add \"count the entries\""]
+    {
+        let wanted = runner.read(line);
+        assert!(runner.run_batch(vec![wanted])[0].to_string().starts_with('✓'), "{line}");
+    }
     let before = next(&owner, session);
-    assert!(before.contains("Never use the word sea") && before.contains("The last entry."), "{before}");
-    drop((actor, owner));
+    for kept in ["Never use the word sea", "The last entry.", &pinned, "Stashed (not in context)", "open: 1"] {
+        assert!(before.contains(kept), "{kept}: {before}");
+    }
+    let stood = owner.loom().session(session).unwrap();
+    drop((runner, actor, owner));
 
     let again = scene.owner();
     let resumed = resume(&again, session, None).unwrap();
-    assert_eq!((resumed.session.id, resumed.cut), (session, None));
+    assert_eq!((&resumed.session, resumed.cut), (&stood, None));
     assert_eq!(next(&again, session), before);
 }
 
@@ -115,16 +129,28 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
         let draft = SessionDraft { item: Some(item(key)), ..SessionDraft::of("/work") };
         let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
-        let said = owner.clone().in_session(id).append_turn(Draft::text(format!("the secret of {key}"))).unwrap();
+        let actor = owner.clone().in_session(id);
+        let said = actor.append_turn(Draft::text(format!("the secret of {key}"))).unwrap();
+        let answer = Draft {
+            kind: Some(EdgeKind::Tool),
+            tool: ToolFields { name: Some("bash".into()), ..ToolFields::default() },
+            stay: true,
+            ..Draft::text(format!("the secret of {key}, as bash told it"))
+        };
+        actor.append_turn(answer).unwrap();
         (id, tree.id, said.nodes[0].id)
     };
-    let ((one, tree, _), (two, _, secret)) = (open("L-1"), open("L-2"));
+    let ((one, tree, _), (two, other, secret)) = (open("L-1"), open("L-2"));
     let loom = owner.loom();
     assert_eq!(loom.session_of(&item("L-1")).unwrap().unwrap().id, one);
     assert_eq!(loom.session_of(&item("L-3")).unwrap(), None);
     let snapshot = loom.snapshot().unwrap();
     let found = |seen_by| {
-        let hits = recall::search(&*snapshot, &Query { seen_by, ..Query::new("secret", Scope::Everything) }).unwrap();
+        let hits = recall::search(
+            &*snapshot,
+            &Query { only: Filter { seen_by, ..Filter::default() }, ..Query::new("secret", Scope::Everything) },
+        )
+        .unwrap();
         hits.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>()
     };
     assert!(found(Some(two)).contains(&secret));
@@ -138,6 +164,11 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         format!("→ switch to {secret_id}"),
         format!("→ annotate {secret_id} \"x\""),
         "→ recall search \"secret of L-2\"".to_owned(),
+        "→ recall search \"secret of L-2\" scope:all".to_owned(),
+        "→ recall search \"secret of L-2\" scope:workspace".to_owned(),
+        format!("→ recall search \"secret of L-2\" path:{secret_id}"),
+        format!("→ recall search \"secret of L-2\" below:{secret} scope:all"),
+        "→ recall tool:bash scope:all".to_owned(),
         "→ recall turns:1-100".to_owned(),
         "→ recall summary".to_owned(),
         "→ search \"secret of L-2\"".to_owned(),
@@ -146,16 +177,174 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         let reply = runner.run_batch(vec![wanted]).remove(0).to_string();
         assert!(!reply.contains("the secret of L-2"), "{line}: {reply}");
     }
+    // Nor by any other command that takes an id, nor by the tools of a provider.
+    for line in [
+        "→ view branch:ID",
+        "→ list ID annotations",
+        "→ tree from:ID",
+        "→ diff ID [OWN]",
+        "→ continue from ID",
+        "→ respond ID \"x\"",
+        "→ link to ID",
+        "→ edit ID \"x\"",
+        "→ merge ID [OWN] \"x\"",
+        "→ bookmark ID",
+        "→ prune ID",
+        "→ copy ID to [OWN]",
+        "→ copy [OWN] to ID",
+        "→ move ID to [OWN]",
+        "→ split ID at:3",
+        "→ exclude ID",
+        "→ pin ID",
+        "→ stash \"x\" content-of:ID",
+        "→ stash \"x\" summary-of:ID-ID",
+        "→ switch to tree:\"TREE\"",
+        "→ switch to ID in tree:\"TREE\"",
+        "→ link to tree:\"TREE\" node:ID",
+    ] {
+        let own = loom.node(loom.session(one).unwrap().position.unwrap()).unwrap().local.to_string();
+        let line = line.replace("ID", &secret.to_string()).replace("TREE", &other.to_string()).replace("OWN", &own);
+        let mut able = Runner::new(loom.clone(), loom.agent("owner").unwrap(), one, &Alone);
+        let wanted = able.read(&line);
+        let reply = able.run_batch(vec![wanted]).remove(0).to_string();
+        assert!(reply.starts_with("✗ NOT_FOUND"), "{line}: {reply}");
+        assert_eq!(able.session(), one);
+    }
+    for arguments in [
+        r#"{ "action": "search", "query": "secret of L-2" }"#,
+        r#"{ "action": "range", "start_turn": 1, "end_turn": 100 }"#,
+        r#"{ "action": "tool_calls", "tool_name": "bash" }"#,
+        r#"{ "action": "summary" }"#,
+    ] {
+        let wanted = runner.read_call("conversation_recall", arguments);
+        let reply = runner.run_batch(vec![wanted]).remove(0).to_string();
+        assert!(!reply.contains("the secret of L-2"), "{arguments}: {reply}");
+    }
+    // A host that asks on behalf of a session gets no more than that may see.
+    let only = Filter { seen_by: Some(one), ..Filter::default() };
+    assert_eq!(recall::turns(&*snapshot, two, 1..=9, &only, 9).unwrap(), []);
+    let results = recall::tool_results(&*snapshot, &Scope::Everything, "bash", &only, 9).unwrap();
+    let told: Vec<&str> = results.iter().map(|(node, _)| node.content.as_str()).collect();
+    assert_eq!(told, ["the secret of L-1, as bash told it"]);
     // A tree of one item takes no session of another.
     let draft = SessionDraft { item: Some(item("L-2")), ..SessionDraft::of("/work") };
     assert!(owner.open_session(tree, None, draft).is_err());
 }
 
 #[test]
+fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
+    let scene = Scene::new(16);
+    let (one, session, _) = begun(&scene);
+    // Another process's store on the same file, as warm as the first.
+    let two = scene.owner();
+    let newest = |loom: &Loom| {
+        let found = loom.session(session).unwrap();
+        let last = loom.turns(session, found.turns.saturating_sub(1), 1).unwrap().pop().unwrap().content;
+        (found.turns, last, loom.snapshot().unwrap().register(session).unwrap().constraints.len())
+    };
+    for round in 0..20 {
+        let (writer, reader) = if round % 2 == 0 { (&one, &two) } else { (&two, &one) };
+        let said = format!("Always count to {round}.");
+        let before = newest(reader.loom());
+        assert_eq!(newest(writer.loom()), before);
+        writer.tell(session, Draft::text(said.clone())).unwrap();
+        let after = newest(reader.loom());
+        assert_eq!((after.0, &after.1), (before.0 + 1, &said));
+        assert_eq!(after, newest(writer.loom()));
+    }
+    // Nothing was said in between that only memory holds.
+    drop((one, two));
+    assert_eq!(newest(scene.owner().loom()).1, "Always count to 19.");
+}
+
+#[test]
+fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
+    let scene = Scene::new(17);
+    let owner = scene.owner();
+    let loom = owner.loom();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let kept = |word: &str| [("dispatcher".to_owned(), word.to_owned())].into_iter().collect::<BTreeMap<_, _>>();
+    let draft = SessionDraft { metadata: kept("first"), model: Some("ollama:x".into()), ..SessionDraft::of("/work") };
+    let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
+    owner.start_session("/elsewhere", tree.id, Some(root.id)).unwrap();
+    let of = |workspace: &str| {
+        let filter = SessionFilter { workspace: Some(workspace.to_owned()), ..SessionFilter::default() };
+        loom.sessions(&filter).unwrap().into_iter().map(|session| session.id).collect::<Vec<_>>()
+    };
+    assert_eq!((of("/work"), of("/elsewhere").len(), of("/nowhere").len()), (vec![id], 1, 0));
+    let actor = owner.clone().in_session(id);
+    for turn in 1..=7 {
+        actor.append_turn(Draft::text(format!("the words of turn {turn}"))).unwrap();
+    }
+    let session = loom.session(id).unwrap();
+    assert_eq!((session.turns, session.model.as_deref(), &session.metadata), (7, Some("ollama:x"), &kept("first")));
+    let said = |offset, limit| -> Vec<u64> {
+        loom.turns(id, offset, limit).unwrap().into_iter().map(|node| node.turn.unwrap()).collect()
+    };
+    assert_eq!((said(0, 3), said(5, 50), said(7, 1)), (vec![1, 2, 3], vec![6, 7], vec![]));
+    let found = recall::search(&*loom.snapshot().unwrap(), &Query::new("\"of turn 4\"", Scope::Session(id))).unwrap();
+    assert_eq!(found.hits[0].node.turn, Some(4));
+    let patch = SessionPatch { metadata: Some(kept("second")), ..SessionPatch::default() };
+    owner.update_session(id, patch).unwrap();
+    assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
+    actor.record(RecordKind::Decision, "we use JWT").unwrap();
+    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions[0].text, "we use JWT");
+    // Begun anew, its turns are counted on and its register is empty; what was said stays.
+    owner.reset_session(id, None).unwrap();
+    actor.append_turn(Draft::text("begun anew")).unwrap();
+    assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
+    assert!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.is_empty());
+    actor.record(RecordKind::Decision, "we use sessions").unwrap();
+    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.len(), 1);
+    assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
+    // Ended, it is not continued, and another one is; nothing is gone.
+    owner.end_session(id).unwrap();
+    assert!(actor.append_turn(Draft::text("too late")).is_err());
+    let next = resume(&owner, id, None).unwrap().session;
+    assert!(next.id != id && next.turns == 0 && next.metadata == kept("second"));
+    assert_eq!(said(0, 50).len(), 9);
+}
+
+#[test]
+fn a_host_tells_the_register_what_else_to_hear() {
+    let scene = Scene::new(18);
+    let own = Writer { word: "stitch".into(), action: "stitched".into() };
+    let own = RegisterRules { writers: vec![own], ..RegisterRules::none() };
+    let rules = || RegisterRules::default().and(own.clone());
+    let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
+    let loom = open(rules());
+    let owner = loom.actor(&loom.agent("owner").unwrap());
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
+    let metadata = Some(Json::parse(r#"{"arguments":{"path":"quilt"}}"#).unwrap());
+    let tool = ToolFields { name: Some("stitch_panel".into()), ..ToolFields::default() };
+    let answer = Draft { kind: Some(EdgeKind::Tool), stay: true, tool, metadata, ..Draft::text("done") };
+    owner.clone().in_session(session).append_turn(answer).unwrap();
+    let files = |loom: &Loom| loom.snapshot().unwrap().register(session).unwrap().files_touched.len();
+    assert_eq!(files(&loom), 1);
+    drop((owner, loom));
+    // What was heard stays heard where others read; made from the archive anew, it is what their rules hear.
+    let usual = open(RegisterRules::default());
+    assert_eq!((files(&usual), usual.store().rebuild().unwrap().registers, files(&usual)), (1, 1, 0));
+    drop(usual);
+    let own = open(rules());
+    assert_eq!((own.store().rebuild().unwrap().registers, files(&own)), (1, 1));
+}
+
+#[test]
 fn outside_tools_find_turns_and_sessions_by_their_names() {
     let scene = Scene::new(15);
-    let (owner, session, _) = begun(&scene);
-    drop(owner);
+    let (owner, session, asked) = begun(&scene);
+    let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}}]"#;
+    let actor = owner.clone().in_session(session);
+    let tool = ToolFields { calls: Some(Json::parse(calls).unwrap()), ..ToolFields::default() };
+    let call = Draft { tool, author_type: Some(AuthorType::Model), ..Draft::text("") };
+    let call = actor.append(loomtree::model::Parent::Node(asked), call).unwrap().nodes[0].id;
+    let tool = ToolFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
+    let (kind, author_type) = (Some(EdgeKind::Tool), Some(AuthorType::Tool));
+    let result = Draft { tool, kind, author_type, stay: true, ..Draft::text("a  b\r\n\tc\n") };
+    actor.append(loomtree::model::Parent::Node(call), result).unwrap();
+    drop((actor, owner));
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
     let columns = |view: &str| {
         let statement = conn.prepare(&format!("SELECT * FROM {view}")).unwrap();
@@ -177,6 +366,17 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
         .unwrap();
     let said = "Never use the word sea. What is in the log book?".to_owned();
     assert_eq!(row, (session.to_string(), 1, "user".to_owned(), said));
+    // Calls and results are there as they were said.
+    let (kept, result): (String, String) = conn
+        .query_row(
+            "SELECT a.tool_calls, b.role || ' ' || b.tool_call_id || ' ' || b.tool_name || ' ' || b.content
+             FROM conversation_turns a JOIN conversation_turns b ON b.session_id = a.session_id
+             WHERE a.turn_number = 2 AND b.turn_number = 3",
+            [],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .unwrap();
+    assert_eq!((kept.as_str(), result.as_str()), (calls, "tool c1 bash a  b\r\n\tc\n"));
     let state: String =
         conn.query_row("SELECT session_state FROM cowork_sessions WHERE id = ?1", [row.0], |r| r.get(0)).unwrap();
     assert!(state.contains("Never use the word sea."), "{state}");

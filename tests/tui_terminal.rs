@@ -241,7 +241,7 @@ fn the_same_walk_at_every_size() {
         window.keys("y");
         window.shows("pruned · u takes it back");
         window.keys("u");
-        window.shows("undid the pruning");
+        window.shows("taken back: pruned");
         window.keys("c");
         window.shows("in all,");
         window.fits(columns);
@@ -364,43 +364,29 @@ fn drawn_anew_by_a_key() {
     assert_eq!(window.ends(), 0);
 }
 
-/// A program that brings along models which panic, for the test below, which runs it in a terminal of its own.
-#[test]
-#[ignore = "another test runs it in a terminal"]
-fn a_host_whose_models_panic() {
+/// The screen as a host opens it on the file that another test names.
+fn screen_of_a_host(commands: loomtree::session::Commands, consent: loomtree::tui::Consent) {
     use loomtree::{
         context,
-        id::TreeId,
         provider::Prices,
-        session::{Commands, Models, Promise, open},
+        session::open,
         store::TreeFilter,
-        tui::{Consent, KeyMap, Palette, Setup, run},
+        tui::{KeyMap, Palette, Setup, run},
     };
-    #[derive(Debug)]
-    struct Panics;
-    impl Models for Panics {
-        fn open<'a>(
-            &'a self,
-            _: &'a loomtree::model::Agent,
-        ) -> Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
-            Box::pin(async { panic!("the model fell over") })
-        }
-    }
     let loom = open(std::env::var_os("LOOM_OF_THE_TEST").unwrap()).unwrap();
     let tree = loom.snapshot().unwrap().trees(TreeFilter { archived: false, limit: 1 }).unwrap().remove(0);
-    let (id, position): (TreeId, _) = (tree.id, tree.root.unwrap());
     let ended = run(Setup {
         agent: loom.agent("owner").unwrap(),
         loom,
         workspace: "/work".to_owned(),
-        tree: id,
-        position,
+        tree: tree.id,
+        position: tree.root.unwrap(),
         session: None,
         versions: Vec::new(),
-        commands: Commands::new(Arc::new(Panics)),
+        commands,
         model: None,
         tools: None,
-        consent: Consent::default(),
+        consent,
         models: Vec::new(),
         context: context::Options::default(),
         drafts: None,
@@ -414,23 +400,79 @@ fn a_host_whose_models_panic() {
     panic!("it should have ended by the panic: {ended:?}");
 }
 
+/// Models of a host which panic.
+#[derive(Debug)]
+struct Panics;
+
+impl loomtree::session::Models for Panics {
+    fn open<'a>(
+        &'a self,
+        _: &'a loomtree::model::Agent,
+    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
+        Box::pin(async { panic!("the model fell over") })
+    }
+}
+
+/// A program that brings along models which panic, on a thread of the background.
 #[test]
-fn a_panic_gives_the_terminal_back_and_its_message_is_read() {
-    let home = Home::new();
-    home.ok(&["demo"]);
-    let mut host = std::process::Command::new(std::env::current_exe().unwrap());
-    host.args(["a_host_whose_models_panic", "--exact", "--ignored", "--nocapture"]);
-    host.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
-    let mut window = Window::start(&host, 80, 24, &[]);
-    window.shows("saved");
-    assert!(window.is_alternate() && !window.is_cooked());
-    window.keys(" ");
-    // On the main screen, where it stays.
-    window.until("a message", |screen| !window.is_alternate() && screen.contains("the model fell over"));
-    assert_eq!(window.ends(), 101);
-    window.is_restored();
-    assert!(window.is_cooked());
-    assert!(!window.screen().contains("depth 0"), "{}", window.screen());
+#[ignore = "another test runs it in a terminal"]
+fn a_host_whose_models_panic() {
+    screen_of_a_host(loomtree::session::Commands::new(Arc::new(Panics)), loomtree::tui::Consent::default());
+}
+
+/// A program that waits for the person's answer on a thread of its own and panics when it is woken: by the thread that draws,
+/// which hears the answer.
+#[test]
+#[ignore = "another test runs it in a terminal"]
+fn a_host_that_panics_when_it_is_answered() {
+    use loomtree::session::{Approval as _, Asking};
+    use std::task::{Context, Wake};
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("the waker fell over");
+        }
+    }
+    let consent = loomtree::tui::Consent::default();
+    let asks = consent.clone();
+    std::thread::spawn(move || {
+        let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
+        let asking = Asking { tool, subject, what, detail };
+        let waker = Arc::new(Panics).into();
+        loop {
+            // Before the screen is there, nobody can be asked.
+            let mut answer = asks.ask(&asking);
+            while answer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
+                std::thread::park();
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    screen_of_a_host(loomtree::session::Commands::new(Arc::new(self::Panics)), consent);
+}
+
+#[test]
+fn a_panic_of_any_thread_gives_the_terminal_back_and_its_message_is_read() {
+    for (host, shown, key, message) in [
+        ("a_host_whose_models_panic", "saved", " ", "the model fell over"),
+        ("a_host_that_panics_when_it_is_answered", "may it fall over?", "y", "the waker fell over"),
+    ] {
+        let home = Home::new();
+        home.ok(&["demo"]);
+        let mut program = std::process::Command::new(std::env::current_exe().unwrap());
+        program.args([host, "--exact", "--ignored", "--nocapture"]);
+        program.current_dir(home.file("")).env("LOOM_OF_THE_TEST", home.file("loom.db")).env("RUST_BACKTRACE", "0");
+        let mut window = Window::start(&program, 80, 24, &[]);
+        window.shows(shown);
+        assert!(window.is_alternate() && !window.is_cooked());
+        window.keys(key);
+        // On the main screen, where it stays.
+        window.until("a message", |screen| !window.is_alternate() && screen.contains(message));
+        assert_eq!(window.ends(), 101);
+        window.is_restored();
+        assert!(window.is_cooked());
+        assert!(!window.screen().contains("depth 0"), "{}", window.screen());
+    }
 }
 
 #[test]
@@ -485,6 +527,49 @@ fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
     assert_eq!(window.ends(), 0);
     let bytes = window.bytes.lock().unwrap();
     assert!(!bytes.windows(5).any(|bytes| bytes == b"\x1b]0;o"), "a title was set");
+}
+
+/// The terminal of this test draws the parts of a family and of a flag beside each other, as many do; the program counts two
+/// columns for each. What is drawn step by step is what would be drawn at once.
+#[test]
+fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
+    let home = Home::new();
+    home.ok(&["demo"]);
+    let mut window = Window::open(&home, 80, 24, &[]);
+    window.shows("saved");
+    for text in ["漢字 テスト e\u{301} ", "👩‍👩‍👧‍👦", " 🇩🇪 🏳️‍🌈", "\u{200d}👍🏽"]
+    {
+        window.keys("i");
+        window.shows("the next words");
+        for c in text.chars() {
+            window.keys(&c.to_string());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        window.keys("\r");
+        window.until("said", |screen| !screen.contains("› ") && screen.trim_end().ends_with("saved"));
+    }
+    let at_rest = |window: &Window| {
+        let mut last = window.screen();
+        loop {
+            std::thread::sleep(Duration::from_millis(300));
+            let now = window.screen();
+            if now == last {
+                return now;
+            }
+            last = now;
+        }
+    };
+    for keys in ["h", "h", "h", "0", "w", "w", "v"] {
+        window.keys(keys);
+        let drawn = at_rest(&window);
+        window.keys("\x0c");
+        // Blanks are blanks.
+        let spaces =
+            |screen: &str| screen.replace('\u{a0}', " ").lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        assert_eq!(spaces(&drawn), spaces(&at_rest(&window)), "after {keys}");
+    }
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
 }
 
 /// Bytes in any order, drawn from a seed: whatever a cat on the keyboard or a broken line sends.

@@ -409,7 +409,7 @@ pub(super) fn unescape(text: &str) -> String {
 
 /// `node="a7x2"`, `from=verge`: an id, because it is said to be one. A prefix of one has two characters at least.
 fn names_node(key: Option<Key>, value: &str) -> bool {
-    matches!(key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf))
+    matches!(key, Some(Key::Node | Key::From | Key::To | Key::Branch | Key::ContentOf | Key::Path | Key::Below))
         && value.len() > 1
         && value.bytes().all(|b| b.is_ascii_alphanumeric())
 }

@@ -5,14 +5,15 @@
 //! written, lowered and without brackets: looking them up needs a store and belongs to execution.
 
 mod items;
+mod tool;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind, SearchDepth, Span,
-    Topic, WritePlace,
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, Relative, Rendering, ResponseKind,
+    SearchDepth, Span, Topic, WritePlace,
 };
-use crate::{model::TodoDraft, tools::Tool};
+use crate::model::TodoDraft;
 
 /// What a line asks for, with every argument typed and within its limits.
 ///
@@ -269,7 +270,7 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         summary_of: Option<Span>,
     },
-    /// Brings something back.
+    /// Finds again what was said, or brings back what is stashed.
     Recall {
         /// What is set aside under this label.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,6 +290,9 @@ pub enum Command {
         /// At most so many.
         #[serde(skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
+        /// Which of them.
+        #[serde(flatten)]
+        only: RecallFilter,
     },
     /// Lets go of a pin or of something set aside.
     Drop {
@@ -377,51 +381,6 @@ pub enum Command {
         #[serde(skip_serializing_if = "Option::is_none")]
         tool: Option<String>,
     },
-}
-
-impl Command {
-    /// The tool that runs it.
-    #[must_use]
-    pub const fn tool(&self) -> Tool {
-        match self {
-            Self::View { .. } => Tool::View,
-            Self::List { .. } => Tool::List,
-            Self::Tree { .. } => Tool::Tree,
-            Self::Switch { .. } => Tool::Switch,
-            Self::Diff { .. } => Tool::Diff,
-            Self::Continue { .. } => Tool::Continue,
-            Self::Respond { .. } => Tool::Respond,
-            Self::Annotate { .. } => Tool::Annotate,
-            Self::Link { .. } => Tool::Link,
-            Self::Edit { .. } => Tool::Edit,
-            Self::Merge { .. } => Tool::Merge,
-            Self::Bookmark { .. } => Tool::Bookmark,
-            Self::Unbookmark { .. } => Tool::Unbookmark,
-            Self::Prune { .. } => Tool::Prune,
-            Self::Restore { .. } => Tool::Restore,
-            Self::Undo { .. } => Tool::Undo,
-            Self::Redo { .. } => Tool::Redo,
-            Self::Copy { .. } => Tool::Copy,
-            Self::Move { .. } => Tool::Move,
-            Self::Split { .. } => Tool::Split,
-            Self::Exclude { .. } => Tool::Exclude,
-            Self::Include { .. } => Tool::Include,
-            Self::Unlink { .. } => Tool::Unlink,
-            Self::Read { .. } => Tool::Read,
-            Self::Write { .. } => Tool::Write,
-            Self::Pin { .. } => Tool::Pin,
-            Self::Stash { .. } => Tool::Stash,
-            Self::Recall { .. } => Tool::Recall,
-            Self::Drop { .. } => Tool::Drop,
-            Self::Decide { .. } => Tool::Decide,
-            Self::Memory { .. } => Tool::Memory,
-            Self::Todo { .. } => Tool::Todo,
-            Self::Delegate { .. } => Tool::Delegate,
-            Self::Search { .. } => Tool::Search,
-            Self::Think { .. } => Tool::Think,
-            Self::Help { .. } => Tool::Help,
-        }
-    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature

@@ -9,7 +9,9 @@ pub(super) enum Key {
     Annotations,
     As,
     At,
+    Below,
     Branch,
+    By,
     Cancel,
     Content,
     ContentOf,
@@ -31,9 +33,11 @@ pub(super) enum Key {
     Node,
     Note,
     Outcome,
+    Path,
     Pin,
     Query,
     Replace,
+    Scope,
     Section,
     Stash,
     Status,
@@ -58,10 +62,13 @@ const NAMES: &[(&str, Key)] = &[
     ("append", Key::Content),
     ("as", Key::As),
     ("at", Key::At),
+    ("author", Key::By),
     ("background", Key::Context),
     ("because", Key::Note),
+    ("below", Key::Below),
     ("body", Key::Content),
     ("branch", Key::Branch),
+    ("by", Key::By),
     ("cancel", Key::Cancel),
     ("comment", Key::Content),
     ("content", Key::Content),
@@ -106,6 +113,7 @@ const NAMES: &[(&str, Key)] = &[
     ("only", Key::Include),
     ("outcome", Key::Outcome),
     ("parent", Key::To),
+    ("path", Key::Path),
     ("pin", Key::Pin),
     ("q", Key::Query),
     ("query", Key::Query),
@@ -114,8 +122,11 @@ const NAMES: &[(&str, Key)] = &[
     ("replace", Key::Replace),
     ("result", Key::Outcome),
     ("results", Key::Limit),
+    ("role", Key::By),
+    ("scope", Key::Scope),
     ("search", Key::Query),
     ("section", Key::Section),
+    ("since", Key::From),
     ("site", Key::Include),
     ("sites", Key::Include),
     ("stash", Key::Stash),
@@ -136,6 +147,7 @@ const NAMES: &[(&str, Key)] = &[
     ("turns", Key::Turns),
     ("type", Key::Kind),
     ("under", Key::To),
+    ("until", Key::To),
     ("using", Key::Agent),
     ("wait", Key::Wait),
     ("what", Key::What),
@@ -164,6 +176,11 @@ impl Key {
     /// Whether its value is a number, or a range of them.
     pub(super) const fn counts(self) -> bool {
         matches!(self, Self::N | Self::Depth | Self::Limit | Self::Tokens | Self::Turns | Self::Lines)
+    }
+
+    /// Whether its value is a name, whatever that word means elsewhere.
+    pub(super) const fn is_named(self) -> bool {
+        matches!(self, Self::By | Self::Scope | Self::Kind)
     }
 
     /// Whether it is a switch: its value, if any, is yes or no.

@@ -26,11 +26,17 @@ fn named(line: &str, terms: &[Term]) -> Vec<Tool> {
     tools
 }
 
-/// The form of `tool` that has most places for what the line has, filled.
+/// The form of `tool` whose own words the line has most of, filled.
 fn filled(line: &str, terms: &[Term], tool: Tool) -> Option<String> {
     let ids: Vec<&str> = terms.iter().filter(|term| term.shape == Shape::Id).map(|term| term.text.of(line)).collect();
     let texts: Vec<&str> = terms.iter().filter(|term| term.is_text()).map(|term| term.text.of(line)).collect();
-    let form = tool.spec().forms.first()?;
+    let has = |own: &str| terms.iter().any(|term| term.text.of(line).eq_ignore_ascii_case(own));
+    let strange = |form: &&&str| {
+        let own = form.split(' ').skip(1).filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()));
+        let own: Vec<i32> = own.map(|word| if has(word.split(':').next().unwrap_or(word)) { -1 } else { 1 }).collect();
+        if own.contains(&-1) { own.iter().sum() } else { 0 }
+    };
+    let form = tool.spec().forms.iter().min_by_key(strange)?;
     let (mut ids, mut texts) = (ids.iter(), texts.iter());
     let words: Vec<String> = form
         .split(' ')

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Relative, Rendering, ResponseKind, SearchDepth,
-    Topic, WritePlace, terms,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, Relative, Rendering,
+    ResponseKind, SearchDepth, Topic, WritePlace, terms,
 };
 
 impl Display for NodeRef {
@@ -54,8 +54,16 @@ words! {
     ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
     DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
     MemoryView { Trace => "trace", Stashed => "stashed" }
+    RecallScope { Session => "session", Tree => "tree", Workspace => "workspace", All => "all" }
     SearchDepth { Basic => "basic", Deep => "deep" }
     Topic { General => "general", News => "news" }
+}
+
+impl Display for RecallFilter {
+    /// The options as a line has them, a space before each.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Arguments(f).filter(self).map(drop)
+    }
 }
 
 impl Display for LinkEnd {
@@ -96,6 +104,19 @@ impl Arguments<'_, '_> {
 
     fn text(&mut self, name: &str, value: Option<&String>) -> Result<&mut Self, fmt::Error> {
         self.named(name, value.map(|text| Quoted(text)))
+    }
+
+    fn filter(&mut self, only: &RecallFilter) -> Result<&mut Self, fmt::Error> {
+        let is_word = |by: &&String| by.starts_with(char::is_alphabetic) && by.chars().all(char::is_alphanumeric);
+        let (word, text) = (only.by.as_ref().filter(is_word), only.by.as_ref().filter(|by| !is_word(by)));
+        self.named("by:", word)?
+            .text("by:", text)?
+            .named("scope:", only.scope)?
+            .named("path:", only.path.as_ref())?
+            .named("below:", only.below.as_ref())?
+            .named("from:", only.from)?
+            .named("to:", only.to)?
+            .named("kind:", only.kind)
     }
 
     fn flag(&mut self, name: &str, set: bool) -> Result<&mut Self, fmt::Error> {
@@ -183,13 +204,14 @@ impl Command {
                 .text("", content.as_ref())?
                 .named("content-of:", content_of.as_ref())?
                 .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first.0, span.last.0)))?,
-            Self::Recall { label, search, turns, tool, summary, limit } => to
+            Self::Recall { label, search, turns, tool, summary, limit, only } => to
                 .text("", label.as_ref())?
                 .text("search ", search.as_ref())?
                 .named("turns:", turns.map(|range| format!("{}-{}", range.first, range.last)))?
                 .text("tool:", tool.as_ref())?
                 .flag("summary", *summary)?
-                .named("limit:", *limit)?,
+                .named("limit:", *limit)?
+                .filter(only)?,
             Self::Drop { pin, stash } => to.text("pin:", pin.as_ref())?.text("stash:", stash.as_ref())?,
             Self::Decide { content, kind } => {
                 // `decide decision "x"` would be no more than `decide "x"` to a reader.

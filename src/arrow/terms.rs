@@ -67,6 +67,21 @@ impl Term {
     }
 }
 
+/// Whether the option before says what the next word is.
+fn leads_to_name(line: &str, terms: &[Term]) -> bool {
+    let name = match terms {
+        [.., name, mark] if mark.is(':') || mark.is('=') => Some(name),
+        [.., name] => Some(name),
+        [] => None,
+    };
+    let key = name.and_then(|name| match name.shape {
+        Shape::Key(key) => Some(key),
+        Shape::Flag => Key::named(name.text.of(line)),
+        _ => None,
+    });
+    key.is_some_and(Key::is_named)
+}
+
 /// The terms of a line.
 pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::with_capacity(lexed.tokens.len() + 2);
@@ -116,6 +131,8 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<Term> {
                     term.shape = Shape::IdRange { ends, begins };
                 }
             }
+            // `by:tool`, `scope: tree`: the value is a name, and says nothing of the line.
+            Kind::Word | Kind::Bare if leads_to_name(line, &terms) => {}
             Kind::Word | Kind::Bare => word(text, &mut term),
         }
         // `label: "x"`, `node = a7x2`: the name of an option, unless it is the verb or what `as` says.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
+use crate::{model::EdgeKind, recall::When};
+
 /// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -165,6 +167,46 @@ pub enum MemoryView {
     Trace,
     /// What is set aside, by label.
     Stashed,
+}
+
+/// Where `recall` looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecallScope {
+    /// What the agent's session caused.
+    Session,
+    /// The tree.
+    Tree,
+    /// What sessions of the workspace caused.
+    Workspace,
+    /// Everything that the session may see.
+    All,
+}
+
+/// What narrows a `recall` down.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecallFilter {
+    /// Only by this author: a role or an agent's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Where; the session if it is not said, and the tree where there is nothing in that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<RecallScope>,
+    /// Only on the path to this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<NodeRef>,
+    /// Only this node and what hangs below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub below: Option<NodeRef>,
+    /// Only what was said then or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<When>,
+    /// Only what was said then or earlier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<When>,
+    /// Only nodes of this kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<EdgeKind>,
 }
 
 /// How far a web search goes.

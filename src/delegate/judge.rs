@@ -100,7 +100,7 @@ impl Looking {
 
 /// What was done in a session: the commands and their answers.
 fn done(loom: &Loom, session: SessionId) -> Result<Vec<(String, String)>, OpsError> {
-    let nodes = loom.snapshot()?.turns(session, 1, u64::MAX >> 1, NODES)?;
+    let nodes = loom.turns(session, 0, NODES)?;
     let answers = nodes.into_iter().filter(|node| node.kind == EdgeKind::Tool);
     let told = answers.map(|node| {
         let metadata = node.metadata.as_ref().map(|kept| serde_json::from_str::<serde_json::Value>(kept.as_str()));

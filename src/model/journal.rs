@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Timestamp, coded};
-use crate::id::{AgentId, LocalId, NodeId, SessionId, TreeId};
+use crate::id::{AgentId, DocumentId, LocalId, NodeId, SessionId, TreeId};
 
 coded! {
     /// What an agent did. One operation may be several changes; they share its name and are undone together.
@@ -58,7 +58,8 @@ coded! {
         Redo = "redo", 23;
         /// Generated a continuation.
         Generate = "generate", 24;
-        /// Pinned, stashed, dropped, decided: changed what it keeps at hand.
+        /// Kept what it looked at, or what a model said that something is about. Older files have changes of what is kept
+        /// at hand by this name too, which cannot be taken back.
         Memory = "memory", 25;
         /// Spoke in a turn, or was answered in it.
         Turn = "turn", 26;
@@ -66,13 +67,22 @@ coded! {
         Plan = "plan", 27;
         /// Delegated work, or did some that was delegated.
         Delegate = "delegate", 28;
+        /// Kept something in its context.
+        Pin = "pin", 29;
+        /// Let go of a pin.
+        Unpin = "unpin", 30;
+        /// Put something aside.
+        Stash = "stash", 31;
+        /// Let go of what was put aside.
+        Unstash = "unstash", 32;
+        /// Recorded a decision or a constraint, or had some forgotten.
+        Record = "record", 33;
     }
 }
 
 impl Op {
     /// Whether `undo` may take it back. A purge is final; moving about and bringing in whole histories are not what
-    /// somebody means by "undo", nor is what an agent keeps at hand or plans, nor its own words in the
-    /// turn in which it says it.
+    /// somebody means by "undo", nor is what an agent plans, nor its own words in the turn in which it says it.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
         !matches!(
@@ -88,6 +98,18 @@ impl Op {
                 | Self::Delegate
         )
     }
+}
+
+/// What a change is about where that is no node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// A document.
+    Document(DocumentId),
+    /// An agent.
+    Agent(AgentId),
+    /// What stands aside under a label.
+    Stash(String),
 }
 
 /// One entry of the journal.
@@ -118,6 +140,12 @@ pub struct JournalEntry {
     /// That node's short id.
     #[serde(rename = "local_id", skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalId>,
+    /// What else it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Subject>,
+    /// Whether something stood before that was changed or went: a label, a document, an agent, a tree among the others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub replaced: bool,
     /// For an undo or redo: the group of entries that it takes back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u64>,

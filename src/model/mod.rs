@@ -30,7 +30,7 @@ pub use document::{
     replace_section, section, sections,
 };
 pub use hash::ContentHash;
-pub use journal::{JournalEntry, Op};
+pub use journal::{JournalEntry, Op, Subject};
 pub use json::Json;
 pub use lease::Lease;
 pub use link::{Link, LinkTarget};
@@ -65,6 +65,9 @@ macro_rules! coded {
         impl $name {
             /// Every variant, in the order of its number.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// Their words, in the same order.
+            pub const WORDS: &[&str] = &[$($word),*];
 
             /// The variant's word.
             #[must_use]
@@ -104,6 +107,13 @@ macro_rules! coded {
     };
 }
 pub(crate) use coded;
+
+/// Reads a field of a patch that is there: `null` empties what it names, where serde alone would leave that as it is.
+fn emptied<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(
+    from: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    serde::Deserialize::deserialize(from).map(Some)
+}
 
 /// A word that names no variant of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

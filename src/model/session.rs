@@ -116,7 +116,7 @@ pub struct SessionPatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
     /// When it can no longer be continued.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Option<Timestamp>>,
     /// The whole map of metadata.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -96,12 +96,12 @@ pub struct NewTree {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreePatch {
     /// A new title; an inner `None` goes back to the root's first words.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
     /// A new description.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
     pub description: Option<Option<String>>,
     /// A new system prompt.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
     pub system_context: Option<Option<String>>,
 }

@@ -17,7 +17,7 @@ impl Actor {
             let newest = self.loom.snapshot()?.document_version(*id, 0)?;
             section(&newest.ok_or_else(|| OpsError::missing("document", id))?.content, name)?;
         }
-        self.commit(Op::Memory, vec![Mutation::Pin { tree, target }])
+        self.commit(Op::Pin, vec![Mutation::Pin { tree, target, stood: None }])
     }
 
     /// Lets go of a pin; nothing happens if it is not there.
@@ -25,7 +25,7 @@ impl Actor {
     /// # Errors
     /// If the node is not in the tree, or the store fails.
     pub fn unpin(&self, tree: TreeId, target: PinTarget) -> Result<Receipt> {
-        self.commit(Op::Memory, vec![Mutation::Unpin { tree, target }])
+        self.commit(Op::Unpin, vec![Mutation::Unpin { tree, target }])
     }
 
     /// Puts something aside under a label, in the place of what has the same label.
@@ -40,7 +40,8 @@ impl Actor {
             Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text) => estimated_tokens(text),
             Stashed::Node(id) => estimated_tokens(&self.loom.node(*id)?.content),
         };
-        self.commit(Op::Memory, vec![Mutation::Stash { tree, label: label.to_owned(), content, tokens }])
+        let label = label.to_owned();
+        self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
     }
 
     /// Lets go of a stash.
@@ -53,7 +54,7 @@ impl Actor {
             let nearest = stashes.into_iter().map(|stash| stash.label).collect();
             return Err(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
         }
-        self.commit(Op::Memory, vec![Mutation::Unstash { tree, label: label.to_owned() }])
+        self.commit(Op::Unstash, vec![Mutation::Unstash { tree, label: label.to_owned() }])
     }
 
     /// Records a decision or a constraint in the state register of the session that the agent works in, or has it
@@ -63,7 +64,7 @@ impl Actor {
     /// If it works in none, there are no words, or the store fails.
     pub fn record(&self, kind: RecordKind, words: &str) -> Result<Receipt> {
         let session = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
-        self.commit(Op::Memory, vec![Mutation::Record { session, kind, content: words.to_owned(), turn: None }])
+        self.commit(Op::Record, vec![Mutation::Record { session, kind, content: words.to_owned(), turn: None }])
     }
 
     /// Keeps what the agent did, where the tree's journal does not tell: for the trace of its last actions.

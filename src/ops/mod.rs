@@ -24,6 +24,7 @@ mod sessions;
 mod split;
 mod summaries;
 mod todos;
+mod told;
 mod trees;
 mod undo;
 
@@ -34,6 +35,7 @@ pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};
 pub use sessions::SessionDraft;
 pub use split::SplitAt;
+pub use told::{About, Told, told};
 pub use undo::Undone;
 
 use crate::{

@@ -6,7 +6,7 @@ use super::{Actor, Draft, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId, TreeId},
     model::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
-    store::{Mutation, Receipt, SessionFilter},
+    store::{Mutation, Receipt, SessionFilter, WordFilter},
 };
 
 /// A session that somebody is about to start.
@@ -61,7 +61,7 @@ impl Loom {
     /// # Errors
     /// If there is no such session, or the store cannot be read.
     pub fn turns(&self, session: SessionId, offset: u64, limit: u32) -> Result<Vec<Node>> {
-        Ok(self.snapshot()?.turns(session, offset.saturating_add(1), u64::MAX, limit)?)
+        Ok(self.snapshot()?.turns(session, offset.saturating_add(1)..=u64::MAX, &WordFilter::default(), limit)?)
     }
 }
 
@@ -167,8 +167,8 @@ impl Actor {
     }
 
     /// Begins a session anew at a fresh root, in a tree of its own that has the old one's title, mode and system prompt:
-    /// the root says `system`, or nothing. Its register begins anew too; its turns are counted on, and nothing that was
-    /// said is lost.
+    /// the root says `system`, or nothing, and is its next turn. Its register begins anew too; its turns are counted on, and
+    /// nothing that was said is lost.
     ///
     /// # Errors
     /// If it is not there, or the store fails.
@@ -198,7 +198,8 @@ impl Actor {
                 patch: SessionPatch { position: Some(root_id), ..SessionPatch::default() },
             },
         ];
-        self.commit(Op::Session, mutations)?;
+        // The root is the session's next turn, so whatever else has a turn's number tells whether it was before.
+        self.clone().in_session(id).commit(Op::Session, mutations)?;
         self.loom.node(root_id)
     }
 

@@ -1,7 +1,7 @@
 //! Undo and redo: an agent's own operations in a tree, the newest first; those on documents and agents belong to
 //! every tree. A new operation ends what could be redone.
 
-use super::{Actor, OpsError, Result};
+use super::{Actor, OpsError, Result, Told, told};
 use crate::{
     id::TreeId,
     model::Op,
@@ -13,6 +13,8 @@ use crate::{
 pub struct Undone {
     /// Which operation it took back, or did again.
     pub target: UndoTarget,
+    /// What that was, in words.
+    pub told: Told,
     /// What the commit did.
     pub receipt: Receipt,
 }
@@ -39,12 +41,13 @@ impl Actor {
             Direction::Undo => (Op::Undo, "undo"),
             Direction::Redo => (Op::Redo, "redo"),
         };
-        let target = self
-            .loom
-            .snapshot()?
+        let snapshot = self.loom.snapshot()?;
+        let target = snapshot
             .undo_target(tree, self.agent, direction)?
             .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
+        let told = told(&*snapshot, &target.entry)?;
+        drop(snapshot);
         let receipt = self.commit(op, vec![Mutation::Undo { group: target.group }])?;
-        Ok(Undone { target, receipt })
+        Ok(Undone { target, told, receipt })
     }
 }

@@ -5,25 +5,33 @@
 //! question: words are looked up by the rules that they were indexed by ([`crate::model::WordReader`]), and what has
 //! no words is looked for as it stands.
 
+mod filter;
 mod hint;
 mod meaning;
 mod question;
 mod rank;
+mod said;
 mod wants;
+mod when;
 
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
+    ops::RangeInclusive,
 };
 
 use self::question::{Question, asks, may_hold, plain};
+pub(crate) use self::said::cut_at;
 pub use self::{
+    filter::{Author, Branch, Filter, Scope},
     hint::{Hint, References},
     meaning::{EmbedError, Embedder, Meaning, embed},
+    said::{called_with, calls, excerpt},
+    when::{NoTime, When},
 };
 use crate::{
-    id::{AgentId, NodeId, SessionId, TreeId},
-    model::{AuthorType, EdgeKind, Node, Timestamp},
+    id::SessionId,
+    model::{AuthorType, Node},
     ops::OpsError,
     store::{Snapshot, WordFilter},
 };
@@ -39,28 +47,6 @@ const LITERAL: u32 = 5_000;
 /// Tools whose answers are what was found before. They would be found again by what was asked.
 const ANSWERS: [&str; 2] = ["recall", "conversation_recall"];
 
-/// Where is searched.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// What a session caused.
-    Session(SessionId),
-    /// A tree.
-    Tree(TreeId),
-    /// What sessions of a workspace caused.
-    Workspace(String),
-    /// The whole store.
-    Everything,
-}
-
-/// A part of a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Branch {
-    /// The path to a node.
-    To(NodeId),
-    /// A node and what hangs below it.
-    Below(NodeId),
-}
-
 /// What is searched for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -68,18 +54,8 @@ pub struct Query {
     pub text: String,
     /// Where.
     pub scope: Scope,
-    /// Only by this author.
-    pub author: Option<AgentId>,
-    /// Only in this part of a tree.
-    pub branch: Option<Branch>,
-    /// Only what was said then or later.
-    pub from: Option<Timestamp>,
-    /// Only what was said then or earlier.
-    pub to: Option<Timestamp>,
-    /// Only nodes of this kind.
-    pub kind: Option<EdgeKind>,
-    /// Only what this session may see: nothing that belongs to another work item than it does.
-    pub seen_by: Option<SessionId>,
+    /// Which of it.
+    pub only: Filter,
     /// Who asks: what `I` means in the question. It rules nothing out.
     pub asker: Option<AuthorType>,
     /// At most so many.
@@ -90,54 +66,7 @@ impl Query {
     /// Words in a scope, with no filter, and twenty hits.
     #[must_use]
     pub fn new(text: impl Into<String>, scope: Scope) -> Self {
-        Self {
-            text: text.into(),
-            scope,
-            author: None,
-            branch: None,
-            from: None,
-            to: None,
-            kind: None,
-            seen_by: None,
-            asker: None,
-            limit: 20,
-        }
-    }
-
-    fn filter(&self, snapshot: &dyn Snapshot) -> Result<WordFilter> {
-        let among = match self.branch {
-            None => None,
-            Some(Branch::To(node)) => Some(snapshot.path_back(node, &[], 0)?.iter().map(|node| node.seq).collect()),
-            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
-        };
-        let seen_by = match self.seen_by {
-            None => None,
-            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?.item),
-        };
-        let Self { author, from, to, kind, .. } = *self;
-        Ok(WordFilter { author, from, to, kind, among, seen_by, ..self.scope.filter() })
-    }
-}
-
-impl Scope {
-    fn filter(&self) -> WordFilter {
-        let mut filter = WordFilter::default();
-        match self {
-            Self::Session(session) => filter.session = Some(*session),
-            Self::Tree(tree) => filter.tree = Some(*tree),
-            Self::Workspace(workspace) => filter.workspace = Some(workspace.clone()),
-            Self::Everything => {}
-        }
-        filter
-    }
-
-    /// About how many nodes are in it, where that is known without counting.
-    fn size(&self, snapshot: &dyn Snapshot) -> Result<Option<u64>> {
-        Ok(match self {
-            Self::Session(session) => snapshot.session(*session)?.map(|session| session.turns),
-            Self::Tree(tree) => snapshot.tree(*tree)?.map(|tree| tree.counts.nodes),
-            Self::Workspace(_) | Self::Everything => None,
-        })
+        Self { text: text.into(), scope, only: Filter::default(), asker: None, limit: 20 }
     }
 }
 
@@ -181,7 +110,7 @@ pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
 /// The same.
 pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Meaning>) -> Result<Found> {
     let question = Question::read(&query.text, &snapshot.agents()?, query.asker);
-    let filter = query.filter(snapshot)?;
+    let filter = query.only.within(snapshot, &query.scope)?;
     let said = snapshot.words_said(&question.words, &filter, READ)?;
     let scores: Vec<rank::Candidate> = if said.passages.is_empty() {
         literally(snapshot, &filter, &question.whole, query.limit)?
@@ -226,35 +155,44 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
     Ok(Found { hits, words: question.words })
 }
 
-/// Turns of a session, from the lesser to the greater number, at most `limit`.
+/// Turns of a session that fit, from the lesser to the greater number, whichever comes first, at most `limit`.
 ///
 /// # Errors
-/// If the store cannot be read, or there is no such session.
-pub fn turns(snapshot: &dyn Snapshot, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>> {
-    Ok(snapshot.turns(session, from.min(to), from.max(to), limit)?)
+/// If the store cannot be read, or the session or what the filter names is not there.
+pub fn turns(
+    snapshot: &dyn Snapshot,
+    session: SessionId,
+    turns: RangeInclusive<u64>,
+    only: &Filter,
+    limit: u32,
+) -> Result<Vec<Node>> {
+    let filter = only.within(snapshot, &Scope::Session(session))?;
+    let (from, to) = turns.into_inner();
+    Ok(snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?)
 }
 
-/// Results of a tool, the newest first, at most `limit`, each with the node that called it.
+/// Results of a tool that fit, the newest first, at most `limit`, each with the node that called it.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope names something that is not there.
+/// If the store cannot be read, or the scope or the filter names something that is not there.
 pub fn tool_results(
     snapshot: &dyn Snapshot,
     scope: &Scope,
     tool: &str,
+    only: &Filter,
     limit: u32,
 ) -> Result<Vec<(Node, Option<Node>)>> {
-    let results = snapshot.tool_results(&scope.filter(), tool, limit)?;
+    let results = snapshot.tool_results(&only.within(snapshot, scope)?, tool, limit)?;
     let called = |node: &Node| node.parent.map(|parent| snapshot.node(parent)).transpose();
     results.into_iter().map(|node| Ok((called(&node)?.flatten(), node))).map(|pair| pair.map(|(c, n)| (n, c))).collect()
 }
 
-/// The names of tools that there are results of in a scope.
+/// The names of tools that there are results of.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope names something that is not there.
-pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope) -> Result<Vec<String>> {
-    Ok(snapshot.tool_names(&scope.filter(), 50)?)
+/// If the store cannot be read, or the scope or the filter names something that is not there.
+pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Result<Vec<String>> {
+    Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
 }
 
 /// Hits with those that are near in meaning, scored by both.
@@ -284,19 +222,6 @@ fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: us
             }
             found.len() < limit
         })?;
-    }
-    Ok(found)
-}
-
-/// A node and everything below it.
-fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
-    let all = crate::store::ChildFilter { pruned: true, ..Default::default() };
-    let mut found = HashSet::new();
-    let mut next: Vec<Node> = snapshot.node(node)?.into_iter().collect();
-    while let Some(node) = next.pop() {
-        if found.insert(node.seq) {
-            next.extend(snapshot.children(node.id, &all)?);
-        }
     }
     Ok(found)
 }
@@ -332,6 +257,7 @@ impl<'a> Fits<'a> {
             && filter.session.is_none_or(|session| node.session == Some(session))
             && filter.tree.is_none_or(|tree| node.tree == tree)
             && filter.author.is_none_or(|author| node.author == author)
+            && filter.role.is_none_or(|role| node.author_type == role)
             && filter.kind.is_none_or(|kind| node.kind == kind)
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)

@@ -76,7 +76,7 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Cut, Node)>, OpsError
         return Ok(None);
     }
     let Some(position) = session.position.map(|id| loom.node(id)).transpose()? else { return Ok(None) };
-    let last = snapshot.turns(session.id, session.turns, session.turns, 1)?.pop();
+    let last = loom.turns(session.id, session.turns.saturating_sub(1), 1)?.pop();
     let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
         return Ok(None);
     };

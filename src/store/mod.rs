@@ -15,13 +15,13 @@ mod query;
 mod recall;
 mod sqlite;
 
-use std::{future::Future, path::Path, pin::Pin, sync::Arc, task, thread};
+use std::{future::Future, ops::RangeInclusive, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
 pub use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt};
+pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, Stood};
 pub use query::{
     Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
     TreeFilter, UndoTarget,
@@ -50,6 +50,12 @@ pub trait Store: Send + Sync {
     /// If the file cannot be read.
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>>;
 
+    /// Begins to watch for changes, by whichever process.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn watch(&self) -> Result<Box<dyn Watch>>;
+
     /// Computes every hash and count again and checks the file's structure. `progress` is called now and then with
     /// the number of nodes done.
     ///
@@ -77,6 +83,16 @@ pub trait Store: Send + Sync {
     fn commit(&self, change: Change) -> Result<Receipt> {
         self.submit(change).wait()
     }
+}
+
+/// Sees whether something was changed. Asking costs some microseconds, whatever the file's size, and reads nothing of it.
+pub trait Watch: Send {
+    /// Whether anything was committed since this was asked last, or since the watch began: also what leaves no entry in
+    /// the journal, such as a lease.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn has_changed(&mut self) -> Result<bool>;
 }
 
 /// Answers about one moment. Nodes come with their counts and marks; "not there" is `None` or an empty list.
@@ -126,8 +142,14 @@ pub trait Snapshot {
     fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
     /// Goes through a model's vectors of what fits.
     fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()>;
-    /// Turns of a session from one to another, in order, at most `limit`.
-    fn turns(&self, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>>;
+    /// Turns of a session that fit, in order, at most `limit`.
+    fn turns(
+        &self,
+        session: SessionId,
+        turns: RangeInclusive<u64>,
+        filter: &WordFilter,
+        limit: u32,
+    ) -> Result<Vec<Node>>;
     /// Results of a tool, the newest first, at most `limit`.
     fn tool_results(&self, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>>;
     /// The names of tools that there are results of, at most `limit`.

@@ -153,6 +153,9 @@ pub enum Mutation {
         tree: TreeId,
         /// What.
         target: PinTarget,
+        /// Where it stood, if it comes back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stood: Option<Stood>,
     },
     /// Lets go of a pin.
     Unpin {
@@ -171,6 +174,9 @@ pub enum Mutation {
         content: Stashed,
         /// About how long it is.
         tokens: u32,
+        /// Where it stood, if it comes back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stood: Option<Stood>,
     },
     /// Lets go of a stash.
     Unstash {
@@ -265,6 +271,15 @@ pub enum Mutation {
         /// The group's first entry.
         group: u64,
     },
+}
+
+/// Where among its like something stood that an undo brings back: it stands there again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stood {
+    /// Its number in the store.
+    pub number: u64,
+    /// Since when.
+    pub since: Timestamp,
 }
 
 /// What a purge empties.

@@ -1,8 +1,8 @@
 //! What the store can be asked.
 
 use crate::{
-    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
-    model::{EdgeKind, Node, Op, Timestamp, WorkItem},
+    id::{AgentId, LocalId, SessionId, TreeId},
+    model::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem},
 };
 
 /// Which trees to list.
@@ -108,14 +108,12 @@ pub enum Lookup {
 }
 
 /// A group of entries that can be undone or redone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoTarget {
     /// The group to apply [`super::Mutation::Undo`] to.
     pub group: u64,
-    /// What it did. For a redo: what the undo had taken back.
-    pub op: Op,
-    /// The node it was about.
-    pub node: Option<NodeId>,
+    /// What it did: the first entry of the operation. For a redo: of what the undo had taken back.
+    pub entry: JournalEntry,
 }
 
 /// Which way through the undo history.

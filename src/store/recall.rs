@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::{
     id::{AgentId, SessionId, TreeId},
-    model::{EdgeKind, Timestamp, WorkItem},
+    model::{AuthorType, EdgeKind, Timestamp, WorkItem},
 };
 
 /// Which nodes are searched: those that fit all that is said. With nothing said, all.
@@ -19,6 +19,8 @@ pub struct WordFilter {
     pub tree: Option<TreeId>,
     /// Only by this author.
     pub author: Option<AgentId>,
+    /// Only what was said as this.
+    pub role: Option<AuthorType>,
     /// Only of this kind.
     pub kind: Option<EdgeKind>,
     /// Only what was said then or later.

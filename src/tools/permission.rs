@@ -1,7 +1,7 @@
 //! What a command needs: the one place that says so, for every door.
 
 use crate::{
-    arrow::Command,
+    arrow::{Command, RecallScope},
     model::{Permission, Permissions},
 };
 
@@ -13,6 +13,7 @@ pub fn needs(command: &Command) -> Permissions {
     let (document, other_tree) = match command {
         Command::Pin { doc, .. } => (doc.is_some(), false),
         Command::Switch { tree, .. } => (false, tree.is_some()),
+        Command::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
         Command::Link { to, .. } => (false, to.tree.is_some()),
         Command::Unlink { from, .. } => (false, from.tree.is_some()),
         _ => (false, false),

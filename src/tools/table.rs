@@ -304,13 +304,14 @@ pub const TABLE: &[Spec] = &[
         permission: Permission::LoomAware,
         weight: Weight::Looks,
         forms: &[
-            "recall \"label\"",
             "recall search \"words\"",
+            "recall search \"words\" by:human scope:tree from:2026-11-22",
             "recall turns:5-10",
             "recall tool:NAME",
             "recall summary",
+            "recall \"label\"",
         ],
-        help: "Brings something back.",
+        help: "Finds again what was said, or what is stashed.",
         usage: &usage::RECALL,
     },
     Spec {

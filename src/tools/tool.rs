@@ -61,7 +61,7 @@ pub enum Tool {
     Pin,
     /// Sets something aside under a label.
     Stash,
-    /// Brings something back.
+    /// Finds again what was said, or what is stashed.
     Recall,
     /// Lets go of a pin or of something set aside.
     Drop,

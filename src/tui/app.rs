@@ -76,6 +76,8 @@ impl App {
         setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
         let mut model = Model::new(begin, width, height);
+        // Before the first look: what comes after that is a change.
+        let watch = setup.loom.store().watch().map_err(|error| error.to_string())?;
         // On this thread: there is nothing to show before.
         let (mut kept, mut first) = (Kept::default(), Vec::new());
         for effect in model.look() {
@@ -84,7 +86,7 @@ impl App {
                 first.push(Report(Heard::Seen(wanted.number, Ok(Box::new(sight)))));
             }
         }
-        let readers = Readers::start(&setup.loom, &tell, kept).map_err(failed)?;
+        let readers = Readers::start(&setup.loom, &tell, watch, kept).map_err(failed)?;
         let (deeds, writing) = writer::start(setup.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
             model,
@@ -215,7 +217,7 @@ impl App {
     }
 
     fn waits(&self) -> bool {
-        matches!(&self.model.mode, Mode::Choose(list) if list.waiting) || self.waiting > 0
+        matches!(&self.model.mode, Mode::Choose(list) if list.awaits.is_some()) || self.waiting > 0
     }
 
     /// Whether the person has left.

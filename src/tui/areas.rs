@@ -55,18 +55,29 @@ impl Model {
 
     /// Rows of the input.
     fn input_rows(&self, room: u16) -> u16 {
-        let wanted = match &self.mode {
-            Mode::Type(typing) => {
-                let room = usize::from(self.width).saturating_sub(4);
-                let (lines, _) = typing.editor.lines(room, ratatui::style::Style::new());
-                u16::try_from(lines.len()).unwrap_or(u16::MAX).max(1)
-            }
-            _ => 1,
-        };
-        let most = match &self.mode {
-            Mode::Type(Typing { purpose: Purpose::Edit(_) | Purpose::Split(_), .. }) => room.saturating_sub(4),
-            _ => room / 2,
-        };
-        wanted.min(most.max(1)).min(room)
+        let Mode::Type(Typing { purpose, editor, .. }) = &self.mode else { return room.min(1) };
+        let most =
+            if matches!(purpose, Purpose::Edit(_) | Purpose::Split(_)) { room.saturating_sub(4) } else { room / 2 };
+        let most = most.max(1).min(room);
+        let seen = editor.rows(usize::from(most), usize::from(most));
+        u16::try_from(seen.rows.len()).unwrap_or(most).min(most)
+    }
+
+    /// Columns of the text that is written now.
+    pub(crate) fn written_columns(&self) -> usize {
+        match &self.mode {
+            Mode::Write(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
+            _ => usize::from(self.width).saturating_sub(4).max(2),
+        }
+    }
+
+    /// Has what is written laid out anew for the screen as it is now.
+    pub(crate) fn fit(&mut self) {
+        let room = self.written_columns();
+        match &mut self.mode {
+            Mode::Type(typing) => typing.editor.fit(room),
+            Mode::Write(prose) => prose.editor.fit(room),
+            _ => {}
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! A text being written: its characters and the cursor among them. The input line, the editing of a node and every other
 //! field use it, so they all know the same keys.
 
+use std::ops::Range;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::{style::Style, text::Line};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
-use super::text;
+use super::rows::{self, Rows};
 
 /// A text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,13 +16,17 @@ pub(crate) struct Editor {
     at: usize,
     /// What was last cut, to be put in again.
     cut: String,
+    /// Columns that it is shown in; none: it is one line.
+    room: usize,
+    /// The column that keys up and down keep to.
+    column: Option<usize>,
 }
 
 impl Editor {
     /// A text with the cursor behind it.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { at: text.len(), text, cut: String::new() }
+        Self { at: text.len(), text, ..Self::default() }
     }
 
     /// The text.
@@ -40,7 +45,7 @@ impl Editor {
         while !self.text.is_char_boundary(at) {
             at -= 1;
         }
-        self.at = at;
+        (self.at, self.column) = (at, None);
     }
 
     /// Another text, with the cursor behind it.
@@ -56,13 +61,19 @@ impl Editor {
         self.at += text.len();
     }
 
-    /// Whether the cursor is in the first or the last line.
+    /// Whether the cursor is in the first or the last row.
     pub(crate) fn at_edge(&self, up: bool) -> bool {
-        if up { !self.text[..self.at].contains('\n') } else { !self.text[self.at..].contains('\n') }
+        let seen = self.rows(0, 0);
+        if up { seen.top } else { seen.bottom }
+    }
+
+    /// Is shown in rows of so many columns from now on.
+    pub(crate) fn fit(&mut self, room: usize) {
+        self.room = room;
     }
 
     /// Does what a key says, if it is one that edits.
-    pub(crate) fn key(&mut self, key: &KeyEvent) -> bool {
+    pub(crate) fn key(&mut self, key: &KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
@@ -94,13 +105,13 @@ impl Editor {
             KeyCode::Right => self.at = self.right(self.at),
             KeyCode::Home if control => self.at = 0,
             KeyCode::End if control => self.at = self.text.len(),
-            KeyCode::Home => self.at = self.line_start(),
-            KeyCode::End => self.at = self.line_end(),
-            KeyCode::Up => self.vertical(true),
-            KeyCode::Down => self.vertical(false),
-            _ => return false,
+            KeyCode::Home => self.at = self.row_end(true),
+            KeyCode::End => self.at = self.row_end(false),
+            KeyCode::Up => return self.vertical(true, 1),
+            KeyCode::Down => return self.vertical(false, 1),
+            _ => return,
         }
-        true
+        self.column = None;
     }
 
     fn left(&self, at: usize) -> usize {
@@ -145,64 +156,36 @@ impl Editor {
         }
     }
 
-    fn vertical(&mut self, up: bool) {
-        let start = self.line_start();
-        let column = self.text[start..self.at].graphemes(true).count();
-        let target = if up {
-            if start == 0 {
-                self.at = 0;
-                return;
-            }
-            self.text[..start - 1].rfind('\n').map_or(0, |at| at + 1)
-        } else {
-            let end = self.line_end();
-            if end == self.text.len() {
-                self.at = end;
-                return;
-            }
-            end + 1
+    /// Goes so many rows up or down, in the column where that began; beyond the first and the last to the end.
+    pub(crate) fn vertical(&mut self, up: bool, by: usize) {
+        let seen = if up { self.rows(by, 0) } else { self.rows(0, by) };
+        let (row, column) = seen.cursor;
+        let column = self.column.unwrap_or(column);
+        let target = if up { row.checked_sub(by) } else { Some(row + by).filter(|to| *to < seen.rows.len()) };
+        self.at = match target {
+            Some(to) => rows::at_column(&self.text, &seen.rows[to], column),
+            None if up => 0,
+            None => self.text.len(),
         };
-        let end = self.text[target..].find('\n').map_or(self.text.len(), |at| target + at);
-        let line = &self.text[target..end];
-        self.at = line.grapheme_indices(true).nth(column).map_or(end, |(at, _)| target + at);
+        self.column = Some(column);
     }
 
-    /// The text in lines of at most `room` columns, and the cursor's line and column among them.
-    pub(crate) fn lines(&self, room: usize, style: Style) -> (Vec<Line<'static>>, (usize, usize)) {
-        let room = room.max(2);
-        let (mut lines, mut cursor) = (Vec::new(), (0, 0));
-        let mut from = 0;
-        // Line by line, so that each line of the text begins a line of the screen.
-        for line in self.text.split('\n') {
-            let end = from + line.len();
-            let rows = text::wrap(&[(line.to_owned(), style)], room, &[], &[]);
-            if (from..=end).contains(&self.at) {
-                // What stands before the cursor is wrapped as it is in the whole, but for the word that it is in.
-                let before = &line[..self.at - from];
-                let word = line[self.at - from..].split(char::is_whitespace).next().unwrap_or("");
-                let held = text::wrap(&[(format!("{before}{word}"), style)], room, &[], &[]);
-                let mut row = held.len() - 1;
-                let behind = text::width(&tidy(word));
-                let width = held.last().map_or(0, text::line_width);
-                let trailing = before.len() - before.trim_end_matches(' ').len();
-                let mut column = if word.is_empty() { width + trailing } else { width.saturating_sub(behind) };
-                if column >= room {
-                    (row, column) = (row + 1, 0);
-                }
-                cursor = (lines.len() + row, column);
-            }
-            lines.extend(rows);
-            from = end + 1;
-        }
-        while lines.len() <= cursor.0 {
-            lines.push(Line::default());
-        }
-        (lines, cursor)
+    /// The beginning or the end of the cursor's row.
+    fn row_end(&self, start: bool) -> usize {
+        let seen = self.rows(0, 0);
+        let row = &seen.rows[seen.cursor.0];
+        if start { row.start } else { rows::at_column(&self.text, row, usize::MAX) }
     }
-}
 
-fn tidy(text: &str) -> String {
-    text.chars().map(crate::model::harmless).collect()
+    /// The rows around the cursor, so many above and below it.
+    pub(crate) fn rows(&self, above: usize, below: usize) -> Rows {
+        rows::around(&self.text, self.at, self.room, above, below)
+    }
+
+    /// What stands in a row.
+    pub(crate) fn line(&self, row: &Range<usize>) -> String {
+        self.text[row.clone()].graphemes(true).map(|grapheme| rows::shown(grapheme).0).collect()
+    }
 }
 
 #[cfg(test)]
@@ -235,21 +218,37 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_goes_up_and_down_in_its_column() {
+    fn the_cursor_goes_up_and_down_the_rows_that_are_seen_and_keeps_its_column() {
         let mut editor = Editor::new("long line\nab\nlong");
+        editor.fit(40);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
         assert_eq!(editor.at(), 12);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 2);
+        assert_eq!(editor.at(), 4);
         assert!(editor.at_edge(true) && !editor.at_edge(false));
+        press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
+        assert_eq!(editor.at(), 0);
+        // One line of the text in three rows.
+        let mut editor = Editor::new("one two three four");
+        editor.fit(8);
+        press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
+        assert_eq!(editor.at(), 12, "under the end of four, in three");
+        press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
+        assert_eq!(editor.at(), 4);
+        press(&mut editor, KeyCode::End, KeyModifiers::NONE);
+        assert_eq!(editor.at(), 7);
+        press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
+        press(&mut editor, KeyCode::Home, KeyModifiers::NONE);
+        assert_eq!(editor.at(), 8);
     }
 
     #[test]
     fn the_cursor_stands_where_the_text_is() {
         let at = |text: &str, at: usize, room: usize| {
             let mut editor = Editor::new(text);
+            editor.fit(room);
             editor.place(at);
-            editor.lines(room, Style::new()).1
+            editor.rows(9, 9).cursor
         };
         assert_eq!(at("one two", 7, 20), (0, 7));
         assert_eq!(at("one two ", 8, 20), (0, 8));

@@ -119,11 +119,51 @@ pub(crate) struct Sight {
     pub(crate) gone: Option<u64>,
     /// Whether the last step led nowhere.
     pub(crate) stuck: Option<Step>,
+    /// The branch that is shown alone, as long as one is in it.
+    pub(crate) hoist: Option<NodeId>,
+    /// Where the steps led through.
+    pub(crate) trail: Trail,
     /// Versions that are chosen now.
     pub(crate) versions: Vec<NodeId>,
     pub(crate) pins: Vec<NodeId>,
-    /// The journal's last number.
-    pub(crate) seq: u64,
+}
+
+/// What steps that are taken in one look leave behind, as if each had been seen: keys come to the same however fast they are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Trail {
+    /// Where one stood before the last step, in order.
+    pub(crate) stood: Vec<NodeId>,
+    /// The continuations that were visited on the way, by what they continue.
+    pub(crate) visited: HashMap<NodeId, NodeId>,
+    /// What was folded above where one stood, and so is open now.
+    pub(crate) opened: Vec<NodeId>,
+}
+
+impl Trail {
+    /// Goes on from a node. The first is where the cursor was: all about it is known.
+    fn pass(&mut self, snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node) -> Result<()> {
+        let known = self.stood.last().map_or(at.id == look.at, |last| *last == at.id);
+        if !known {
+            let path = kept.path(snapshot, at.id, &look.versions)?;
+            self.visited.extend(ways(&path));
+            let shut = |node: &&Arc<Node>| node.id != at.id && look.folds.contains(&node.id);
+            let shut: Vec<NodeId> = path.iter().filter(shut).map(|node| node.id).collect();
+            if !shut.is_empty() {
+                Arc::make_mut(&mut look.folds).retain(|id| !shut.contains(id));
+                self.opened.extend(shut);
+            }
+        }
+        if self.stood.last() != Some(&at.id) {
+            self.stood.push(at.id);
+        }
+        Ok(())
+    }
+}
+
+/// Which continuation leads on from each place of a path: of its end, since nobody goes back further at once.
+pub(crate) fn ways(path: &[Arc<Node>]) -> impl Iterator<Item = (NodeId, NodeId)> {
+    let place = |node: &Node| node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id);
+    path.windows(2).rev().take(64).map(move |pair| (place(&pair[0]), place(&pair[1])))
 }
 
 /// Looks.
@@ -136,19 +176,21 @@ pub(crate) fn look(loom: &Loom, look: &Look, kept: &mut Kept) -> Result<Sight> {
     let mut look = look.clone();
     // What was pruned meanwhile is not stood on.
     let mut at = visible(snapshot, node(snapshot, look.at)?)?;
-    let mut stuck = None;
+    if look.hoist.is_some() && !is_within(&kept.path(snapshot, at.id, &look.versions)?, look.hoist) {
+        look.hoist = None;
+    }
+    let (mut stuck, mut trail) = (None, Trail::default());
     for step in std::mem::take(&mut look.steps) {
-        match stepped(snapshot, &mut look, kept, &at, step)? {
+        trail.pass(snapshot, &mut look, kept, &at)?;
+        stuck = None;
+        match stepped(snapshot, &mut look, kept, &trail, &at, step)? {
             Some(next) => at = next,
             None => stuck = Some(step),
         }
     }
     let tree = snapshot.tree(at.tree)?.ok_or_else(|| OpsError::missing("tree", at.tree))?;
     let path = kept.path(snapshot, at.id, &look.versions)?;
-    let mut hoist = look.hoist;
-    if !path.iter().any(|node| hoist == Some(node.id) || hoist == node.version_of) {
-        hoist = None;
-    }
+    let hoist = look.hoist.filter(|_| is_within(&path, look.hoist));
     let walker = Walker { snapshot, versions: &look.versions, folds: &look.folds, hoist };
     let window = walker.around(&path, look.above, look.below)?;
     let place = match window.rows.get(window.here).map(|row| &row.what) {
@@ -181,11 +223,17 @@ pub(crate) fn look(loom: &Loom, look: &Look, kept: &mut Kept) -> Result<Sight> {
         gone,
         pins: pins.collect(),
         stuck,
+        hoist,
+        trail,
         versions: look.versions,
-        seq: snapshot.last_seq()?,
         at,
         tree,
     })
+}
+
+/// Whether a path leads through a place.
+fn is_within(path: &[Arc<Node>], place: Option<NodeId>) -> bool {
+    path.iter().any(|node| place == Some(node.id) || place == node.version_of)
 }
 
 fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
@@ -203,7 +251,14 @@ fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
 }
 
 /// Where a step leads; `None`: nowhere.
-fn stepped(snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node, step: Step) -> Result<Option<Node>> {
+fn stepped(
+    snapshot: &dyn Snapshot,
+    look: &mut Look,
+    kept: &mut Kept,
+    trail: &Trail,
+    at: &Node,
+    step: Step,
+) -> Result<Option<Node>> {
     let walker = Walker { snapshot, versions: &look.versions, folds: &look.folds, hoist: look.hoist };
     let read = |node: Option<Node>| node.map(|node| walker.read(&node)).transpose();
     let place = at.version_of.filter(|_| at.kind == EdgeKind::Version).unwrap_or(at.id);
@@ -213,7 +268,7 @@ fn stepped(snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node,
             let parent = path.into_iter().next().filter(|node| node.id != at.id);
             parent.filter(|_| look.hoist != Some(place))
         }
-        Step::Child => read(child(snapshot, look, place)?)?,
+        Step::Child => read(child(snapshot, look, trail, place)?)?,
         Step::Sibling(forward) => {
             let Some(original) = snapshot.node(place)? else { return Ok(None) };
             let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else {
@@ -241,7 +296,7 @@ fn stepped(snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node,
             let mut from = place;
             // So far that nobody waits; a second press goes on.
             for _ in 0..20_000 {
-                let Some(next) = child(snapshot, look, from)? else { break };
+                let Some(next) = child(snapshot, look, trail, from)? else { break };
                 from = next.id;
                 end = next;
             }
@@ -269,8 +324,8 @@ fn stepped(snapshot: &dyn Snapshot, look: &mut Look, kept: &mut Kept, at: &Node,
 }
 
 /// The continuation of a place that was visited last, else its first.
-fn child(snapshot: &dyn Snapshot, look: &Look, place: NodeId) -> Result<Option<Node>> {
-    if let Some(last) = look.visited.get(&place)
+fn child(snapshot: &dyn Snapshot, look: &Look, trail: &Trail, place: NodeId) -> Result<Option<Node>> {
+    if let Some(last) = trail.visited.get(&place).or_else(|| look.visited.get(&place))
         && let Some(node) = snapshot.node(*last)?
         && node.state.pruned_by.is_none()
     {

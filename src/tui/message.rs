@@ -62,8 +62,8 @@ pub(crate) enum Heard {
     Asking(u64, Asking),
     /// Nobody waits for the answer any more.
     Withdrawn(u64),
-    /// The journal has grown, by whomever.
-    Changed(u64),
+    /// The store was changed, by whomever.
+    Changed,
     /// What came back from the editor; `None`: nothing was changed.
     Edited(Purpose, Option<String>),
 }
@@ -114,6 +114,13 @@ pub(crate) enum Question {
     Models,
     /// The node with an id as somebody writes it.
     Find(String),
+}
+
+impl Question {
+    /// Whether its answer opens something, or leads elsewhere: what is typed then is for there.
+    pub(crate) const fn leads(&self) -> bool {
+        matches!(self, Self::Document(_) | Self::Diff(..) | Self::Below(_) | Self::Text(..) | Self::Find(_))
+    }
 }
 
 /// How far a search looks.
@@ -223,6 +230,24 @@ pub(crate) enum Deed {
     Resume(SessionId),
     /// Arrow lines led into this session of the person's; what is done next is done there.
     Follow(SessionId),
+}
+
+impl Deed {
+    /// Whether it may lead to another node or tree.
+    pub(crate) const fn leads(&self) -> bool {
+        !matches!(
+            self,
+            Self::Annotate(..)
+                | Self::Bookmark(..)
+                | Self::PruneAll(_)
+                | Self::Exclude(..)
+                | Self::Pin(..)
+                | Self::Title(_)
+                | Self::Version(_)
+                | Self::Stand(_)
+                | Self::Follow(_)
+        )
+    }
 }
 
 /// What a deed came to.

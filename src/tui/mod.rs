@@ -6,13 +6,14 @@
 //! terminal, and what a screen shows without a key.
 //!
 //! What is to be done is done by threads: one reads (what is on the screen and a screen around it, never a whole tree), one
-//! writes, in the order in which things were asked for, and models stream on tokio's. The reader looks ten times a
-//! second whether the journal has grown, which tells of every other process's changes; at rest nothing else happens.
+//! writes, in the order in which things were asked for, and models stream on tokio's. The reader watches the
+//! store, ten times a second, for what other processes do; at rest nothing else happens.
 //! The thread that hears keys and draws waits for none of them.
 //!
 //! [`run`] is the whole program around a terminal; [`App`] is the same without one, for another backend of ratatui's, or
 //! for a test.
 
+mod ahead;
 mod app;
 mod areas;
 mod colours;
@@ -31,8 +32,10 @@ mod model;
 mod outline;
 mod page;
 mod panels;
+mod pictures;
 mod prose;
 mod reader;
+mod rows;
 mod terminal;
 mod text;
 mod theme;

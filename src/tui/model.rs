@@ -7,13 +7,12 @@ use std::{
 };
 
 pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
-use crossterm::event::KeyEvent;
-
 use super::{
+    ahead::Ahead,
     colours::Colours,
     keys::KeyMap,
-    look::{Look, Reading, Sight, Step},
-    message::{Effect, Errand, Question, With},
+    look::{Look, Reading, Sight, Step, ways},
+    message::{Effect, Errand, With},
     prose::Prose,
     theme::{Palette, Role},
 };
@@ -83,10 +82,8 @@ pub(crate) struct Model {
     /// Number of the last look, and whether it is under way.
     pub(crate) looks: u64,
     pub(crate) looking: bool,
-    /// Whether the look under way takes steps.
-    pub(crate) stepping: bool,
-    /// Keys that wait for the steps before them: what they do, they do where those lead.
-    pub(crate) held: VecDeque<KeyEvent>,
+    /// What was typed before it was known what for.
+    pub(crate) ahead: Ahead,
     /// Whether something changed since the look under way began.
     pub(crate) stale: bool,
     /// Whether the cursor was put elsewhere since then.
@@ -117,6 +114,8 @@ pub(crate) struct Model {
     pub(crate) answer_after_say: bool,
     pub(crate) cost: Option<Cost>,
     pub(crate) history: Vec<String>,
+    /// What was written last and left without being saved.
+    pub(crate) left: Option<Typing>,
     pub(crate) notice: Option<Notice>,
     /// When the first of the others is gone, unless it is heard of again.
     pub(crate) gone: Option<u64>,
@@ -166,8 +165,7 @@ impl Model {
             steps: VecDeque::new(),
             looks: 0,
             looking: false,
-            stepping: false,
-            held: VecDeque::new(),
+            ahead: Ahead::default(),
             stale: false,
             moved: false,
             row: usize::MAX,
@@ -187,6 +185,7 @@ impl Model {
             answer_after_say: false,
             cost: None,
             history: Vec::new(),
+            left: None,
             notice: None,
             gone: None,
             unsaved: 0,
@@ -238,7 +237,6 @@ impl Model {
         }
         self.looks += 1;
         self.looking = true;
-        self.stepping = !self.steps.is_empty();
         self.stale = false;
         self.moved = false;
         let areas = self.areas();
@@ -266,17 +264,12 @@ impl Model {
 
     /// Takes a step as soon as the ones before it are taken.
     pub(crate) fn step(&mut self, step: Step) -> Vec<Effect> {
-        // Keys that repeat faster than anybody can look are let go of.
-        if self.steps.len() < 64 {
+        // The wheel turns faster than anybody can look.
+        if self.steps.len() < super::ahead::STEPS {
             self.steps.push_back(step);
         }
         self.scroll = 0;
         self.look()
-    }
-
-    /// Whether it is not known yet where the cursor will be.
-    pub(crate) fn is_stepping(&self) -> bool {
-        self.looking && self.stepping || !self.steps.is_empty()
     }
 
     /// Goes to a node of this tree.
@@ -293,8 +286,11 @@ impl Model {
 
     /// Takes in what was seen.
     pub(crate) fn saw(&mut self, sight: Box<Sight>) {
-        if sight.at.id != self.at {
-            self.back.push(self.at);
+        // Where nothing stepped, one stands elsewhere because what one stood on is gone.
+        let stood = if sight.trail.stood.is_empty() { &[self.at][..] } else { &sight.trail.stood };
+        let left = if stood.last() == Some(&sight.at.id) { &stood[..stood.len() - 1] } else { stood };
+        if !left.is_empty() {
+            self.back.extend(left);
             if self.back.len() > 1_000 {
                 self.back.drain(..500);
             }
@@ -302,6 +298,7 @@ impl Model {
         self.at = sight.at.id;
         self.versions.clone_from(&sight.versions);
         self.gone = sight.gone.map(|gone| self.now + gone.max(PATIENCE));
+        self.hoist = sight.hoist;
         self.remember(&sight);
         self.unfold(&sight);
         let rows = usize::from(self.areas().tree.height).max(1);
@@ -313,9 +310,11 @@ impl Model {
     fn unfold(&mut self, sight: &Sight) {
         let above = sight.path.iter().filter(|node| node.id != sight.at.id);
         let shut: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
-        if !shut.is_empty() {
-            Arc::make_mut(&mut self.folds).retain(|id| !shut.contains(id));
-            self.stale = true;
+        // What was opened on the way is seen as such already.
+        self.stale |= !shut.is_empty();
+        if !shut.is_empty() || !sight.trail.opened.is_empty() {
+            let open = |id: &NodeId| shut.contains(id) || sight.trail.opened.contains(id);
+            Arc::make_mut(&mut self.folds).retain(|id| !open(id));
         }
     }
 
@@ -325,11 +324,8 @@ impl Model {
         if visited.len() > VISITED {
             visited.clear();
         }
-        for pair in sight.path.windows(2).rev().take(64) {
-            let place = pair[1].version_of.filter(|_| pair[1].kind == crate::model::EdgeKind::Version);
-            let parent = pair[0].version_of.filter(|_| pair[0].kind == crate::model::EdgeKind::Version);
-            visited.insert(parent.unwrap_or(pair[0].id), place.unwrap_or(pair[1].id));
-        }
+        visited.extend(&sight.trail.visited);
+        visited.extend(ways(&sight.path));
     }
 
     /// The line of the tree pane that the cursor is shown in: where its line was, if that was on the screen; else as near
@@ -357,17 +353,6 @@ impl Model {
             if self.history.len() > HISTORY {
                 self.history.remove(0);
             }
-        }
-    }
-
-    /// Whether a list waits for this answer.
-    pub(crate) fn waits_for(&self, question: &Question) -> bool {
-        match (&self.mode, question) {
-            (Mode::Choose(list), Question::Search(text, scope)) => {
-                list.kind == Kind::Search(*scope) && list.filter.text() == text
-            }
-            (Mode::Choose(list), _) => list.waiting,
-            _ => false,
         }
     }
 }

@@ -4,7 +4,7 @@ use ratatui::text::Line;
 
 use super::{
     editor::Editor,
-    message::{Effect, Item, Job, Purpose, Scope, Then},
+    message::{Effect, Item, Job, Purpose, Question, Scope, Then},
     model::Mode,
     theme::Role,
 };
@@ -19,11 +19,14 @@ pub(crate) struct Typing {
     pub(crate) history: Option<usize>,
     /// What was written before the history was looked at.
     pub(crate) stash: String,
+    /// What it began with.
+    pub(crate) began: String,
 }
 
 impl Typing {
     pub(crate) fn new(purpose: Purpose, text: impl Into<String>) -> Self {
-        Self { editor: Editor::new(text), purpose, history: None, stash: String::new() }
+        let began = text.into();
+        Self { editor: Editor::new(began.clone()), purpose, history: None, stash: String::new(), began }
     }
 }
 
@@ -44,9 +47,8 @@ pub(crate) struct List {
     pub(crate) filter: Editor,
     pub(crate) items: Vec<Item>,
     pub(crate) at: usize,
-    pub(crate) waiting: bool,
-    /// Enter was pressed before there was anything: the first is taken when it comes.
-    pub(crate) hasty: bool,
+    /// What it is to show, as long as that is not known.
+    pub(crate) awaits: Option<Question>,
     /// What is said where there is nothing.
     pub(crate) empty: &'static str,
 }
@@ -54,7 +56,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) fn new(title: impl Into<String>, kind: Kind, empty: &'static str) -> Self {
         let title = title.into();
-        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, waiting: true, hasty: false, empty }
+        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, awaits: None, empty }
     }
 
     /// What fits what was typed.

@@ -4,7 +4,10 @@
 
 use std::ops::Range;
 
-use ratatui::style::Style;
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
 use similar::{ChangeTag, TextDiff};
 
 use super::{
@@ -73,6 +76,8 @@ pub(crate) struct Prose {
     marks: Vec<Mark>,
     /// The text as it was when it was last saved.
     pub(crate) saving: Option<String>,
+    /// Whether another wording of the caret's place was asked for.
+    pub(crate) turning: bool,
 }
 
 /// What was written: nodes with their new words, and what comes after the last.
@@ -100,7 +105,7 @@ impl Prose {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving: None }
+        Self { editor: Editor::new(text), parts, marks, saving: None, turning: false }
     }
 
     /// Has the editor do something, and follows what it did.
@@ -160,20 +165,18 @@ impl Prose {
         text.len() != whole || !text.bytes().all(|byte| before.next() == Some(byte))
     }
 
-    /// The text in pieces, each in the colour of who wrote it.
-    pub(crate) fn pieces(&self, palette: Palette) -> Vec<Piece> {
+    /// What stands in a row, each piece in the colour of who wrote it.
+    pub(crate) fn line(&self, row: &Range<usize>, palette: Palette) -> Line<'static> {
         let style = |model| palette.style(if model { Role::ModelWords } else { Role::Words });
-        let text = self.editor.text();
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut from = 0;
-        let runs = self.marks.chunk_by(|one, other| one.model == other.model);
-        for run in runs {
-            let to = from + run.len();
+        let mut spans = Vec::new();
+        let mut from = row.start;
+        for run in self.marks[row.clone()].chunk_by(|one, other| one.model == other.model) {
             // Marks follow whole characters, so a run begins and ends between them.
-            pieces.push((text.get(from..to).unwrap_or_default().to_owned(), style(run[0].model)));
+            let to = from + run.len();
+            spans.push(Span::styled(self.editor.line(&(from..to)), style(run[0].model)));
             from = to;
         }
-        pieces
+        Line::from(spans)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The threads that read: one looks for the screen, one looks up what was asked, so that no question makes a key wait. Of
 //! looks and of questions of one kind only the newest is answered: what came before it nobody waits for any more.
-//! Between looks, the first sees whether the journal has grown.
+//! Between looks, the first watches the store for changes.
 
 use std::{
     mem::discriminant,
@@ -17,9 +17,9 @@ use super::{
     lookup::{About, lookup},
     message::{Heard, Question, Report},
 };
-use crate::ops::Loom;
+use crate::{ops::Loom, store::Watch};
 
-/// How often the journal is looked at.
+/// How often it is looked whether something has changed.
 const POLL: Duration = Duration::from_millis(100);
 
 /// Something to be read.
@@ -37,15 +37,20 @@ pub(crate) struct Readers {
 impl Readers {
     /// Starts the threads; they end when nobody can ask them any more. `kept` is of the look that was taken
     /// already.
-    pub(crate) fn start(loom: &Loom, tell: &UnboundedSender<Report>, kept: Kept) -> std::io::Result<Self> {
-        let start = |name: &str, poll: Option<Duration>, kept: Kept| {
+    pub(crate) fn start(
+        loom: &Loom,
+        tell: &UnboundedSender<Report>,
+        watch: Box<dyn Watch>,
+        kept: Kept,
+    ) -> std::io::Result<Self> {
+        let start = |name: &str, watch: Option<Box<dyn Watch>>, kept: Kept| {
             let (loom, tell) = (loom.clone(), tell.clone());
             let (sender, requests) = mpsc::channel();
-            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, poll, kept))?;
+            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, watch, kept))?;
             std::io::Result::Ok(sender)
         };
         Ok(Self {
-            looks: start("loomtree-looks", Some(POLL), kept)?,
+            looks: start("loomtree-looks", Some(watch), kept)?,
             questions: start("loomtree-questions", None, Kept::default())?,
         })
     }
@@ -62,25 +67,20 @@ fn read(
     loom: &Loom,
     requests: &mpsc::Receiver<Request>,
     tell: &UnboundedSender<Report>,
-    poll: Option<Duration>,
+    mut watch: Option<Box<dyn Watch>>,
     mut kept: Kept,
 ) {
-    let mut known = last(loom);
     loop {
-        let next = match poll {
-            Some(poll) => requests.recv_timeout(poll),
+        let next = match watch {
+            Some(_) => requests.recv_timeout(POLL),
             None => requests.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
         };
         let first = match next {
             Ok(request) => request,
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                let now = last(loom);
-                if now != known {
-                    known = now;
-                    if tell.send(Report(Heard::Changed(now.unwrap_or(0)))).is_err() {
-                        return;
-                    }
+                if has_changed(&mut watch) && tell.send(Report(Heard::Changed)).is_err() {
+                    return;
                 }
                 continue;
             }
@@ -92,10 +92,9 @@ fn read(
         for request in wanted {
             let heard = match request {
                 Request::Look(wanted) => {
+                    // What was changed until now is seen by this look.
+                    has_changed(&mut watch);
                     let seen = look(loom, &wanted, &mut kept).map(Box::new).map_err(|error| error.to_string());
-                    if let Ok(sight) = &seen {
-                        known = Some(sight.seq);
-                    }
                     Heard::Seen(wanted.number, seen)
                 }
                 Request::Ask(question, about) => {
@@ -110,8 +109,9 @@ fn read(
     }
 }
 
-fn last(loom: &Loom) -> Option<u64> {
-    loom.snapshot().ok()?.last_seq().ok()
+/// Whether the store was changed; what cannot be read now is looked at by the next look, which says so.
+fn has_changed(watch: &mut Option<Box<dyn Watch>>) -> bool {
+    watch.as_mut().is_some_and(|watch| watch.has_changed().unwrap_or(false))
 }
 
 /// Requests without those that a newer one of their kind follows, and how many those were.

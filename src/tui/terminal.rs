@@ -11,18 +11,22 @@ use std::{
 };
 
 use crossterm::{
-    cursor::Show,
+    cursor::{MoveTo, RestorePosition, SavePosition, Show},
     event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream},
-    execute,
-    terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen},
+    execute, queue,
+    terminal::{self, Clear, ClearType, DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen},
 };
 use futures_util::{FutureExt as _, StreamExt as _};
-use ratatui::{Terminal, backend::CrosstermBackend};
+use ratatui::{
+    Terminal,
+    backend::{Backend, CrosstermBackend},
+};
 
 use super::{
     Setup,
     app::{App, Wish},
     message::{Message, Report},
+    pictures::{self, Pictures},
 };
 
 /// The shortest time between two frames that only the background asked for.
@@ -61,7 +65,15 @@ impl Guard {
         // From here on the guard gives back whatever was taken.
         let guard = Self;
         terminal::enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Clear(ClearType::All))?;
+        execute!(
+            io::stdout(),
+            EnterAlternateScreen,
+            EnableMouseCapture,
+            EnableBracketedPaste,
+            // What a terminal draws wider than it is counted does not go on in the next row.
+            DisableLineWrap,
+            Clear(ClearType::All)
+        )?;
         Ok(guard)
     }
 }
@@ -77,7 +89,7 @@ fn give_back() {
         // There is nobody to tell if the terminal is gone. A thread that panics may not take standard output's lock, which
         // the one that draws holds; so this goes by it.
         let mut bytes = Vec::new();
-        let _ = execute!(bytes, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
+        let _ = execute!(bytes, EnableLineWrap, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
         let _ = past_the_lock(&bytes);
         let _ = terminal::disable_raw_mode();
     }
@@ -148,6 +160,7 @@ struct Screen {
     guard: Option<Guard>,
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     events: Option<EventStream>,
+    pictures: Pictures,
 }
 
 /// Signals that end the program, and the one that it goes on by.
@@ -206,13 +219,19 @@ impl Signals {
 impl Screen {
     fn take() -> io::Result<Self> {
         let guard = Guard::take()?;
-        Ok(Self { guard: Some(guard), terminal: blank()?, events: Some(EventStream::new()) })
+        Ok(Self {
+            guard: Some(guard),
+            terminal: blank()?,
+            events: Some(EventStream::new()),
+            pictures: Pictures::default(),
+        })
     }
 
     /// Forgets what the terminal shows, so that everything is drawn. (`Terminal::clear` would ask the terminal where its
     /// cursor is, and wait for an answer.)
     fn renew(&mut self) -> io::Result<()> {
         self.terminal = blank()?;
+        self.pictures = Pictures::default();
         Ok(())
     }
 
@@ -229,6 +248,24 @@ impl Screen {
         Ok(())
     }
 
+    /// Draws what has changed.
+    fn draw(&mut self, app: &App) -> io::Result<()> {
+        let drawn = self.terminal.draw(|frame| app.draw(frame))?;
+        let whole = self.pictures.drawn(drawn.buffer);
+        if whole.is_empty() {
+            return Ok(());
+        }
+        let backend = self.terminal.backend_mut();
+        queue!(backend, SavePosition)?;
+        for (y, row) in &whole {
+            queue!(backend, MoveTo(0, *y), Clear(ClearType::CurrentLine))?;
+            let cells = pictures::places(*y, row).map(|(place, cell)| (place.x, place.y, cell));
+            Backend::draw(backend, cells)?;
+        }
+        queue!(backend, RestorePosition)?;
+        io::Write::flush(backend)
+    }
+
     /// Draws and hears until the end.
     async fn attend(&mut self, app: &mut App) -> Result<(), TerminalError> {
         let mut signals = Signals::listen()?;
@@ -236,7 +273,7 @@ impl Screen {
         loop {
             if due.is_some_and(|due| due <= Instant::now()) {
                 let _drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
-                self.terminal.draw(|frame| app.draw(frame))?;
+                self.draw(app)?;
                 (drawn, due) = (Instant::now(), None);
             }
             let wake =

@@ -19,8 +19,9 @@ pub(crate) fn width(text: &str) -> usize {
 }
 
 /// A grapheme as it is shown, with its columns.
-fn cell(grapheme: &str) -> (String, usize) {
-    let shown: String = grapheme.chars().map(harmless).collect();
+pub(crate) fn cell(grapheme: &str) -> (String, usize) {
+    // A joiner that joins nothing yet would join what the terminal is sent next.
+    let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(harmless).collect();
     let shown = if shown.len() > GRAPHEME { shown.chars().take(1).collect() } else { shown };
     match shown.width() {
         // What has no columns of its own cannot stand alone.

@@ -6,10 +6,11 @@ use super::{
     Setup, lookup,
     message::{Deed, Heard, Outcome, Report, With},
     prose::Written,
+    text,
 };
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    model::{AgentKind, EdgeKind, Mode, Node, Op, Parent, PinTarget, TreePatch},
+    model::{AgentKind, EdgeKind, Mode, Node, Parent, PinTarget, TreePatch, one_line},
     ops::{Actor, Draft, OpsError, SplitAt, Undone},
     session::{Cut, resume},
     store::{Receipt, SessionFilter},
@@ -130,8 +131,8 @@ impl Writer {
                 self.setup.loom.actor(&self.setup.agent).restore(*node)?;
                 Ok(Outcome { go: Some(*node), ..said("restored") })
             }
-            Deed::Undo => self.undone("undid", Actor::undo),
-            Deed::Redo => self.undone("did again:", Actor::redo),
+            Deed::Undo => self.undone("taken back", Actor::undo),
+            Deed::Redo => self.undone("done again", Actor::redo),
             Deed::Exclude(node, out) => {
                 let actor = self.at(*node)?;
                 if *out {
@@ -148,10 +149,7 @@ impl Writer {
                 } else {
                     actor.unpin(self.tree, target)?
                 };
-                Ok(Outcome {
-                    said: if *pin { "pinned" } else { "not pinned any more" }.to_owned(),
-                    ..Outcome::default()
-                })
+                Ok(said(if *pin { "pinned" } else { "not pinned any more" }))
             }
             Deed::Merge(nodes, text) => {
                 let at = *nodes.last().ok_or_else(|| OpsError::Invalid("nothing is marked".to_owned()))?;
@@ -238,19 +236,18 @@ impl Writer {
 
     fn undone(&mut self, word: &str, go: fn(&Actor, Option<TreeId>) -> Result<Undone>) -> Result<Outcome> {
         let undone = go(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
-        let name = name_of(undone.target.op);
-        let mut node = undone.target.node.map(|id| self.setup.loom.node(id)).transpose()?;
+        let what = undone.told.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
+        let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
         // Of what stands beside a node, it is the node that one stands on.
         if let Some(beside) =
             node.as_ref().filter(|node| !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version))
         {
             node = beside.parent.map(|id| self.setup.loom.node(id)).transpose()?;
         }
-        let about = node.as_ref().map(|node| format!(" of {}", node.local)).unwrap_or_default();
         // Where it can be seen what was undone.
         let go =
             node.filter(|node: &Node| node.tree == self.tree && node.state.pruned_by.is_none()).map(|node| node.id);
-        Ok(Outcome { said: format!("{word} {name}{about}"), go, versions: self.versions()?, ..Outcome::default() })
+        Ok(Outcome { said: format!("{word}: {what}"), go, versions: self.versions()?, ..Outcome::default() })
     }
 
     fn versions(&self) -> Result<Option<Vec<NodeId>>> {
@@ -318,17 +315,4 @@ fn said(text: &str) -> Outcome {
 /// Said, and gone to what came of it.
 fn went(text: &str, receipt: &Receipt) -> Outcome {
     Outcome { go: receipt.nodes.first().map(|node| node.id), ..said(text) }
-}
-
-/// An operation as people call it.
-fn name_of(op: Op) -> String {
-    match op {
-        Op::Append => "a line".to_owned(),
-        Op::Generate => "a continuation".to_owned(),
-        Op::Annotate => "a note".to_owned(),
-        Op::Prune => "the pruning".to_owned(),
-        Op::Edit => "the edit".to_owned(),
-        Op::Bookmark => "the bookmark".to_owned(),
-        op => op.as_str().replace('_', " "),
-    }
 }

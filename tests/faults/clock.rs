@@ -68,7 +68,7 @@ fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
     drop(snapshot);
     // What is newest is found by sequence too: this takes back the last append, whatever its time.
     scene.clock.set(Timestamp::from_millis(-5));
-    assert_eq!(owner.undo(Some(tree.id)).unwrap().target.node, written.last().copied());
+    assert_eq!(owner.undo(Some(tree.id)).unwrap().target.entry.node, written.last().copied());
     assert_clean(owner.loom().store().as_ref());
 }
 

@@ -122,7 +122,7 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
     2. Paint the back (after 1)
        done when: two coats
 
-    y yes   n no   a always
+    y yes   n no   A always
     "#);
     // A key that is pressed all the time agrees to nothing.
     stage.send("enter");
@@ -275,7 +275,7 @@ mod folder {
         +green
         \ No newline at end of file
 
-        y yes   n no   a always
+        y yes   n no   A always
         "#);
         assert!(!folder.path().join("a.txt").exists());
         stage.press("y").shows("Fine.");
@@ -285,7 +285,13 @@ mod folder {
         assert!(!folder.path().join("c.txt").exists());
         // Once for all: the same command again is not asked about.
         chat(&mut stage);
-        stage.shows("run_command: echo green > b.txt").press("a").shows("Fine.").lacks("may it?");
+        stage
+            .shows("run_command: echo green > b.txt")
+            .send("a")
+            .shows("b.txt")
+            .press("A")
+            .shows("Fine.")
+            .lacks("may it?");
         assert!(folder.path().join("b.txt").exists());
         // The turn is stopped while it asks.
         chat(&mut stage);

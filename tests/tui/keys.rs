@@ -309,7 +309,7 @@ const SCENES: &[Scene] = &[
         || after("l p y"),
         |stage, _| {
             let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("undid the pruning of {local}")).shows("6 nodes");
+            stage.shows(&format!("taken back: pruned {local}")).shows("6 nodes");
             assert!(node(stage, stage.play.trauma).state.pruned_by.is_none());
         },
     ),
@@ -318,7 +318,7 @@ const SCENES: &[Scene] = &[
         || after("l p y u"),
         |stage, _| {
             let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("did again: the pruning of {local}")).shows("3 nodes");
+            stage.shows(&format!("done again: pruned {local}")).shows("3 nodes");
             assert!(node(stage, stage.play.trauma).state.pruned_by.is_some());
         },
     ),
@@ -373,7 +373,9 @@ const SCENES: &[Scene] = &[
         |stage, _| {
             let parted = stage.play.id(stage.play.marie);
             stage.shows("─ two branches ─").shows(&format!("they part after {parted}"));
-            stage.shows("[-Building on the trauma angle,-]{+Another reading:+} she");
+            // They say something else: each is shown whole.
+            stage.shows("- collaborator").shows(" Building on the trauma angle, she avoids the sea.");
+            stage.shows("+ collaborator").shows(" Another reading: she is only tired.");
         },
     ),
     scene(

@@ -24,15 +24,25 @@ fn pruning_asks_with_a_count_and_is_taken_back_by_name() {
     stage.keys("p y").shows("3 nodes").shows("pruned · u takes it back");
     stage.press("R").shows("Building on the trauma").press("enter");
     stage.shows("6 nodes").shows("Building on the trauma");
-    stage.keys("u").shows("undid restore").shows("3 nodes");
+    stage.keys("u").shows("taken back: restored").shows("3 nodes");
     stage.keys("ctrl-r").shows("6 nodes");
 }
 
 #[test]
-fn two_branches_are_compared_word_by_word() {
-    let mut stage = Stage::new();
-    stage.keys("l x j d");
-    stage.shows("they part after").shows("[-Building on the trauma angle,-]{+Another reading:+} she [-avoids the");
+fn two_branches_are_compared_node_by_node_and_word_by_word() {
+    let mut stage = Stage::sized(100, 24);
+    // Another wording of the first node of a branch, and the branch below it: what is alike is compared by words.
+    let words = "Building on the trauma angle, she still avoids the grey sea.";
+    let worded = stage.play.owner.edit(stage.play.trauma, words).unwrap().nodes[0].id;
+    let copied = stage.play.owner.copy_branch(stage.play.go_on, worded).unwrap().nodes[0].id;
+    let [nine, worded, copied] = [stage.play.nine, worded, copied].map(|node| stage.play.id(node));
+    stage.keys("end x").press(":").types(&format!("go {copied}")).press("enter").press("d");
+    stage.shows(&format!("{nine} → {copied}")).shows(&format!("→ {worded}"));
+    stage.shows("she {+still +}avoids the {+grey +}sea.");
+    stage.shows("= owner").shows("Go on.");
+    // What only one of them goes on with.
+    stage.shows("- collaborator").shows("The lighthouse was dark.");
+    stage.lacks("there is no difference");
 }
 
 #[test]
@@ -87,6 +97,31 @@ fn history_brings_lines_back() {
     stage.press("i").types("Two.").press("enter");
     stage.press("i").types("thr").keys("up up").shows("› One.");
     stage.keys("down").shows("› Two.").keys("down").shows("› thr").press("esc");
+}
+
+#[test]
+fn what_was_written_and_left_is_gone_on_with() {
+    let mut stage = Stage::new();
+    stage.keys("l j e").types(" Or not").press("esc").shows("not saved; the same key here goes on with it");
+    // Elsewhere something else is written.
+    stage.keys("h e").lacks("Or not").press("esc").keys("l e").shows("tired. Or not").types(" so.").press("ctrl-s");
+    stage.shows("Another reading: she is only tired. Or not").shows(" so.");
+    stage.press("a").types("half a no").press("ctrl-c").press("a").shows("✎ half a no").press("esc");
+}
+
+#[test]
+fn an_error_is_read_to_its_end() {
+    let mut stage = Stage::sized(40, 12);
+    let before = stage.screen();
+    stage.press(":").types("go nowhere-that-anybody-has-ever-been-to-or-heard-of").press("enter");
+    let screen = stage.screen();
+    let said: Vec<&str> = screen.lines().rev().skip(1).take(3).collect();
+    let said: String = said.into_iter().rev().map(str::trim).collect::<Vec<_>>().join(" ");
+    assert!(said.contains("nowhere-") && said.contains("heard-of"), "{screen}");
+    // Nothing moved for it.
+    assert_eq!(screen.lines().next(), before.lines().next());
+    stage.press("esc");
+    assert_eq!(stage.screen(), before);
 }
 
 #[test]
@@ -168,15 +203,17 @@ fn a_search_over_everything_goes_to_another_tree() {
 fn undo_and_redo_say_what_they_take_back_and_do_again() {
     let mut stage = Stage::new();
     let local = stage.play.id(stage.play.marie);
-    for (keys, typed, name) in [("b", "the turn", "the bookmark"), ("a", "ask him", "a note"), ("X", "", "exclude")] {
+    for (keys, typed, name) in
+        [("b", "the turn", "bookmarked"), ("a", "ask him", "annotated"), ("X", "", "excluded"), ("P", "", "pinned")]
+    {
         stage.press(keys);
         if !typed.is_empty() {
             stage.types(typed).press("enter");
         }
         let changed = stage.screen();
-        stage.press("u").shows(&format!("undid {name}"));
+        stage.press("u").shows(&format!("taken back: {name} {local}"));
         assert_ne!(marks(&stage.screen()), marks(&changed), "{name} is still there");
-        stage.press("U").shows(&format!("did again: {name}"));
+        stage.press("U").shows(&format!("done again: {name} {local}"));
         assert_eq!(marks(&stage.screen()), marks(&changed), "{name} is not there again");
     }
     assert_eq!(stage.at(), local);

@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use loomtree::{
-    model::{AuthorType, Parent},
-    ops::Draft,
-};
+use loomtree::{model::Parent, ops::Draft};
 
 use crate::stage::Stage;
 
@@ -54,11 +51,13 @@ fn who_generates_is_shown_and_vanishes_when_the_lease_has_run_out() {
     let other = stage.play.loom.agent("subject").unwrap();
     let holder = stage.play.loom.actor(&other);
     holder.lease(stage.play.tired, other.id(), Duration::from_secs(1)).wait().unwrap();
-    // The lease is no entry of the journal; something else is.
-    holder
-        .append(Parent::Node(stage.play.nine), Draft { author_type: Some(AuthorType::Model), ..Draft::text("More.") })
-        .unwrap();
+    // The lease is no entry of the journal, and nothing else is written.
     stage.wait("● subject writes").shows("◂subject");
     stage.play.later(2);
+    stage.until("gone", |screen| !screen.contains("subject writes"));
+    // One that is let go of is gone at once.
+    holder.lease(stage.play.tired, other.id(), Duration::from_secs(60)).wait().unwrap();
+    stage.wait("● subject writes");
+    holder.release(stage.play.tired, other.id()).wait().unwrap();
     stage.until("gone", |screen| !screen.contains("subject writes"));
 }

@@ -9,6 +9,7 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ahead;
 mod delegated;
 mod growing;
 mod keys;

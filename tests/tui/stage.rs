@@ -138,6 +138,15 @@ impl Stage {
         self
     }
 
+    /// Types a text, and waits for what each character comes to.
+    pub(crate) fn types_slowly(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.app.send(Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+            self.settle();
+        }
+        self
+    }
+
     /// Types a text and goes on.
     pub(crate) fn sends(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {

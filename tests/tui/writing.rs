@@ -1,6 +1,8 @@
 //! A buffer tree: one text, a caret in it, edits that become versions.
 
-use crate::stage::Stage;
+use loomtree::{model::Mode, provider::Reply};
+
+use crate::{play::Play, stage::Stage};
 
 #[test]
 fn what_is_written_in_the_text_becomes_versions() {
@@ -58,4 +60,50 @@ fn whose_a_character_is_shows_in_its_colour() {
     assert_eq!(stage.style_of("reluctance").fg, model);
     let marie = stage.play.loom.snapshot().unwrap().versions(stage.play.marie).unwrap();
     assert_eq!(marie.len(), 2);
+}
+
+#[test]
+fn the_caret_goes_by_the_rows_that_are_seen() {
+    let mut stage = Stage::buffer();
+    // The text is one line of the file and several of the screen.
+    stage.keys("end e").press("up").types("[up]").press("home").types("[home]").press("end").types("[end]");
+    let screen = stage.screen();
+    let rows: Vec<&str> = screen.lines().filter_map(|line| line.split('│').nth(1)).map(str::trim).collect();
+    let row = rows.iter().position(|row| row.contains("[home]")).unwrap();
+    assert!(row > 0 && !rows[0].contains('['), "{screen}");
+    assert!(rows[row].starts_with("[home]") || rows[row - 1].ends_with(' '), "{screen}");
+    stage.press("ctrl-home").keys("pagedown").types("[last]");
+    let screen = stage.screen();
+    let last = screen.lines().filter_map(|line| line.split('│').nth(1)).map(str::trim).rfind(|row| !row.is_empty());
+    assert!(last.unwrap().contains("[last]"), "{screen}");
+}
+
+#[test]
+fn a_click_puts_the_caret_there() {
+    let mut stage = Stage::buffer();
+    stage.press("e").click("reluctance").types("slow ");
+    stage.shows("Marie's slow reluctance");
+}
+
+#[test]
+fn what_is_written_is_continued_by_a_key() {
+    let mut stage = Stage::changed(
+        Play::of(Mode::Buffer),
+        |play| play.marie,
+        (80, 24),
+        [Reply::words(" The sea was grey.")],
+        |setup| setup.count = 1,
+    );
+    stage.press("e").types(" So she left.").press("alt-enter").settle();
+    stage.shows("So she left. The sea was grey.").shows("· depth 3");
+    // Where nothing was written, what is there is continued.
+    let mut stage = Stage::changed(
+        Play::of(Mode::Buffer),
+        |play| play.marie,
+        (80, 24),
+        [Reply::words(" The sea was grey.")],
+        |setup| setup.count = 1,
+    );
+    stage.press("e").press("alt-enter").settle();
+    stage.shows("left in the summer.").shows(" The sea was grey.").shows("· depth 2").shows("branch 3/3");
 }

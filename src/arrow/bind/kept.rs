@@ -2,7 +2,7 @@
 
 use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
 use crate::arrow::{
-    Command, DecisionKind, MemoryView, Range, SearchDepth, Topic, WritePlace,
+    Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, SearchDepth, Topic, WritePlace,
     args::{Arg, What},
     key::Key,
     lexicon::{Noun, Prep, Verb},
@@ -124,7 +124,29 @@ impl Binder<'_, '_> {
         (label, content)
     }
 
+    /// What narrows a recall down: options by their names alone, since what is said in words may belong to the question.
+    fn narrowed(&mut self) -> Bound<RecallFilter> {
+        let by =
+            self.option(Key::By, |text| Some(text.to_owned()), "by: human, model, tool, system or an agent's name")?;
+        let scope = self.option(Key::Scope, scope, "scope: session, tree, workspace or all")?;
+        let path = self.option(Key::Path, node, "path: the id of the node that the path leads to")?;
+        let below = self.option(Key::Below, node, "below: the id of the node that it is all below")?;
+        let time = |text: &str| text.parse().ok();
+        let from = self.option(Key::From, time, "from: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let to = self.option(Key::To, time, "to: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
+        let kind =
+            self.option(Key::Kind, |text| text.to_lowercase().parse().ok(), "kind: continuation, annotation, tool …")?;
+        Ok(RecallFilter { by, scope, path, below, from, to, kind })
+    }
+
+    /// The value of an option, as it is read; `what` says which there are.
+    fn option<T>(&mut self, key: Key, read: impl Fn(&str) -> Option<T>, what: &'static str) -> Bound<Option<T>> {
+        let Some(arg) = self.bag.take(|arg| arg.key == Some(key)) else { return Ok(None) };
+        read(self.bag.value(&arg).trim()).map(Some).ok_or(BindError::Missing(what))
+    }
+
     pub(super) fn recall(&mut self) -> Bound {
+        let only = self.narrowed()?;
         let tool = self.name_for(&[Key::Tool]).or_else(|| {
             // `calls of the undo tool`
             let own = self.bag.signs.tool.filter(|_| self.names(Noun::Tool)).map(|tool| tool.name().to_owned());
@@ -141,10 +163,12 @@ impl Binder<'_, '_> {
         let limit = limit.or_else(|| if texts && !self.names(Noun::Turn) { self.number(|_| true) } else { None });
         let limit = limit.map(|(number, _)| number);
         let turns = if tool.is_none() { self.range(|_| true) } else { None };
+        let labelled = self.bag.args.iter().any(|arg| matches!(arg.key, Some(Key::Label | Key::Stash)));
         let searched = self.names(Noun::Archive)
             || self.names(Noun::Query)
             || matches!(self.verb, Verb::Grep | Verb::Search | Verb::Find)
-            || self.bag.signs.searches;
+            || self.bag.signs.searches
+            || only != RecallFilter::default() && !labelled;
         let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
         let mut search = self.text_for(&[Key::Query]);
         let mut label = None;
@@ -165,7 +189,7 @@ impl Binder<'_, '_> {
         if label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary {
             return Err(BindError::Missing("what: a label, search \"words\", turns:5-10, tool:NAME or summary"));
         }
-        Ok(Command::Recall { label, search, turns, tool, summary, limit })
+        Ok(Command::Recall { label, search, turns, tool, summary, limit, only })
     }
 
     pub(super) fn name_where(&mut self, fits: impl Fn(&Arg) -> bool) -> Option<String> {
@@ -330,6 +354,21 @@ impl Binder<'_, '_> {
         let named = named.or_else(|| self.text_where(|_| true).filter(is_tool));
         Command::Help { tool: named.or_else(|| self.bag.signs.tool.map(|tool| tool.name().to_owned())) }
     }
+}
+
+fn scope(text: &str) -> Option<RecallScope> {
+    Some(match text.to_lowercase().as_str() {
+        "session" => RecallScope::Session,
+        "tree" => RecallScope::Tree,
+        "workspace" => RecallScope::Workspace,
+        "all" | "everything" => RecallScope::All,
+        _ => return None,
+    })
+}
+
+fn node(text: &str) -> Option<NodeRef> {
+    let plain = (2..=26).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    plain.then(|| NodeRef::from(text))
 }
 
 #[derive(Default)]

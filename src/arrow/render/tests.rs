@@ -1,10 +1,10 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, Relative, Rendering, ResponseKind,
-    SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
+    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
-use crate::model::TodoDraft;
+use crate::model::{EdgeKind, TodoDraft};
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
     "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)
@@ -172,7 +172,15 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
 }
 
 fn recall() -> impl Strategy<Value = Command> {
-    let none = || Command::Recall { label: None, search: None, turns: None, tool: None, summary: false, limit: None };
+    let none = || Command::Recall {
+        label: None,
+        search: None,
+        turns: None,
+        tool: None,
+        summary: false,
+        limit: None,
+        only: RecallFilter::default(),
+    };
     fn with(mut command: Command, change: impl FnOnce(&mut Command)) -> Command {
         change(&mut command);
         command
@@ -183,19 +191,19 @@ fn recall() -> impl Strategy<Value = Command> {
                 *label = Some(text);
             }
         })),
-        (words(), option::of(1..50_u32)).prop_map(move |(text, most)| with(none(), |command| {
-            if let Command::Recall { search, limit, .. } = command {
-                (*search, *limit) = (Some(text), most);
+        (words(), option::of(1..50_u32), narrowed()).prop_map(move |(text, most, filter)| with(none(), |command| {
+            if let Command::Recall { search, limit, only, .. } = command {
+                (*search, *limit, *only) = (Some(text), most, filter);
             }
         })),
-        range().prop_map(move |range| with(none(), |command| {
-            if let Command::Recall { turns, .. } = command {
-                *turns = Some(range);
+        (range(), narrowed()).prop_map(move |(range, filter)| with(none(), |command| {
+            if let Command::Recall { turns, only, .. } = command {
+                (*turns, *only) = (Some(range), filter);
             }
         })),
-        (words(), option::of(1..50_u32)).prop_map(move |(name, most)| with(none(), |command| {
-            if let Command::Recall { tool, limit, .. } = command {
-                (*tool, *limit) = (Some(name), most);
+        (words(), option::of(1..50_u32), narrowed()).prop_map(move |(name, most, filter)| with(none(), |command| {
+            if let Command::Recall { tool, limit, only, .. } = command {
+                (*tool, *limit, *only) = (Some(name), most, filter);
             }
         })),
         Just(with(none(), |command| {
@@ -204,6 +212,34 @@ fn recall() -> impl Strategy<Value = Command> {
             }
         })),
     ]
+}
+
+/// Filters of a recall, mostly few of them.
+fn narrowed() -> impl Strategy<Value = RecallFilter> {
+    let scopes = [RecallScope::Session, RecallScope::Tree, RecallScope::Workspace, RecallScope::All];
+    let times = ["2026-11-22", "today", "yesterday", "2h", "30s", "3d", "2026-11-22T14:00:30Z"];
+    let time = prop::sample::select(times.to_vec()).prop_map(|text| text.parse().unwrap());
+    let by =
+        prop_oneof!["human|model|tool|owner|the editor", "[a-z][a-z0-9 _-]{0,9}"].prop_map(|by| by.trim().to_owned());
+    let rarely = |some| prop::option::weighted(0.25, some);
+    (
+        prop::option::weighted(0.25, by),
+        prop::option::weighted(0.25, one_of(&scopes)),
+        rarely(node()),
+        rarely(node()),
+        prop::option::weighted(0.25, time.clone()),
+        prop::option::weighted(0.25, time),
+        prop::option::weighted(0.25, one_of(EdgeKind::ALL)),
+    )
+        .prop_map(|(by, scope, path, below, from, to, kind)| RecallFilter {
+            by,
+            scope,
+            path,
+            below,
+            from,
+            to,
+            kind,
+        })
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use crate::{
     arrow::{LinkEnd, NodeRef, ResponseKind},
     id::NodeId,
     model::{EdgeKind, LinkTarget, Node, Parent},
-    ops::{Draft, OpsError, SplitAt, Undone},
+    ops::{Draft, OpsError, SplitAt},
     store::Receipt,
 };
 
@@ -172,7 +172,7 @@ impl Runner<'_> {
         for _ in 0..n.max(1) {
             let done = if back { actor.undo(Some(here.tree.id)) } else { actor.redo(Some(here.tree.id)) };
             match done {
-                Ok(undone) => lines.push(self.undone(&undone)?),
+                Ok(undone) => lines.push(format!("  {}", undone.told.words(&|id| format!("[{id}]"), &quoted))),
                 Err(error) if lines.is_empty() => return Err(error.into()),
                 Err(error) => {
                     left = Some(error);
@@ -186,12 +186,6 @@ impl Runner<'_> {
             text.push_str(&format!("\n  no more: {error}"));
         }
         Ok(text.into())
-    }
-
-    fn undone(&self, undone: &Undone) -> Result<String, Failure> {
-        let about = undone.target.node.map(|node| self.loom.node(node)).transpose()?;
-        let about = about.map(|node| format!(" {}", id(&node))).unwrap_or_default();
-        Ok(format!("  {}{about}", undone.target.op.as_str().replace('_', " ")))
     }
 
     pub(super) fn copy(&self, here: &Here, node: &NodeRef, to: &NodeRef) -> Outcome {

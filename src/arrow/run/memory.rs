@@ -9,7 +9,7 @@ use super::{
 use crate::{
     arrow::{MemoryView, NodeRef, Span},
     id::{AgentId, TreeId},
-    model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, one_line, section},
+    model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, first_words, one_line, section},
     ops::{Loom, OpsError},
     store::Snapshot,
 };
@@ -159,8 +159,11 @@ impl Runner<'_> {
             let said = Said::about(parts::shown(&all, part, label), quoted(label));
             return Ok(Said { is_part: true, ..said });
         }
-        let nearest = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
-        Err(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest }.into())
+        let nearest: Vec<String> = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
+        // Who keeps nothing under labels means what was said.
+        let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
+        let failure = Failure::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
+        Err(search.into_iter().fold(failure, Failure::hint))
     }
 
     /// The text of a stash, or of a result that was cut, as it may be shown.

@@ -36,6 +36,7 @@ pub use digest::{Summarized, Summary};
 pub use host::{Alone, Delegated, Generation, Hit, Host, Search};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
 pub use memory::{block as memory_block, pinned};
+pub use recall::session_summary;
 pub use reply::{Code, Failure, Reply};
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
@@ -43,7 +44,7 @@ pub use wanted::Wanted;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, SearchDepth, Topic, understand};
+use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
@@ -136,10 +137,10 @@ impl<'h> Runner<'h> {
         self
     }
 
-    /// The same with another limit for replies, in tokens.
+    /// The same with another limit for replies, in tokens: at most 8,000, which is what a recall may say.
     #[must_use]
     pub fn inline(mut self, tokens: u32) -> Self {
-        self.inline = tokens.max(1);
+        self.inline = tokens.clamp(1, recall::WHOLE);
         self
     }
 
@@ -282,10 +283,16 @@ impl<'h> Runner<'h> {
             Command::Stash { label, content, content_of, summary_of } => {
                 self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
             }
+            Command::Recall { label, summary, only, .. }
+                if (label.is_some() || *summary) && *only != RecallFilter::default() =>
+            {
+                let message = format!("a stash and the summary are not narrowed down, and{only} would");
+                Err(Failure::new(Code::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
+            }
             Command::Recall { label: Some(label), .. } => self.stashed_part(here, label),
-            Command::Recall { search: Some(text), limit, .. } => self.recall_search(here, text, *limit),
-            Command::Recall { turns: Some(turns), .. } => self.recall_turns(here, *turns),
-            Command::Recall { tool: Some(tool), limit, .. } => self.recall_tool(here, tool, *limit),
+            Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
+            Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
+            Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
             Command::Recall { .. } => self.recall_summary(here),
             Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),

@@ -1,10 +1,11 @@
 //! The trace: an agent's last actions in a tree, folded from the journal and, for what the journal does not tell, from
 //! what is kept beside it.
 
-use super::frame::count;
+use super::frame::{count, quoted};
 use crate::{
-    id::{AgentId, NodeId, TreeId},
-    model::{EdgeKind, JournalEntry, Op},
+    id::{AgentId, TreeId},
+    model::{JournalEntry, Op},
+    ops::{About, told},
     store::{JournalFilter, Result, Snapshot},
     tools::Tool,
 };
@@ -42,7 +43,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
         if steps.len() == STEPS {
             break;
         }
-        if let Some(step) = told(snapshot, entry)? {
+        if let Some(step) = step(snapshot, entry)? {
             steps.push((entry.seq, step));
         }
     }
@@ -105,45 +106,23 @@ fn looked(tool: &str) -> Option<&'static str> {
     })
 }
 
-/// What an entry of the journal tells; `None` for what is no action.
-fn told(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
-    let node = entry.node.map(|id| snapshot.node(id)).transpose()?.flatten();
-    let local = |id: Option<NodeId>| -> Result<Option<String>> {
-        let node = id.map(|id| snapshot.node(id)).transpose()?.flatten();
-        Ok(node.map(|node| node.local.to_string()))
-    };
-    let own = node.as_ref().map(|node| node.local.to_string());
-    let parent = node.as_ref().and_then(|node| node.parent);
-    let edited = node.as_ref().and_then(|node| node.edited_from);
-    let thought = node.as_ref().is_some_and(|node| node.kind == EdgeKind::Thought);
-    let (verb, about) = match (entry.op, entry.change.as_str()) {
-        (Op::Append, _) if thought => ("thought at", local(parent)?),
-        (Op::Append, _) => ("responded to", local(parent)?),
-        (Op::Annotate, _) => ("annotated", local(parent)?),
-        (Op::Generate, _) => {
-            return Ok(Some(Step { verb: "continued from", about: local(parent)?, results: Some(1) }));
+/// What an entry of the journal tells; `None` for what is no action of the agent's on the tree's nodes.
+fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
+    use Op::{Agent, Archive, CreateTree, Delegate, Import, Plan, Purge, Rename, Session, Turn, WriteDocument};
+    let is_move = entry.change == "update_session" && entry.node.is_some();
+    let own = match entry.op {
+        CreateTree | Rename | Archive | Purge | WriteDocument | Agent | Import | Turn | Plan | Delegate => {
+            return Ok(None);
         }
-        (Op::Edit, _) => ("edited", local(edited)?),
-        (Op::Split, _) => ("split", local(edited)?),
-        (Op::Merge, _) => ("merged into", own),
-        (Op::Bookmark, _) => ("bookmarked", own),
-        (Op::Prune, _) => ("pruned", own),
-        (Op::Restore, _) => ("restored", own),
-        (Op::Exclude, _) => ("excluded", own),
-        (Op::Include, _) => ("included", own),
-        (Op::Link, _) => ("linked", own),
-        (Op::Unlink, _) => ("unlinked", own),
-        (Op::Copy, _) => ("copied to", own),
-        (Op::Move, _) => ("moved to", own),
-        (Op::Undo, _) => ("took back", own),
-        (Op::Redo, _) => ("did again", own),
-        (Op::Session, "update_session") if own.is_some() => ("switched to", own),
-        (Op::Memory, "pin") => ("pinned", own),
-        (Op::Memory, "unpin") => ("dropped pin", own),
-        (Op::Memory, "stash") => ("stashed", own),
-        (Op::Memory, "unstash") => ("dropped a stash", None),
-        (Op::Memory, "record") => ("decided", None),
-        _ => return Ok(None),
+        Session if !is_move => return Ok(None),
+        Op::Undo | Op::Redo => entry.local.as_ref().map(ToString::to_string),
+        _ => None,
     };
-    Ok(Some(Step { verb, about, results: None }))
+    let told = told(snapshot, entry)?;
+    let about = told.about.map(|about| match about {
+        About::Node(node) => node.to_string(),
+        About::Name(name) => quoted(&name),
+    });
+    let results = (entry.op == Op::Generate).then_some(1);
+    Ok(Some(Step { verb: told.verb, about: own.or(about), results }))
 }

@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use loomtree::{model::JournalEntry, store::JournalFilter};
+use loomtree::{arrow::run::frame::quoted, model::JournalEntry, ops::told, store::JournalFilter};
 use serde::Serialize;
 
 use crate::cli::{
     desk::Desk,
     error::Result,
     out::{DIM, ID, paint},
-    sanitize::cut,
+    sanitize::{cut, sanitize},
 };
 
 /// What `log` reads.
@@ -34,6 +34,7 @@ struct Told<'a> {
     #[serde(flatten)]
     entry: &'a JournalEntry,
     agent: &'a str,
+    told: String,
 }
 
 /// Prints the journal of the tree, or of everything.
@@ -47,25 +48,17 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let entries = desk.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
         for entry in &entries {
             let name = desk.name(entry.agent).to_owned();
+            let told = told(&*desk.loom.snapshot()?, entry)?;
             if desk.out.json {
-                desk.out.json(&Told { entry, agent: &name })?;
+                let told = told.words(&|id| id.to_string(), &quoted);
+                desk.out.json(&Told { entry, agent: &name, told })?;
                 continue;
             }
-            let mut line = format!(
-                "{:>6}  {}  {:<14}  {}",
-                entry.seq,
-                paint(DIM, format!("{:>8}", entry.at.age(now))),
-                cut(&name, 14),
-                entry.op
-            );
-            if let Some(local) = &entry.local {
-                let gap = 14_usize.saturating_sub(entry.op.as_str().len()) + 2;
-                line.push_str(&format!("{:gap$}{}", "", paint(ID, local)));
-            }
-            // One operation may be several changes; only where they differ from it they say something.
-            if entry.change != entry.op.as_str() {
-                line.push_str(&paint(DIM, format!("  ({})", entry.change.replace('_', " "))));
-            }
+            let what = told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
+            // The further changes of an operation stand below it.
+            let within = if entry.seq == entry.group { "" } else { "  " };
+            let age = paint(DIM, format!("{:>8}", entry.at.age(now)));
+            let line = format!("{:>6}  {age}  {:<14}  {within}{what}", entry.seq, cut(&name, 14));
             writeln!(desk.out, "{line}")?;
         }
         let Some(last) = entries.last().filter(|last| last.seq > 1) else { return Ok(()) };

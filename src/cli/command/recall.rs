@@ -2,17 +2,19 @@
 
 use std::io::{self, Write as _};
 
-use jiff::{civil::Date, tz::TimeZone};
 use loomtree::{
-    arrow::run::{Alone, Runner},
-    model::{EdgeKind, Node, Timestamp},
-    recall::{self, Branch, Query, Scope},
+    arrow::run::{Reply, session_summary},
+    model::{AgentKind, AuthorType, EdgeKind, Node, Session},
+    recall::{self, Author, Branch, Filter, Query, Scope, When},
+    store::SessionFilter,
+    tools::Tool,
 };
 use serde::Serialize;
 
+use super::sessions;
 use crate::cli::{
     attach,
-    desk::{Desk, Here},
+    desk::Desk,
     error::{CliError, Result},
     out::{DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
@@ -21,6 +23,9 @@ use crate::cli::{
 
 /// Turns that are shown at the most.
 const TURNS: u32 = 10_000;
+
+/// Hits and results that are shown, if no other number is asked for.
+const HITS: u32 = 20;
 
 /// Words that are named where nothing was found.
 const WORDS: usize = 12;
@@ -31,20 +36,23 @@ pub(crate) struct Args {
     /// A question or words; what is in double quotes comes first where it stands so
     #[arg(required_unless_present_any = ["turns", "of_tool", "summary"])]
     words: Vec<String>,
-    /// Turns of your session here, such as 5-10
-    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool"])]
+    /// Turns of a session, such as 5-10
+    #[arg(long, value_name = "FROM-TO", conflicts_with_all = ["words", "of_tool", "place"])]
     turns: Option<String>,
     /// Results of a tool, the newest first
     #[arg(long = "tool", value_name = "NAME", conflicts_with = "words")]
     of_tool: Option<String>,
-    /// What your session here has come to: counts, files, decisions
-    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool"])]
+    /// What a session has come to: counts, files, decisions
+    #[arg(long, conflicts_with_all = ["words", "turns", "of_tool", "place", "by", "path", "below", "from", "to", "kind", "limit"])]
     summary: bool,
+    /// Which session, by its id or a part of it [default: the one that spoke last in this tree]
+    #[arg(long, value_name = "ID", conflicts_with = "place")]
+    session: Option<String>,
     /// Where to look
-    #[arg(long = "in", value_name = "WHERE", default_value = "tree")]
+    #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
     place: Place,
-    /// Only what this agent wrote
-    #[arg(long, value_name = "AGENT")]
+    /// Only by this author: human, model, tool, system, or an agent's name
+    #[arg(long, value_name = "WHO")]
     by: Option<String>,
     /// Only on the path to a node
     #[arg(long, value_name = "ID", conflicts_with = "below")]
@@ -52,24 +60,24 @@ pub(crate) struct Args {
     /// Only a node and what hangs below it
     #[arg(long, value_name = "ID")]
     below: Option<String>,
-    /// Only from this day on, such as 2026-11-22
-    #[arg(long, value_name = "DAY")]
-    from: Option<Date>,
-    /// Only up to this day
-    #[arg(long, value_name = "DAY")]
-    to: Option<Date>,
+    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d)
+    #[arg(long, value_name = "WHEN")]
+    from: Option<When>,
+    /// Only until then
+    #[arg(long, value_name = "WHEN")]
+    to: Option<When>,
     /// Only nodes of this kind: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
-    /// At most so many
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
-    limit: u32,
+    /// At most so many [default: 20; of turns all]
+    #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    limit: Option<u32>,
 }
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Place {
-    /// What your session here caused
+    /// What the session caused
     Session,
     /// The tree
     Tree,
@@ -96,63 +104,58 @@ struct HitJson<'a> {
 pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
-        let session = desk.loom.session(session(&desk.here()?)?)?;
-        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from, to, TURNS)?;
-        let none = match session.turns {
-            0 => format!("no turns {from} to {to}: your session here has none yet"),
-            last => format!("no turns {from} to {to}: your session here has 1 to {last}"),
-        };
-        return list(&nodes, &none, desk);
+        let session = session(args, desk)?;
+        let (only, limit) = (only(args, desk)?, args.limit.unwrap_or(TURNS));
+        let nodes = recall::turns(&*desk.loom.snapshot()?, session.id, from..=to, &only, limit)?;
+        let of = fitting(&only);
+        return list(&nodes, &format!("no turns {from} to {to}{of}: this session has 1 to {}", session.turns), desk);
     }
     if args.summary {
-        return summary(desk);
+        return summary(args, desk);
     }
     let scope = scope(args, desk)?;
     if let Some(tool) = &args.of_tool {
-        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, args.limit)?;
+        let only = only(args, desk)?;
+        let found = recall::tool_results(&*desk.loom.snapshot()?, &scope, tool, &only, args.limit.unwrap_or(HITS))?;
         let nodes: Vec<Node> = found.into_iter().map(|(node, _)| node).collect();
-        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope)?.join(", ");
+        let names = recall::tool_names(&*desk.loom.snapshot()?, &scope, &Filter::default())?.join(", ");
         let known =
             if names.is_empty() { "there are none".to_owned() } else { format!("there are results of {names}") };
-        return list(&nodes, &format!("no results of {tool}; {known}"), desk);
+        return list(&nodes, &format!("no results of {tool}{}; {known}", fitting(&only)), desk);
     }
     search(args, scope, desk)
 }
 
 /// The same that an agent is told by `→ recall summary`.
-fn summary(desk: &mut Desk<'_>) -> Result<()> {
-    let session = session(&desk.here()?)?;
-    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &Alone);
-    let asked = runner.read("→ recall summary");
-    for reply in runner.run_batch(vec![asked]) {
-        if desk.out.json {
-            desk.out.json(&reply)?;
-        } else {
-            writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
-        }
-    }
-    Ok(())
+fn summary(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+    let reply = Reply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
+    desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
-fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
+/// What narrows it down.
+fn only(args: &Args, desk: &Desk<'_>) -> Result<Filter> {
     let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
     let branch = match (&args.path, &args.below) {
         (Some(id), _) => Some(Branch::To(node(id)?)),
         (None, Some(id)) => Some(Branch::Below(node(id)?)),
         (None, None) => None,
     };
+    let (from, to) = (args.from.map(|when| when.first(desk.now())), args.to.map(|when| when.last(desk.now())));
+    if from.zip(to).is_some_and(|(from, to)| from > to) {
+        return Err(CliError::usage("--from is after --to: nothing was said in between"));
+    }
+    let author = args.by.as_deref().map(|name| Author::named(&*desk.loom.snapshot()?, name)).transpose()?;
+    Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None })
+}
+
+fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
     let query = Query {
-        author: args.by.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id()),
-        branch,
-        from: args.from.map(start).transpose()?,
-        // The last millisecond of that day.
-        to: args
-            .to
-            .map(|day| start(day.tomorrow().unwrap_or(day)))
-            .transpose()?
-            .map(|at| Timestamp::from_millis(at.as_millis() - 1)),
-        kind: args.kind,
-        limit: args.limit as usize,
+        only: only(args, desk)?,
+        asker: Some(match desk.agent.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        }),
+        limit: args.limit.unwrap_or(HITS) as usize,
         ..Query::new(args.words.join(" "), scope)
     };
     let meaning = match attach::meaning(desk, &query.text) {
@@ -171,7 +174,13 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
         }
         let looked =
             if words.is_empty() { "looked for as it stands".to_owned() } else { format!("looked for {words}") };
-        writeln!(desk.out, "nothing found ({}); `--in all` looks everywhere", one_line(&looked))?;
+        let filtered = query.only != Filter::default();
+        let wider = match (filtered, &query.scope) {
+            (false, Scope::Everything) => "",
+            (false, _) => "; `--in all` looks everywhere",
+            (true, _) => "; there may be more without the filters",
+        };
+        writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
         return Ok(());
     }
     for hit in &found.hits {
@@ -193,7 +202,16 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
             let name = desk.name(near.author).to_owned();
             let pruned = if near.state.pruned_by.is_some() { " pruned" } else { "" };
             let room = desk.out.width.saturating_sub(30).max(30);
-            let words = cut(&near.content, if is_hit { room * 3 } else { room });
+            let words = if is_hit {
+                let text = if near.content.trim().is_empty() {
+                    recall::calls(near).join(" · ")
+                } else {
+                    near.content.clone()
+                };
+                cut(&recall::excerpt(&text, &found.words, room * 2), room * 3)
+            } else {
+                cut(&near.content, room)
+            };
             if is_hit {
                 let (name, style) = author(&name, near.author_type);
                 writeln!(
@@ -225,8 +243,11 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let tool = node.tool.name.as_deref().map(|tool| format!("  {}", one_line(tool))).unwrap_or_default();
-        let said = sanitize(&node.content);
+        let call = recall::called_with(&*desk.loom.snapshot()?, node)?;
+        let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
+        let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
+        let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();
+        let said = sanitize(&format!("{}{calls}", node.content)).trim_start_matches('\n').to_owned();
         writeln!(desk.out, "{}  {turn}{}{tool}\n{said}", paint(ID, &node.local), paint(style, name))?;
     }
     if nodes.is_empty() && !desk.out.json {
@@ -237,21 +258,30 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
 
 fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
     Ok(match args.place {
-        Place::Session => Scope::Session(session(&desk.here()?)?),
+        _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
+        Place::Session => Scope::Session(session(args, desk)?.id),
         Place::Tree => Scope::Tree(desk.here()?.tree.id),
         Place::Workspace => Scope::Workspace(desk.workspace.clone()),
         Place::All => Scope::Everything,
     })
 }
 
-fn session(here: &Here) -> Result<loomtree::id::SessionId> {
-    let session = here.session.as_ref().ok_or_else(|| CliError::failed("you have no session here"))?;
-    Ok(session.id)
+/// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
+fn session(args: &Args, desk: &Desk<'_>) -> Result<Session> {
+    if let Some(text) = &args.session {
+        return sessions::find(desk, text);
+    }
+    let (workspace, tree) = (Some(desk.workspace.clone()), Some(desk.here()?.tree.id));
+    let filter = SessionFilter { workspace, tree, spoken: true, limit: 1, ..SessionFilter::default() };
+    desk.loom.sessions(&filter)?.pop().ok_or_else(|| CliError::Failed {
+        message: "no session has said anything in this tree yet".to_owned(),
+        hint: Some("what came in with an import is of no session: it is found by its words".to_owned()),
+    })
 }
 
-fn start(day: Date) -> Result<Timestamp> {
-    let at = day.to_zoned(TimeZone::UTC).map_err(|_| CliError::failed("no such day"))?;
-    Ok(Timestamp::from_millis(at.timestamp().as_millisecond()))
+/// What is said where there is nothing, of a filter.
+fn fitting(only: &Filter) -> &'static str {
+    if *only == Filter::default() { "" } else { " that fit" }
 }
 
 /// `5-10`, or `5` alone.

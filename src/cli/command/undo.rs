@@ -1,12 +1,13 @@
 //! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
 
-use loomtree::{model::Op, ops::Undone};
+use loomtree::{arrow::run::frame::quoted, model::Op, ops::Undone};
 use serde::Serialize;
 
 use crate::cli::{
     desk::Desk,
     error::Result,
     out::{ID, paint},
+    sanitize::sanitize,
 };
 
 /// What `undo` reads.
@@ -24,6 +25,7 @@ struct Told {
     target_op: Op,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
+    told: String,
     seq: u64,
 }
 
@@ -42,17 +44,17 @@ pub(crate) fn redo(_: &RedoArgs, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 fn tell(undone: &Undone, op: Op, desk: &mut Desk<'_>) -> Result<()> {
-    let node = undone.target.node.map(|id| desk.loom.node(id)).transpose()?.map(|node| node.local.to_string());
+    let entry = &undone.target.entry;
     let told = Told {
         op,
         target: undone.target.group,
-        target_op: undone.target.op,
-        node: node.clone(),
+        target_op: entry.op,
+        node: entry.local.as_ref().map(ToString::to_string),
+        told: undone.told.words(&|id| id.to_string(), &quoted),
         seq: undone.receipt.seq,
     };
     desk.say(&told, || {
-        let node = node.map(|local| format!(" {}", paint(ID, local))).unwrap_or_default();
-        let what = undone.target.op.as_str().replace('_', " ");
-        format!("{}: {what}{node}", if op == Op::Undo { "taken back" } else { "done again" })
+        let what = undone.told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
+        format!("{}: {what}", if op == Op::Undo { "taken back" } else { "done again" })
     })
 }

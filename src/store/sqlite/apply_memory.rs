@@ -1,44 +1,52 @@
-//! Applying changes to what an agent keeps at hand. Undo passes over them, as over a session's moves.
+//! Applying changes to what an agent keeps at hand. What an undo brings back stands where it stood: the order of pins is
+//! the order in which a prompt has them.
 
 use super::{
     apply::{Apply, Trace},
     tables::{documents, memory},
 };
 use crate::{
+    id::TreeId,
     model::{PinTarget, Stashed},
-    store::{ChangeKind, Mutation, Result, StoreError},
+    store::{ChangeKind, Mutation, Result, Stood, StoreError},
 };
 
 impl Apply<'_> {
     pub(super) fn memory(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
         let (conn, agent, at) = (self.conn, self.agent, self.change.at);
         Ok(match mutation {
-            Mutation::Pin { tree, target } => {
-                let tree = self.tree_row(*tree)?;
+            Mutation::Pin { tree: id, target, stood } => {
+                let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
-                let changed = memory::pin(conn, agent, tree, &pin, at)?;
-                (ChangeKind::Pin, changed.then(|| Trace::new(Some(tree), pin.node, None)))
+                let changed = memory::pin(conn, agent, tree, &pin, stood.unwrap_or(Stood { number: 0, since: at }))?;
+                let undo = Mutation::Unpin { tree: *id, target: target.clone() };
+                (ChangeKind::Pin, changed.then(|| Trace::new(Some(tree), pin.node, Some(undo))))
             }
-            Mutation::Unpin { tree, target } => {
-                let tree = self.tree_row(*tree)?;
+            Mutation::Unpin { tree: id, target } => {
+                let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
-                let changed = memory::unpin(conn, agent, tree, &pin)?;
-                (ChangeKind::Unpin, changed.then(|| Trace::new(Some(tree), pin.node, None)))
+                let stood = memory::unpin(conn, agent, tree, &pin)?;
+                let undo = Mutation::Pin { tree: *id, target: target.clone(), stood };
+                (ChangeKind::Unpin, stood.map(|_| Trace::new(Some(tree), pin.node, Some(undo))))
             }
-            Mutation::Stash { tree, label, content, tokens } => {
-                let tree = self.tree_row(*tree)?;
+            Mutation::Stash { tree: id, label, content, tokens, stood } => {
+                let tree = self.tree_row(*id)?;
                 let node = match content {
                     Stashed::Node(id) => Some(self.node_of(*id, tree)?.row),
                     _ => None,
                 };
-                memory::stash(conn, agent, tree, &memory::NewStash { label, content, node, tokens: *tokens, at })?;
                 let told = !matches!(content, Stashed::Result(_));
-                (ChangeKind::Stash, told.then(|| Trace::new(Some(tree), node, None)))
+                let before = if told { self.stashed(*id, tree, label)? } else { None };
+                let undo = before.unwrap_or_else(|| Mutation::Unstash { tree: *id, label: label.clone() });
+                let stood = stood.unwrap_or(Stood { number: 0, since: at });
+                memory::stash(conn, agent, tree, &memory::NewStash { label, content, node, tokens: *tokens, stood })?;
+                (ChangeKind::Stash, told.then(|| Trace::new(Some(tree), node, Some(undo))))
             }
-            Mutation::Unstash { tree, label } => {
-                let tree = self.tree_row(*tree)?;
-                let changed = memory::unstash(conn, agent, tree, label)?;
-                (ChangeKind::Unstash, changed.then(|| Trace::new(Some(tree), None, None)))
+            Mutation::Unstash { tree: id, label } => {
+                let tree = self.tree_row(*id)?;
+                let before = self.stashed(*id, tree, label)?;
+                memory::unstash(conn, agent, tree, label)?;
+                (ChangeKind::Unstash, before.map(|undo| Trace::new(Some(tree), None, Some(undo))))
             }
             Mutation::Act { tree, action } => {
                 memory::act(conn, agent, self.tree_row(*tree)?, action, at)?;
@@ -46,6 +54,14 @@ impl Apply<'_> {
             }
             _ => return Err(StoreError::Refused("not a change to a memory".to_owned())),
         })
+    }
+
+    /// What would put back what is under a label now.
+    fn stashed(&self, id: TreeId, tree: i64, label: &str) -> Result<Option<Mutation>> {
+        let Some((tokens, stood)) = memory::standing(self.conn, self.agent, tree, label)? else { return Ok(None) };
+        let content = memory::stashed(self.conn, self.agent, tree, label, false)?;
+        let put = |content| Mutation::Stash { tree: id, label: label.to_owned(), content, tokens, stood: Some(stood) };
+        Ok(content.map(put))
     }
 
     fn pin<'t>(&mut self, tree: i64, target: &'t PinTarget) -> Result<memory::PinRow<'t>> {

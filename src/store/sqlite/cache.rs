@@ -81,7 +81,7 @@ pub(super) struct Cache {
     version: i64,
 }
 
-/// Nodes remembered at the most: about 1 MB.
+/// Nodes remembered at the most, about 1 MB; and agents, trees and sessions together, a tenth of that.
 const REMEMBERED: usize = 8_192;
 
 impl Cache {
@@ -99,9 +99,15 @@ impl Cache {
         Ok(())
     }
 
-    /// Writes what the transaction has left to its end.
+    /// Writes what the transaction has left to its end. What a process meets in its life has no bound (it may serve sessions
+    /// without end), and what it remembers has.
     pub(super) fn flush(&mut self, conn: &Connection) -> Result<()> {
-        self.journal.write(conn)
+        if self.agents.len() + self.trees.len() + self.sessions.len() > REMEMBERED {
+            self.agents.clear();
+            self.trees.clear();
+            self.sessions.clear();
+        }
+        self.journal.write(conn, REMEMBERED)
     }
 }
 
@@ -156,5 +162,27 @@ impl Apply<'_> {
         let row = sessions::row(self.conn, id)?;
         self.cache.sessions.insert(id, row);
         Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_has_a_bound() {
+        let conn = Connection::open_in_memory().unwrap();
+        let mut cache = Cache::default();
+        for row in 0..3 * REMEMBERED as u128 {
+            let id = row.to_be_bytes();
+            cache.sessions.insert(SessionId::from_bytes(id), 1);
+            cache.trees.insert(TreeId::from_bytes(id), 1);
+            cache.agents.insert(AgentId::from_bytes(id), 1);
+            if row % 100 == 0 {
+                cache.flush(&conn).unwrap();
+                let all = cache.sessions.len() + cache.trees.len() + cache.agents.len();
+                assert!(all <= REMEMBERED + 300, "{all}");
+            }
+        }
     }
 }

@@ -8,9 +8,8 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
 
-use super::{apply::Apply, rows::Names, tables::journal};
+use super::{apply::Apply, rows::Names, snapshot::read_entry, tables::journal};
 use crate::{
-    id::NodeId,
     model::Op,
     store::{ChangeKind, Direction, Mutation, Result, StoreError, UndoTarget},
 };
@@ -78,23 +77,21 @@ struct Step {
     group: i64,
     agent: i64,
     op: Op,
-    node: Option<i64>,
     target: Option<i64>,
     previous: Option<i64>,
 }
 
 fn step(conn: &Connection, seq: i64) -> Result<Step> {
     let read = conn
-        .prepare_cached("SELECT coalesce(grp, seq), agent, op, node, target, previous FROM journal WHERE seq = ?1")?
+        .prepare_cached("SELECT coalesce(grp, seq), agent, op, target, previous FROM journal WHERE seq = ?1")?
         .query_row([seq], |r| {
             Ok(Step {
                 seq,
                 group: r.get(0)?,
                 agent: r.get(1)?,
                 op: super::rows::coded(r, 2, Op::from_code)?,
-                node: r.get(3)?,
-                target: r.get(4)?,
-                previous: r.get(5)?,
+                target: r.get(3)?,
+                previous: r.get(4)?,
             })
         })?;
     Ok(read)
@@ -125,19 +122,19 @@ pub(super) fn next(
         match (entry.op, entry.target) {
             (Op::Undo, Some(target)) if active => {
                 if direction == Direction::Redo {
-                    let taken = step(conn, target)?;
-                    return found(conn, entry.group, taken.op, taken.node).map(Some);
+                    return found(conn, entry.group, target).map(Some);
                 }
                 off.insert(target);
             }
             (Op::Redo, Some(target)) if active => {
                 off.insert(target);
             }
-            (op, _) if op.can_be_undone() && active => {
+            // Of what was purged nothing is left to take back.
+            (op, _) if op.can_be_undone() && active && has_inverse(conn, entry.group)? => {
                 if direction == Direction::Redo {
                     return Ok(None);
                 }
-                return found(conn, entry.group, op, entry.node).map(Some);
+                return found(conn, entry.group, entry.group).map(Some);
             }
             _ => {}
         }
@@ -145,13 +142,16 @@ pub(super) fn next(
     Ok(None)
 }
 
-fn found(conn: &Connection, group: i64, op: Op, node: Option<i64>) -> Result<UndoTarget> {
-    // The group's first entry names the node that the operation was about.
-    let node = match node {
-        Some(row) => {
-            Some(conn.query_row("SELECT ulid FROM nodes WHERE seq = ?1", [row], |r| r.get(0)).map(NodeId::from_bytes)?)
-        }
-        None => None,
-    };
-    Ok(UndoTarget { group: group.unsigned_abs(), op, node })
+/// Whether there is something that takes a group's changes back.
+fn has_inverse(conn: &Connection, group: i64) -> Result<bool> {
+    let mut statement = conn.prepare_cached(
+        "SELECT 1 FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) LIMIT 1",
+    )?;
+    Ok(statement.exists(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?)
+}
+
+/// The group to take back, told by the first entry of the operation that stands behind it.
+fn found(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
+    let entry = read_entry(conn, operation)?.ok_or_else(|| StoreError::not_found("operation", operation))?.0;
+    Ok(UndoTarget { group: group.unsigned_abs(), entry })
 }

@@ -34,6 +34,7 @@ mod tables;
 mod vectors;
 mod verify;
 mod visibility;
+mod watch;
 mod writer;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -41,7 +42,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 use self::{pool::Pool, writer::Writer};
-use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store};
+use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store, Watch};
 use crate::{
     id::IdSource,
     model::{Clock, Ears, RegisterRules},
@@ -137,6 +138,10 @@ impl Store for SqliteStore {
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
         Ok(Box::new(snapshot::SqliteSnapshot::begin(&self.pool)?))
+    }
+
+    fn watch(&self) -> Result<Box<dyn Watch>> {
+        Ok(Box::new(watch::SqliteWatch::begin(&self.pool)?))
     }
 
     fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report> {

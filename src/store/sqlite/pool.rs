@@ -47,14 +47,16 @@ impl Pool {
         if let Some(conn) = idle {
             return Ok(Reader { pool: self, conn: Some(conn), kept: true });
         }
+        let (conn, kept) = self.open()?;
+        Ok(Reader { pool: self, conn: Some(conn), kept })
+    }
+
+    /// A connection of somebody's own that only reads, and whether it stays true of the file.
+    pub(super) fn open(&self) -> Result<(Connection, bool)> {
         match self.connect(&self.path, OpenFlags::empty()) {
-            Ok(conn) => Ok(Reader { pool: self, conn: Some(conn), kept: true }),
+            Ok(conn) => Ok((conn, true)),
             Err(error) => match self.closed_file(&error) {
-                Some(uri) => self.connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_URI).map(|conn| Reader {
-                    pool: self,
-                    conn: Some(conn),
-                    kept: false,
-                }),
+                Some(uri) => self.connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_URI).map(|conn| (conn, false)),
                 None => Err(error),
             }
             .map_err(|error| at_open(error, &self.path)),

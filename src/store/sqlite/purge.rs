@@ -63,6 +63,11 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
         // What was made of words of the tree may be made of these.
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
+        // The undo of a stash (changes 23 and 24) is what stood there: words of the tree, perhaps of these.
+        format!(
+            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change IN (23, 24)
+                 AND tree IN (SELECT tree FROM nodes WHERE {which})"
+        ),
         // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
         format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
     ] {

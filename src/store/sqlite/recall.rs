@@ -1,6 +1,6 @@
 //! What a search asks beside where words stand: whether that fits, what it stands beside, turns, results of tools.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, ops::RangeInclusive};
 
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
 
@@ -59,6 +59,16 @@ impl Conditions {
         if let Some(author) = filter.author {
             and("author", "=", agents::row(conn, author)?.into());
         }
+        if let Some(role) = filter.role {
+            // The index does not say it of a passage, but its node does.
+            let of_node = format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {ROOM}) = ?");
+            found.sql.push_str(if table == "n" { " AND +n.author_type = ?" } else { &of_node });
+            found.values.push(role.code().into());
+        }
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND +{table}.{column} {test} ?"));
+            found.values.push(value);
+        };
         if let Some(kind) = filter.kind {
             and("kind", "=", kind.code().into());
         }
@@ -221,16 +231,45 @@ pub(super) fn newest_first(
     Ok(())
 }
 
-/// Turns of a session from one to another, in order, at most `limit`.
-pub(super) fn turns(conn: &Connection, session: SessionId, from: u64, to: u64, limit: u32) -> Result<Vec<Node>> {
+/// Turns of a session that fit, from one to another, in order, at most `limit`.
+pub(super) fn turns(
+    conn: &Connection,
+    session: SessionId,
+    turns: &RangeInclusive<u64>,
+    filter: &WordFilter,
+    limit: u32,
+) -> Result<Vec<Node>> {
+    let within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
     let session = sessions::row(conn, session)?;
-    let to = i64::try_from(to).unwrap_or(i64::MAX);
-    let mut statement = conn.prepare_cached(&format!(
-        "SELECT {NODE} {FROM} WHERE n.session = ?1 AND n.turn >= ?2 AND n.turn <= ?3 ORDER BY n.turn LIMIT ?4"
-    ))?;
-    let rows = statement.query_map(params![session, from, to, limit], NodeRow::read)?;
-    let rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    Names::new(conn).finish(rows)
+    let sql = format!(
+        "SELECT {NODE} {FROM} WHERE n.session = ? AND n.turn >= ? AND n.turn <= ?{} ORDER BY n.turn",
+        within.sql
+    );
+    let turn = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let values = [Value::from(session), turn(*turns.start()), turn(*turns.end())].into_iter().chain(within.values);
+    first(conn, &sql, values, filter, limit)
+}
+
+/// The first nodes that a statement gives and that are among those that are wanted, at most `limit`.
+fn first(
+    conn: &Connection,
+    sql: &str,
+    values: impl Iterator<Item = Value>,
+    filter: &WordFilter,
+    limit: u32,
+) -> Result<Vec<Node>> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut found = Vec::new();
+    while found.len() < limit as usize
+        && let Some(row) = rows.next()?
+    {
+        let row = NodeRow::read(row)?;
+        if filter.among.as_ref().is_none_or(|among| among.contains(&row.node.seq)) {
+            found.push(row);
+        }
+    }
+    Names::new(conn).finish(found)
 }
 
 /// Results of a tool, the newest first, at most `limit`.
@@ -241,15 +280,9 @@ pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, l
         conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
         conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
     }
-    let sql = format!(
-        "SELECT {NODE} {FROM} WHERE n.tool_name = ?1{} ORDER BY n.seq DESC LIMIT {limit}",
-        numbered(&conditions.sql)
-    );
-    let mut statement = conn.prepare_cached(&sql)?;
-    let values = std::iter::once(Value::from(tool.to_owned())).chain(conditions.values.iter().cloned());
-    let rows = statement.query_map(params_from_iter(values), NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-    let among = |row: &NodeRow| filter.among.as_ref().is_none_or(|among| among.contains(&row.node.seq));
-    Names::new(conn).finish(rows.into_iter().filter(among).collect())
+    let sql = format!("SELECT {NODE} {FROM} WHERE n.tool_name = ?{} ORDER BY n.seq DESC", conditions.sql);
+    let values = std::iter::once(Value::from(tool.to_owned())).chain(conditions.values);
+    first(conn, &sql, values, filter, limit)
 }
 
 /// The names of tools whose results fit, by name, at most `limit`.

@@ -159,7 +159,8 @@ fn made(conn: &Connection, session: i64, ears: &Ears) -> Result<Register> {
     let since = sessions::since(conn, session)?;
     let mut register = Register::default();
     let records = registers::records(conn, session)?;
-    let mut records = records.iter().filter(|record| record.turn >= since).peekable();
+    // The first turn after that is the fresh root; before all turns, there was nothing to begin anew from.
+    let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(
         "SELECT n.seq, n.turn, n.author_type, n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
          FROM nodes n LEFT JOIN node_state s ON s.node = n.seq

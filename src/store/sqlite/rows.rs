@@ -13,9 +13,10 @@ use rusqlite::{
 use crate::{
     id::{AgentId, LocalId, NodeId, SessionId, TreeId},
     model::{
-        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, Timestamp, ToolFields, WorkItem,
+        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, PinTarget, Subject, Timestamp,
+        ToolFields, WorkItem,
     },
-    store::{ChangeKind, Result, StoreError},
+    store::{ChangeKind, Mutation, Result, StoreError},
 };
 
 macro_rules! node {
@@ -342,6 +343,9 @@ impl<'c> Names<'c> {
 /// An entry of the journal.
 pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     let local: Option<String> = row.get(9)?;
+    let undo = row.get_ref(12)?.as_str_or_null()?;
+    let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, error))?;
+    let (subject, replaced) = undo.as_ref().map_or((None, false), told);
     Ok(JournalEntry {
         seq: row.get(0)?,
         group: row.get(1)?,
@@ -354,7 +358,31 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
         node: row.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
         local: local.and_then(|l| LocalId::try_from(l).ok()),
         target: row.get(10)?,
+        subject,
+        replaced,
     })
+}
+
+fn undecodable(column: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+}
+
+/// What takes a change back tells of it: what it was about beside a node, and whether there was something before.
+fn told(undo: &Mutation) -> (Option<Subject>, bool) {
+    match undo {
+        Mutation::SetBookmark { label, .. } => (None, label.is_some()),
+        Mutation::SetArchived { archived, .. } => (None, !archived),
+        Mutation::SetRecordRemoved { removed, .. } => (None, !removed),
+        Mutation::RevertDocument { document, .. } => (Some(Subject::Document(*document)), true),
+        Mutation::SetDocumentRemoved { document, removed } => (Some(Subject::Document(*document)), !removed),
+        Mutation::UpdateAgent(agent) => (Some(Subject::Agent(agent.id)), true),
+        Mutation::SetAgentRemoved { agent, removed } => (Some(Subject::Agent(*agent)), !removed),
+        Mutation::Pin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), true),
+        Mutation::Unpin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), false),
+        Mutation::Stash { label, .. } => (Some(Subject::Stash(label.clone())), true),
+        Mutation::Unstash { label, .. } => (Some(Subject::Stash(label.clone())), false),
+        _ => (None, false),
+    }
 }
 
 /// A work item in two columns, empty where there is none.

@@ -1,5 +1,7 @@
 //! A snapshot: a reader's connection inside one read transaction.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -246,8 +248,14 @@ impl Snapshot for SqliteSnapshot<'_> {
         vectors::each(&self.conn, model, filter, each)
     }
 
-    fn turns(&self, session: SessionId, from: u64, to: u64, most: u32) -> Result<Vec<Node>> {
-        recall::turns(&self.conn, session, from, to, most)
+    fn turns(
+        &self,
+        session: SessionId,
+        turns: RangeInclusive<u64>,
+        filter: &WordFilter,
+        most: u32,
+    ) -> Result<Vec<Node>> {
+        recall::turns(&self.conn, session, &turns, filter, most)
     }
 
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
@@ -363,7 +371,12 @@ impl Snapshot for SqliteSnapshot<'_> {
         let tree = self.tree_row(filter.tree)?;
         let mut next = match tree {
             Some(tree) => journal::tree_head(&self.conn, tree)?,
-            None => Some(i64::try_from(journal::last(&self.conn)?).unwrap_or(i64::MAX)),
+            // Numbers without a gap: what is not wanted is not read.
+            None => {
+                let newest = journal::last(&self.conn)?;
+                let from = if filter.before == 0 { newest } else { newest.min(filter.before - 1) };
+                Some(i64::try_from(from).unwrap_or(i64::MAX))
+            }
         };
         if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
             return read_chain(&self.conn, head, filter.limit);
@@ -392,12 +405,12 @@ impl Snapshot for SqliteSnapshot<'_> {
 
 /// What is read of a journal entry, and the one before it in its chain.
 const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
-         j.target, j.previous
+         j.target, j.previous, j.undo
      FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
          LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
 
 /// A journal entry and the one before it in its chain; `None` past the first.
-fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
+pub(super) fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
     let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
     Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
 }

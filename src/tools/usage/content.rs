@@ -91,7 +91,7 @@ pub(in crate::tools) const RESTORE: Usage = Usage {
 pub(in crate::tools) const UNDO: Usage = Usage {
     group: Group::Content,
     arguments: &[may("n", Kind::Number(50), "How many of your own operations in this tree; 1 if not said.")],
-    reply: "✓ took back 1 operation\n  prune [a7x2kq]",
+    reply: "✓ took back 1 operation\n  pruned [a7x2kq]",
     example: "→ undo",
 };
 

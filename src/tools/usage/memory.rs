@@ -1,6 +1,7 @@
 //! What the agent keeps at hand.
 
 use super::{Group, Kind, Usage, may, needed};
+use crate::model::EdgeKind;
 
 pub(in crate::tools) const PIN: Usage = Usage {
     group: Group::Memory,
@@ -34,9 +35,25 @@ pub(in crate::tools) const RECALL: Usage = Usage {
         may("tool", Kind::Text, "Results of this tool."),
         may("summary", Kind::Flag, "Everything so far, in short."),
         may("limit", Kind::Number(u32::MAX), "At most so many."),
+        may("by", Kind::Text, "Only by this author: human, model, tool, system, or an agent's name."),
+        may(
+            "scope",
+            Kind::Word(&["session", "tree", "workspace", "all"]),
+            "Where; your session if not said, and the tree where there is nothing in that. Turns are always of your session; workspace and all need the permission cross_tree.",
+        ),
+        may("path", Kind::Node, "Only on the path to this node."),
+        may("below", Kind::Node, "Only this node and what hangs below it."),
+        may(
+            "from",
+            Kind::Text,
+            "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h).",
+        ),
+        may("to", Kind::Text, "Only until then."),
+        may("kind", Kind::Word(EdgeKind::WORDS), "Only nodes of this kind."),
     ],
-    reply: "stash \"marie insight\":\nMarie's reluctance stems from her childhood.",
-    example: "→ recall \"marie insight\"",
+    reply: "1 turn in this session by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq]:\n  Never let the \
+            lighthouse go dark.\n  [Turn 13] model [b3k9ze]: I will keep to that.",
+    example: "→ recall search \"lighthouse\" by:human",
 };
 
 pub(in crate::tools) const DROP: Usage = Usage {

@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{typing, walking};
+use super::{does, typing, walking};
 use crate::tui::{
     message::{Deed, Effect, Question, Then},
     model::{Ask, Kind, Mode, Model},
@@ -53,19 +53,16 @@ pub(super) fn searched(model: &mut Model) -> Vec<Effect> {
     let Kind::Search(scope) = list.kind else { return Vec::new() };
     if list.filter.text().trim().is_empty() {
         list.items.clear();
-        list.waiting = false;
+        list.awaits = None;
         return Vec::new();
     }
-    (list.waiting, list.hasty) = (true, false);
-    vec![Effect::Ask(Question::Search(list.filter.text().to_owned(), scope))]
+    let question = Question::Search(list.filter.text().to_owned(), scope);
+    list.awaits = Some(question.clone());
+    vec![Effect::Ask(question)]
 }
 
 pub(super) fn chosen(model: &mut Model) -> Vec<Effect> {
     let Mode::Choose(list) = &mut model.mode else { return Vec::new() };
-    if list.waiting {
-        list.hasty = true;
-        return Vec::new();
-    }
     let (kind, then, typed) = (list.kind, list.chosen(), list.filter.text().trim().to_owned());
     let Some(then) = then.or((kind == Kind::Models && !typed.is_empty()).then_some(Then::Model(typed))) else {
         return Vec::new();
@@ -96,7 +93,7 @@ fn context(model: &mut Model, c: char) -> Vec<Effect> {
         ('P', Some(node)) => return walking::pin(model, node),
         ('X', Some(node)) => {
             let words = list.shown().get(list.at).map(|item| item.words.clone()).unwrap_or_default();
-            return walking::does(model, Deed::Exclude(node, !words.contains("excluded")));
+            return does(Deed::Exclude(node, !words.contains("excluded")));
         }
         ('P' | 'X', None) => model.say("this part is no node of the path"),
         _ => model.say("P pins, X keeps out or lets in, enter goes there, esc closes"),
@@ -152,9 +149,7 @@ pub(super) fn withdrawn(model: &mut Model, number: u64) -> Vec<Effect> {
     if let Mode::Ask(ask) = std::mem::take(&mut model.mode) {
         back(model, *ask.then);
     }
-    let mut effects = model.look();
-    effects.extend(put(model));
-    effects
+    model.look()
 }
 
 /// To where one was before the question; columns may have gone meanwhile.
@@ -170,7 +165,8 @@ pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
         KeyCode::Char('y' | 'Y') => Some(ask.yes.clone()),
         // What an agent asks is not agreed to by a key that is pressed all the time.
         KeyCode::Enter if !agents => Some(ask.yes.clone()),
-        KeyCode::Char('a' | 'A') if ask.always.is_some() => ask.always.clone(),
+        // A small one annotates: somebody may have begun to when the question came.
+        KeyCode::Char('A') if ask.always.is_some() => ask.always.clone(),
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => ask.no.clone(),
         KeyCode::Up | KeyCode::Char('k') | KeyCode::PageUp => {
             ask.scroll = ask.scroll.saturating_sub(if key.code == KeyCode::PageUp { 10 } else { 1 });
@@ -186,7 +182,7 @@ pub(super) fn answer(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     back(model, *ask.then);
     let mut effects = model.look();
     match answer {
-        Some(Effect::Do(deed)) => effects.extend(walking::does(model, deed)),
+        Some(Effect::Do(deed)) => effects.extend(does(deed)),
         Some(other) => effects.push(other),
         None => {}
     }

@@ -1,6 +1,6 @@
 //! The command line that `:` opens: words for what has no key, and for what has.
 
-use super::{errands, growing, walking};
+use super::{does, errands, growing, walking};
 use crate::tui::{
     keys::KEYS,
     message::{Deed, Effect, Question},
@@ -33,17 +33,17 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
         "chat" => {
             let after = model.at;
             model.answer_after_say = true;
-            walking::does(model, Deed::Say(after, rest.to_owned()))
+            does(Deed::Say(after, rest.to_owned()))
         }
         "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
-        "new" | "buffer" => walking::does(model, Deed::NewTree(rest.to_owned(), word == "buffer")),
-        "title" => walking::does(model, Deed::Title(rest.to_owned())),
+        "new" | "buffer" => does(Deed::NewTree(rest.to_owned(), word == "buffer")),
+        "title" => does(Deed::Title(rest.to_owned())),
         "model" => {
             growing::toggle(model, rest);
             Vec::new()
         }
         "go" => vec![Effect::Ask(Question::Find(rest.to_owned()))],
-        "bookmark" => walking::does(model, Deed::Bookmark(model.at, Some(rest.to_owned()))),
+        "bookmark" => does(Deed::Bookmark(model.at, Some(rest.to_owned()))),
         "theme" => match crate::tui::Palette::named(rest) {
             Some(palette) => {
                 model.palette = palette;
@@ -67,7 +67,6 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
             None if word.starts_with(['→', '-', '=']) => errands::begin(model, text.to_owned()),
             None => {
                 let mut list = List::new(format!("there is no :{word}"), Kind::Plain, "");
-                list.waiting = false;
                 list.items = all(model);
                 model.mode = Mode::Choose(list);
                 Vec::new()

@@ -60,7 +60,6 @@ pub(super) fn ended(model: &mut Model, number: u64, done: Result<Outcome, String
         let outcome =
             if stayed { outcome } else { Outcome { said: outcome.said, page: outcome.page, ..Outcome::default() } };
         if let Some(session) = outcome.session.filter(|session| Some(*session) != model.session) {
-            model.unsaved += 1;
             effects.push(Effect::Do(Deed::Follow(session)));
         }
         if shown || !matches!(model.mode, Mode::Walk) { brief(outcome) } else { outcome }

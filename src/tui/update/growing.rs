@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{errands, walking};
+use super::{does, errands};
 use crate::{
     id::NodeId,
     tui::{
@@ -122,7 +122,7 @@ fn choose(model: &mut Model, prune: bool) -> Vec<Effect> {
     model.mode = Mode::Walk;
     let mut effects = model.go(node);
     if prune && !others.is_empty() {
-        effects.extend(walking::does(model, Deed::PruneAll(others)));
+        effects.extend(does(Deed::PruneAll(others)));
     }
     effects
 }

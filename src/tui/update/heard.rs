@@ -1,9 +1,9 @@
 //! What the background reports.
 
-use super::{choosing, errands, growing, typing, writing};
+use super::{choosing, does, errands, growing, typing, writing};
 use crate::tui::{
     look::Step,
-    message::{Answer, Deed, Effect, Heard, Outcome, Question},
+    message::{Answer, Deed, Effect, Heard, Outcome, Purpose, Question},
     model::{Ask, Cost, Kind, List, Mode, Model, Page, Typing},
 };
 
@@ -15,19 +15,12 @@ pub(super) fn heard(model: &mut Model, heard: Heard) -> Vec<Effect> {
         Heard::Grew(number, growing) => growing::grew(model, number, growing),
         Heard::Ran(number, done) => errands::ended(model, number, done.map(|outcome| *outcome)),
         Heard::Passed => Vec::new(),
-        Heard::Coloured => model.look(),
+        Heard::Coloured | Heard::Changed => model.look(),
         Heard::Asking(number, asking) => {
             model.asked.push_back((number, asking));
-            choosing::put(model)
+            Vec::new()
         }
         Heard::Withdrawn(number) => choosing::withdrawn(model, number),
-        Heard::Changed(seq) => {
-            // One's own changes were looked at already.
-            if model.sight.as_ref().is_some_and(|sight| sight.seq >= seq) {
-                return Vec::new();
-            }
-            model.look()
-        }
         Heard::Edited(purpose, None) => {
             model.say("nothing was changed");
             drop(purpose);
@@ -60,13 +53,15 @@ fn saw(model: &mut Model, number: u64, seen: Result<Box<crate::tui::look::Sight>
                 model.saw(sight);
                 writing::seen(model);
                 if let Some(version) = chosen {
-                    model.unsaved += 1;
                     before.push(Effect::Do(Deed::Version(version)));
                 }
             }
         }
         Err(error) => {
             model.steps.clear();
+            if let Mode::Write(prose) = &mut model.mode {
+                prose.turning = false;
+            }
             model.fail(error);
         }
     }
@@ -93,12 +88,15 @@ fn stuck(model: &mut Model, step: Step) {
 }
 
 fn answered(model: &mut Model, question: Question, answer: Result<Answer, String>) -> Vec<Effect> {
+    if !model.ahead.hears(&question) {
+        return Vec::new();
+    }
     let answer = match answer {
         Ok(answer) => answer,
         // What the next prompt costs is nothing that anybody asked for.
         Err(_) if matches!(question, Question::Cost(_)) => return Vec::new(),
         Err(error) => {
-            if matches!(model.mode, Mode::Choose(_)) {
+            if waits_for(model, &question) {
                 model.mode = Mode::Walk;
             }
             model.fail(error);
@@ -109,28 +107,18 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
         (Question::Cost(at), Answer::Cost { tokens, budget, money }) => {
             model.cost = Some(Cost { at, tokens, budget, money });
         }
-        (question, Answer::Items(items)) if model.waits_for(&question) => {
+        (question, Answer::Items(items)) if waits_for(model, &question) => {
             if let Mode::Choose(list) = &mut model.mode {
                 list.items = items;
-                list.waiting = false;
+                list.awaits = None;
                 list.at = list.at.min(list.shown().len().saturating_sub(1));
-                if std::mem::take(&mut list.hasty) {
-                    return choosing::chosen(model);
-                }
-            }
-        }
-        (Question::Context(_), Answer::Items(items)) => {
-            // The context changed under the list that shows it.
-            if let Mode::Choose(list @ List { kind: Kind::Context, .. }) = &mut model.mode {
-                list.items = items;
             }
         }
         (_, Answer::Page(title, lines)) => model.mode = Mode::Read(Page { title, lines, scroll: 0 }),
         (Question::Below(node), Answer::Below(count, more)) => {
             let deed = Deed::Prune(node);
             if count == 0 {
-                model.unsaved += 1;
-                return vec![Effect::Do(deed)];
+                return does(deed);
             }
             let many = if more { format!("more than {count}") } else { count.to_string() };
             let text = format!("Prune this node and {many} below it? u takes it back.");
@@ -138,19 +126,24 @@ fn answered(model: &mut Model, question: Question, answer: Result<Answer, String
         }
         (_, Answer::Node(node)) => return model.go(node),
         (Question::Text(_, purpose), Answer::Text(text)) => {
-            let mut typing = Typing::new(purpose, text);
-            if matches!(typing.purpose, crate::tui::message::Purpose::Split(_)) {
+            typing::begin(model, purpose, text);
+            if let Mode::Type(typing @ Typing { purpose: Purpose::Split(_), .. }) = &mut model.mode {
                 typing.editor.place(0);
             }
-            model.mode = Mode::Type(typing);
         }
         _ => {}
     }
     Vec::new()
 }
 
+/// Whether a list waits for this answer.
+fn waits_for(model: &Model, question: &Question) -> bool {
+    matches!(&model.mode, Mode::Choose(list) if list.awaits.as_ref() == Some(question))
+}
+
 fn did(model: &mut Model, done: Result<Outcome, String>) -> Vec<Effect> {
     model.unsaved = model.unsaved.saturating_sub(1);
+    model.ahead.done();
     came(model, done)
 }
 
@@ -203,8 +196,10 @@ pub(super) fn came(model: &mut Model, done: Result<Outcome, String>) -> Vec<Effe
     if let Some(said) = outcome.go.filter(|_| std::mem::take(&mut model.answer_after_say)) {
         effects.extend(growing::start(model, said, true));
     }
-    if matches!(&model.mode, Mode::Choose(list) if list.kind == Kind::Context) {
-        effects.push(Effect::Ask(Question::Context(model.at)));
+    if let Mode::Choose(list @ List { kind: Kind::Context, .. }) = &mut model.mode {
+        let question = Question::Context(model.at);
+        list.awaits = Some(question.clone());
+        effects.push(Effect::Ask(question));
     }
     effects
 }

@@ -1,7 +1,7 @@
 //! What a message comes to: the model changes, and effects come out. Nothing here reads, writes or waits.
 //!
 //! What a key is for is decided in one place, by what is open: a list, a page, a question, a text being written,
-//! continuations that grow, and else the tree.
+//! continuations that grow, and else the tree. What is not known to be open yet is waited for (`ahead.rs`).
 
 mod choosing;
 mod command;
@@ -13,73 +13,87 @@ mod typing;
 mod walking;
 mod writing;
 
+pub(crate) use walking::is_step;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::{
-    message::{Effect, Message},
+    ahead::Typed,
+    message::{Deed, Effect, Message},
     model::{Mode, Model},
 };
 
 /// Takes a message in.
 pub(crate) fn update(model: &mut Model, message: Message) -> Vec<Effect> {
-    match message {
-        Message::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-        Message::Key(key) => {
-            let mut effects = heard_key(model, key);
-            effects.extend(choosing::put(model));
-            effects
+    let effects = taken_in(model, message);
+    // What is written is laid out for the screen as it is now.
+    model.fit();
+    effects
+}
+
+fn taken_in(model: &mut Model, message: Message) -> Vec<Effect> {
+    let mut effects = match message {
+        Message::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
+        // Whoever interrupts does not wait for what they interrupt.
+        Message::Key(key) if is_interrupt(&key) => {
+            model.ahead.forget();
+            interrupted(model)
         }
-        Message::Paste(text) => pasted(model, &text),
+        Message::Key(key) => typed(model, Typed::Key(key)),
+        Message::Paste(text) => typed(model, Typed::Paste(text)),
+        // What is on the screen may go before what was typed is done.
+        Message::Mouse(_) if model.ahead.is_busy() => Vec::new(),
         Message::Mouse(event) => mouse::happened(model, event),
         Message::Resize(width, height) => {
             (model.width, model.height) = (width, height);
             model.look()
         }
-        Message::Report(report) => {
-            let mut effects = heard::heard(model, report.0);
-            effects.extend(go_on(model));
-            effects
-        }
+        Message::Report(report) => heard::heard(model, report.0),
+    };
+    model.expects(&effects);
+    while let Some(next) = model.next_typed() {
+        let more = act_on(model, next);
+        model.expects(&more);
+        effects.extend(more);
     }
-}
-
-/// Keys held at most; whoever types more to a screen that does not move has left it.
-const HELD: usize = 256;
-
-/// Does what a key says, or holds it: what changes something waits until it is known where the steps before it lead, or it
-/// would change what is not on the screen.
-fn heard_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    if !model.held.is_empty() || waits(model, &key) {
-        if model.held.len() < HELD {
-            model.held.push_back(key);
-        }
-        return Vec::new();
-    }
-    pressed(model, &key)
-}
-
-fn waits(model: &Model, key: &KeyEvent) -> bool {
-    let walks = model.keys.action(key).is_some_and(walking::is_step);
-    matches!(model.mode, Mode::Walk) && model.is_stepping() && !walks
-}
-
-/// Does what the keys say that were held, as far as nothing is in their way again.
-fn go_on(model: &mut Model) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    while let Some(key) = model.held.front().copied().filter(|key| !waits(model, key)) {
-        model.held.pop_front();
-        effects.extend(pressed(model, &key));
+    // An agent's question is not answered by what was typed before it was asked.
+    if !model.ahead.is_busy() {
+        effects.extend(choosing::put(model));
     }
     effects
 }
 
+fn typed(model: &mut Model, typed: Typed) -> Vec<Effect> {
+    match model.typed(typed) {
+        Some(now) => act_on(model, now),
+        None => Vec::new(),
+    }
+}
+
+fn act_on(model: &mut Model, typed: Typed) -> Vec<Effect> {
+    model.fit();
+    match typed {
+        Typed::Key(key) => pressed(model, &key),
+        Typed::Paste(text) => pasted(model, &text),
+        Typed::Then(action) => walking::act(model, action),
+    }
+}
+
+/// Has something done.
+fn does(deed: Deed) -> Vec<Effect> {
+    vec![Effect::Do(deed)]
+}
+
+fn is_interrupt(key: &KeyEvent) -> bool {
+    key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
 fn pressed(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // These three are the same wherever one is.
+    // These are the same wherever one is.
     match key.code {
         KeyCode::Char('z') if control => return vec![Effect::Suspend],
         KeyCode::Char('l') if control => return vec![Effect::Redraw],
-        KeyCode::Char('c') if control => return interrupted(model),
         _ => {}
     }
     match &model.mode {
@@ -105,6 +119,7 @@ fn interrupted(model: &mut Model) -> Vec<Effect> {
     match model.mode {
         Mode::Walk => return walking::quit(model),
         Mode::Write(_) => return writing::leave(model),
+        Mode::Type(_) => return typing::left(model),
         // An agent waits for an answer.
         Mode::Ask(_) => return choosing::answer(model, &KeyCode::Esc.into()),
         _ => {}

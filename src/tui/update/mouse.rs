@@ -50,6 +50,11 @@ fn clicked(model: &mut Model, at: Position) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Mode::Write(prose) if areas.text.contains(at) => {
+            let place = view::written_at(prose, areas.text, at);
+            prose.editor.place(place);
+            Vec::new()
+        }
         Mode::Grow => {
             let index = view::column_at(model, at);
             if let (Some(growth), Some(index)) = (&mut model.growth, index) {
@@ -66,6 +71,10 @@ fn rolled(model: &mut Model, at: Position, up: bool) -> Vec<Effect> {
     match &mut model.mode {
         Mode::Walk if areas.tree.contains(at) => model.step(Step::Line(!up)),
         Mode::Walk => walking::scroll(model, WHEEL, up),
+        Mode::Write(prose) => {
+            prose.editor.vertical(up, WHEEL);
+            Vec::new()
+        }
         Mode::Choose(list) => {
             let last = list.shown().len().saturating_sub(1);
             list.at = if up { list.at.saturating_sub(1) } else { (list.at + 1).min(last) };

@@ -2,15 +2,16 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, errands, growing, walking};
+use super::{command, does, errands, growing};
 use crate::tui::{
     message::{Deed, Effect, Purpose, Then},
     model::{MOST, Mode, Model, Typing},
 };
 
-/// Begins to write.
-pub(super) fn begin(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
-    model.mode = Mode::Type(Typing::new(purpose, text));
+/// Begins to write, or goes on with what was left for the same purpose.
+pub(super) fn begin(model: &mut Model, purpose: Purpose, text: impl Into<String>) -> Vec<Effect> {
+    let left = model.left.take_if(|left| left.purpose == purpose);
+    model.mode = Mode::Type(left.unwrap_or_else(|| Typing::new(purpose, text)));
     Vec::new()
 }
 
@@ -90,13 +91,22 @@ fn recall(model: &mut Model, older: bool) {
     }
 }
 
-/// Stops writing. What was written for the next node is kept in the history.
-fn left(model: &mut Model) -> Vec<Effect> {
+/// Stops writing. What was written for the next node is kept in the history, what was written elsewhere until it is gone on
+/// with.
+pub(super) fn left(model: &mut Model) -> Vec<Effect> {
     if let Mode::Type(typing) = std::mem::take(&mut model.mode) {
-        let text = typing.editor.text().to_owned();
-        if typing.purpose == Purpose::Say && !text.trim().is_empty() {
-            model.record(&text);
-            model.say("not said; ↑ in the input brings it back");
+        let text = typing.editor.text();
+        match typing.purpose {
+            _ if text.trim().is_empty() || text == typing.began => {}
+            Purpose::Say => {
+                model.record(text);
+                model.say("not said; ↑ in the input brings it back");
+            }
+            Purpose::Command | Purpose::Count | Purpose::Split(_) => {}
+            _ => {
+                model.left = Some(typing);
+                model.say("not saved; the same key here goes on with it");
+            }
         }
     }
     model.look()
@@ -122,7 +132,7 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
                 return errands::begin(model, text);
             }
             let after = model.at;
-            walking::does(model, Deed::Say(after, text))
+            does(Deed::Say(after, text))
         }
         Purpose::Command => {
             model.record(&format!(":{text}"));
@@ -139,23 +149,23 @@ pub(super) fn written(model: &mut Model, purpose: Purpose, text: String, at: usi
                 Vec::new()
             }
         },
-        Purpose::Annotate(node) => walking::does(model, Deed::Annotate(node, text)),
-        Purpose::Label(node) => walking::does(model, Deed::Bookmark(node, Some(text.trim().to_owned()))),
+        Purpose::Annotate(node) => does(Deed::Annotate(node, text)),
+        Purpose::Label(node) => does(Deed::Bookmark(node, Some(text.trim().to_owned()))),
         Purpose::Edit(node) => {
             let same = model.node().is_some_and(|now| now.id == node && now.content == text);
             if same {
                 model.say("nothing was changed");
                 return Vec::new();
             }
-            walking::does(model, Deed::Edit(node, text))
+            does(Deed::Edit(node, text))
         }
         Purpose::Merge(nodes) => {
             model.marked.clear();
-            walking::does(model, Deed::Merge(nodes, text))
+            does(Deed::Merge(nodes, text))
         }
         Purpose::Split(node) => {
             let characters = text[..at].chars().count();
-            walking::does(model, Deed::Split(node, characters))
+            does(Deed::Split(node, characters))
         }
     }
 }
@@ -170,11 +180,11 @@ fn is_lines(text: &str) -> bool {
 pub(super) fn taken(model: &mut Model, then: Then) -> Vec<Effect> {
     match then {
         Then::Go(tree, node) if tree == model.tree => model.go(node),
-        Then::Go(tree, node) => walking::does(model, Deed::Enter(tree, Some(node))),
+        Then::Go(tree, node) => does(Deed::Enter(tree, Some(node))),
         Then::Tree(tree) if tree == model.tree => model.look(),
-        Then::Tree(tree) => walking::does(model, Deed::Enter(tree, None)),
-        Then::Resume(session) => walking::does(model, Deed::Resume(session)),
-        Then::Restore(node) => walking::does(model, Deed::Restore(node)),
+        Then::Tree(tree) => does(Deed::Enter(tree, None)),
+        Then::Resume(session) => does(Deed::Resume(session)),
+        Then::Restore(node) => does(Deed::Restore(node)),
         Then::Document(id) => vec![Effect::Ask(crate::tui::message::Question::Document(id))],
         Then::Model(reference) => {
             growing::toggle(model, &reference);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{choosing, errands, growing, typing, writing};
+use super::{does, errands, growing, typing, writing};
 use crate::{
     model::Mode as TreeMode,
     tui::{
@@ -38,7 +38,7 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
 }
 
 /// Whether it steps to another node, and so may follow another step at once.
-pub(super) const fn is_step(action: Action) -> bool {
+pub(crate) const fn is_step(action: Action) -> bool {
     use Action::{Child, End, LineDown, LineUp, Next, NextBookmark, Parent, Previous, Root, Version, VersionBack};
     matches!(
         action,
@@ -83,8 +83,8 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Merge => merge(model),
         Action::CopyHere | Action::MoveHere => branch(model, action == Action::MoveHere),
         Action::Prune => vec![Effect::Ask(Question::Below(model.at))],
-        Action::Undo => does(model, Deed::Undo),
-        Action::Redo => does(model, Deed::Redo),
+        Action::Undo => does(Deed::Undo),
+        Action::Redo => does(Deed::Redo),
         Action::Pin => pin(model, model.at),
         Action::Exclude => exclude(model),
         Action::Diff => diff(model),
@@ -137,21 +137,13 @@ fn is_buffer(model: &Model) -> bool {
     model.sight.as_ref().is_some_and(|sight| sight.tree.mode == TreeMode::Buffer)
 }
 
-/// Asks for a deed, which is on its way until it is heard of.
-pub(super) fn does(model: &mut Model, deed: Deed) -> Vec<Effect> {
-    model.unsaved += 1;
-    vec![Effect::Do(deed)]
-}
-
 fn open(model: &mut Model, title: &str, kind: Kind, question: Question, empty: &'static str) -> Vec<Effect> {
-    model.mode = Mode::Choose(List::new(title, kind, empty));
-    if matches!(kind, Kind::Search(_)) {
-        if let Mode::Choose(list) = &mut model.mode {
-            list.waiting = false;
-        }
-        return choosing::searched(model);
-    }
-    vec![Effect::Ask(question)]
+    let mut list = List::new(title, kind, empty);
+    // One searches for what is written then.
+    let asks = !matches!(kind, Kind::Search(_));
+    list.awaits = asks.then(|| question.clone());
+    model.mode = Mode::Choose(list);
+    if asks { vec![Effect::Ask(question)] } else { Vec::new() }
 }
 
 fn back(model: &mut Model) -> Vec<Effect> {
@@ -211,7 +203,7 @@ fn bookmark(model: &mut Model) -> Vec<Effect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, marked) = (node.id, node.state.bookmark.is_some());
     if marked {
-        return does(model, Deed::Bookmark(id, None));
+        return does(Deed::Bookmark(id, None));
     }
     typing::begin(model, Purpose::Label(id), "")
 }
@@ -250,19 +242,19 @@ fn branch(model: &mut Model, moves: bool) -> Vec<Effect> {
     };
     let to = model.at;
     model.marked.clear();
-    does(model, if moves { Deed::Move(from, to) } else { Deed::Copy(from, to) })
+    does(if moves { Deed::Move(from, to) } else { Deed::Copy(from, to) })
 }
 
 /// Pins a node, or lets go of it.
 pub(super) fn pin(model: &mut Model, node: crate::id::NodeId) -> Vec<Effect> {
     let pinned = model.sight.as_ref().is_some_and(|sight| sight.pins.contains(&node));
-    does(model, Deed::Pin(node, !pinned))
+    does(Deed::Pin(node, !pinned))
 }
 
 fn exclude(model: &mut Model) -> Vec<Effect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, out) = (node.id, node.state.excluded);
-    does(model, Deed::Exclude(id, !out))
+    does(Deed::Exclude(id, !out))
 }
 
 fn diff(model: &mut Model) -> Vec<Effect> {

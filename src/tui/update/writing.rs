@@ -3,8 +3,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::walking;
+use super::does;
 use crate::tui::{
+    keys::Action,
     message::{Deed, Effect},
     model::{Mode, Model},
     prose::Prose,
@@ -19,6 +20,7 @@ pub(super) fn begin(model: &mut Model) -> Vec<Effect> {
 }
 
 pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
+    let page = usize::from(model.areas().text.height).saturating_sub(2).max(1);
     let Mode::Write(prose) = &mut model.mode else { return Vec::new() };
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -33,10 +35,21 @@ pub(super) fn key(model: &mut Model, key: &KeyEvent) -> Vec<Effect> {
             }
             let Some(node) = prose.here() else { return Vec::new() };
             let at = model.at;
-            walking::does(model, Deed::Turn(at, node, matches!(c, '.' | '>')))
+            prose.turning = true;
+            does(Deed::Turn(at, node, matches!(c, '.' | '>')))
+        }
+        // What was written goes on by a model's words, where the path ends.
+        KeyCode::Enter if alt => {
+            let effects = leave(model);
+            model.ahead.then(Action::Generate);
+            effects
         }
         KeyCode::Enter => {
             prose.edit(|editor| editor.insert("\n"));
+            Vec::new()
+        }
+        KeyCode::PageUp | KeyCode::PageDown => {
+            prose.editor.vertical(key.code == KeyCode::PageUp, page);
             Vec::new()
         }
         _ => {
@@ -63,7 +76,7 @@ fn save(model: &mut Model) -> Vec<Effect> {
         return Vec::new();
     }
     prose.saving = Some(prose.editor.text().to_owned());
-    walking::does(model, Deed::Write(at, written))
+    does(Deed::Write(at, written))
 }
 
 /// The text was read anew: it is shown if nothing is lost by that.

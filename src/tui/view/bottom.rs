@@ -5,6 +5,7 @@ use ratatui::{
     layout::{Position, Rect},
     style::Style,
     text::{Line, Span},
+    widgets::{Clear, Widget as _},
 };
 
 use super::{put, row, thousands};
@@ -23,12 +24,11 @@ pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Po
         return Some(writing(model, typing, area, buffer));
     }
     let palette = model.palette;
-    let line = if let Some(notice) = &model.notice {
-        Line::styled(
-            format!(" {}", text::cut(&notice.text, usize::from(area.width).saturating_sub(2))),
-            palette.style(notice.role),
-        )
-    } else if let Some(said) = tour::line(model).filter(|_| !matches!(model.mode, Mode::Grow)) {
+    if let Some(notice) = &model.notice {
+        notices(&notice.text, palette.style(notice.role), area, buffer);
+        return None;
+    }
+    let line = if let Some(said) = tour::line(model).filter(|_| !matches!(model.mode, Mode::Grow)) {
         Line::from(vec![
             Span::styled(" tour ", palette.style(Role::Accent)),
             Span::raw(text::cut(&said, usize::from(area.width).saturating_sub(8))),
@@ -37,14 +37,34 @@ pub(super) fn input(model: &Model, area: Rect, buffer: &mut Buffer) -> Option<Po
         hints(model, usize::from(area.width))
     };
     let line = match &model.mode {
-        Mode::Write(_) if model.notice.is_none() => {
-            let keys = " ctrl-s saves · esc saves and leaves · alt-, alt-. other wordings";
+        Mode::Write(_) => {
+            let keys = " ctrl-s saves · esc leaves · alt-enter has it continued · alt-, alt-. other wordings";
             Line::styled(text::cut(keys, usize::from(area.width)), palette.style(Role::Dim))
         }
         _ => line,
     };
     put(&line, area, buffer);
     None
+}
+
+/// Rows that something said may take.
+const SAID: u16 = 4;
+
+/// What is said, in as many rows as it needs, over what is above them: nothing moves for it.
+fn notices(said: &str, style: Style, area: Rect, buffer: &mut Buffer) {
+    let room = usize::from(area.width).saturating_sub(2).max(1);
+    let mut lines = text::wrap(&[(said.to_owned(), style)], room, &[], &[]);
+    let most = SAID.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
+    if lines.len() > usize::from(most) {
+        lines.truncate(usize::from(most) - 1);
+        lines.push(Line::styled("…", style));
+    }
+    let height = u16::try_from(lines.len()).unwrap_or(most);
+    let over = Rect { y: area.bottom().saturating_sub(height), height, ..area }.intersection(*buffer.area());
+    Clear.render(over, buffer);
+    for (at, line) in lines.iter().enumerate() {
+        put(line, row(Rect { x: over.x + 1, width: over.width.saturating_sub(1), ..over }, at), buffer);
+    }
 }
 
 /// Keys that are of use now, as many as there is room for.
@@ -97,12 +117,14 @@ fn writing(model: &Model, typing: &Typing, area: Rect, buffer: &mut Buffer) -> P
     };
     let left = u16::try_from(text::width(prompt) + 1).unwrap_or(3);
     let inner = Rect { x: area.x + left.min(area.width), width: area.width.saturating_sub(left + 1), ..area };
-    let (lines, (line, column)) = typing.editor.lines(usize::from(inner.width), Style::new());
     let rows = usize::from(area.height).max(1);
-    let first = (line + 1).saturating_sub(rows);
+    let seen = typing.editor.rows(rows - 1, rows - 1);
+    let (line, column) = seen.cursor;
+    // The cursor is in the last row unless the text ends below.
+    let first = seen.rows.len().saturating_sub(rows).min(line);
     put(&Line::styled(format!(" {prompt}"), palette.style(Role::Accent)), area, buffer);
-    for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
-        put(line, row(inner, at), buffer);
+    for (at, bytes) in seen.rows.iter().skip(first).take(rows).enumerate() {
+        put(&Line::raw(typing.editor.line(bytes)), row(inner, at), buffer);
     }
     if typing.editor.text().is_empty() {
         let asked = text::cut(asked(&typing.purpose), usize::from(inner.width));

@@ -16,7 +16,7 @@ use ratatui::{
 
 pub(crate) use columns::column_at;
 pub(crate) use popup::{first_item, list_area, width as popup_width};
-pub(crate) use reading::scrollable;
+pub(crate) use reading::{scrollable, written_at};
 pub(crate) use tree::first_row;
 
 use super::{

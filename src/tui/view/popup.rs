@@ -91,7 +91,7 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
     let shown = list.shown();
     let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1), ..inner };
     if shown.is_empty() {
-        let said = match (list.waiting, list.kind, list.filter.text().is_empty()) {
+        let said = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
             (false, Kind::Search(_), true) => "write what you look for",
             (_, _, false) if !matches!(list.kind, Kind::Search(_) | Kind::Models) => "nothing of that name",
@@ -153,7 +153,7 @@ pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
     let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Dim));
     let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
     if ask.always.is_some() {
-        keys.extend([key("a"), dim(" always   ")]);
+        keys.extend([key("A"), dim(" always   ")]);
     }
     if lines.len() + gap + ask.detail.len() > rows {
         keys.extend([key("↓ ↑"), dim(" all of it")]);

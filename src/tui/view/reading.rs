@@ -3,11 +3,14 @@
 use ratatui::{
     buffer::Buffer,
     layout::{Position, Rect},
-    style::Style,
 };
 
 use super::{put, row};
-use crate::tui::{model::Model, prose::Prose, text};
+use crate::tui::{
+    model::Model,
+    prose::Prose,
+    rows::{self, Rows},
+};
 
 /// Lines above the first that is shown and below the last, when nothing is scrolled.
 fn extent(model: &Model) -> (usize, usize, usize) {
@@ -39,18 +42,31 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
 }
 
+/// The rows of the text that is written in, and which of them is shown first.
+fn page(prose: &Prose, area: Rect) -> (Rows, usize) {
+    let height = usize::from(area.height).max(1);
+    let seen = prose.editor.rows(height, height);
+    // The caret stands in the lower half, so that what comes before it is seen.
+    let first = (seen.cursor.0 + 1).saturating_sub(height * 3 / 4).min(seen.rows.len().saturating_sub(height));
+    (seen, first)
+}
+
 /// The text that is written in; returns the caret.
 pub(super) fn written(model: &Model, prose: &Prose, area: Rect, buffer: &mut Buffer) -> Position {
     let inner = Rect { x: area.x + area.width.min(1), width: area.width.saturating_sub(2), ..area };
-    let width = usize::from(inner.width).max(2);
-    let (_, (line, column)) = prose.editor.lines(width, Style::new());
-    let lines = text::wrap(&prose.pieces(model.palette), width, &[], &[]);
-    let rows = usize::from(inner.height).max(1);
-    // The caret stands in the lower half, so that what comes before it is seen.
-    let first = (line + 1).saturating_sub(rows * 3 / 4).min(lines.len().max(line + 1).saturating_sub(rows));
-    for (at, line) in lines.iter().skip(first).take(usize::from(inner.height)).enumerate() {
-        put(line, row(inner, at), buffer);
+    let (seen, first) = page(prose, area);
+    for (at, bytes) in seen.rows.iter().skip(first).take(usize::from(inner.height)).enumerate() {
+        put(&prose.line(bytes, model.palette), row(inner, at), buffer);
     }
+    let (line, column) = seen.cursor;
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
     Position::new(inner.x.saturating_add(column), inner.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
+}
+
+/// The place of the text that is written in at a position of the screen.
+pub(crate) fn written_at(prose: &Prose, area: Rect, at: Position) -> usize {
+    let (seen, first) = page(prose, area);
+    let row = (first + usize::from(at.y.saturating_sub(area.y))).min(seen.rows.len() - 1);
+    let column = usize::from(at.x.saturating_sub(area.x + 1));
+    rows::at_column(prose.editor.text(), &seen.rows[row], column)
 }

@@ -47,8 +47,8 @@ struct Unwritten {
 }
 
 impl Ends {
-    /// Writes what was left to the trees' states.
-    pub(in crate::store::sqlite) fn write(&mut self, conn: &Connection) -> Result<()> {
+    /// Writes what was left to the trees' states, and forgets the ends if there are more than `most` of them.
+    pub(in crate::store::sqlite) fn write(&mut self, conn: &Connection, most: usize) -> Result<()> {
         for (tree, Unwritten { at, added }) in self.unwritten.drain() {
             conn.prepare_cached(
                 "UPDATE tree_state SET last_journal = ?2, updated_at = max(updated_at, ?3), nodes = nodes + ?4,
@@ -64,6 +64,9 @@ impl Ends {
                 added.branch_points,
                 added.depth
             ])?;
+        }
+        if self.heads.len() > most {
+            self.heads.clear();
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! What agents keep at hand: pins, stashes, their last actions.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::{DocumentId, NodeId},
     model::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed, Timestamp},
-    store::{Result, StoreError, sqlite::rows},
+    store::{Result, Stood, StoreError, sqlite::rows},
 };
 
 /// Actions kept for an agent in a tree.
@@ -20,28 +20,47 @@ pub(in crate::store::sqlite) struct PinRow<'a> {
     pub(in crate::store::sqlite) section: Option<&'a str>,
 }
 
+/// The number of a row that is put in, if that is free: 0 is none that anything stood at. (A table's last number is given
+/// anew once its row has gone.)
+const NUMBER: &str = "SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM";
+
 /// Keeps a pin; `false` if it was there.
 pub(in crate::store::sqlite) fn pin(
     conn: &Connection,
     agent: i64,
     tree: i64,
     pin: &PinRow<'_>,
-    at: Timestamp,
+    stood: Stood,
 ) -> Result<bool> {
     let added = conn.execute(
-        "INSERT OR IGNORE INTO pins (agent, tree, node, document, section, pinned_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        params![agent, tree, pin.node, pin.document, pin.section, at.as_millis()],
+        &format!(
+            "INSERT OR IGNORE INTO pins (id, agent, tree, node, document, section, pinned_at)
+             VALUES (({NUMBER} pins WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7)"
+        ),
+        params![stood.number, agent, tree, pin.node, pin.document, pin.section, stood.since.as_millis()],
     )?;
     Ok(added > 0)
 }
 
-/// Lets go of a pin; `false` if there was none.
-pub(in crate::store::sqlite) fn unpin(conn: &Connection, agent: i64, tree: i64, pin: &PinRow<'_>) -> Result<bool> {
-    let gone = conn.execute(
-        "DELETE FROM pins WHERE agent = ?1 AND tree = ?2 AND node IS ?3 AND document IS ?4 AND section IS ?5",
-        params![agent, tree, pin.node, pin.document, pin.section],
-    )?;
-    Ok(gone > 0)
+/// Lets go of a pin; says where it stood, if there was one.
+pub(in crate::store::sqlite) fn unpin(
+    conn: &Connection,
+    agent: i64,
+    tree: i64,
+    pin: &PinRow<'_>,
+) -> Result<Option<Stood>> {
+    let gone = conn
+        .prepare_cached(
+            "DELETE FROM pins WHERE agent = ?1 AND tree = ?2 AND node IS ?3 AND document IS ?4 AND section IS ?5
+             RETURNING id, pinned_at",
+        )?
+        .query_row(params![agent, tree, pin.node, pin.document, pin.section], |row| stood(row, 0))
+        .optional()?;
+    Ok(gone)
+}
+
+fn stood(row: &Row<'_>, at: usize) -> rusqlite::Result<Stood> {
+    Ok(Stood { number: row.get(at)?, since: Timestamp::from_millis(row.get(at + 1)?) })
 }
 
 /// Something to be put aside.
@@ -50,7 +69,7 @@ pub(in crate::store::sqlite) struct NewStash<'a> {
     pub(in crate::store::sqlite) content: &'a Stashed,
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) tokens: u32,
-    pub(in crate::store::sqlite) at: Timestamp,
+    pub(in crate::store::sqlite) stood: Stood,
 }
 
 /// Puts something aside, in the place of what has the same label. Of results the oldest go.
@@ -60,10 +79,13 @@ pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, 
         Stashed::Node(_) => None,
     };
     let kind = stash.content.kind();
+    let (number, since) = (stash.stood.number, stash.stood.since.as_millis());
     conn.execute(
-        "INSERT OR REPLACE INTO stashes (agent, tree, label, kind, node, content, tokens, stashed_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        params![agent, tree, stash.label, kind.code(), stash.node, content, stash.tokens, stash.at.as_millis()],
+        &format!(
+            "INSERT OR REPLACE INTO stashes (id, agent, tree, label, kind, node, content, tokens, stashed_at)
+             VALUES (({NUMBER} stashes WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+        ),
+        params![number, agent, tree, stash.label, kind.code(), stash.node, content, stash.tokens, since],
     )?;
     if kind == StashKind::Result {
         conn.execute(
@@ -76,13 +98,28 @@ pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, 
     Ok(())
 }
 
-/// Lets go of a stash; `false` if there was none.
-pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64, label: &str) -> Result<bool> {
-    let gone = conn.execute(
+/// Lets go of a stash.
+pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64, label: &str) -> Result<()> {
+    conn.execute(
         "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
         params![agent, tree, label],
     )?;
-    Ok(gone > 0)
+    Ok(())
+}
+
+/// How long a stash is, and where it stands.
+pub(in crate::store::sqlite) fn standing(
+    conn: &Connection,
+    agent: i64,
+    tree: i64,
+    label: &str,
+) -> Result<Option<(u32, Stood)>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT tokens, id, stashed_at FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
+        )?
+        .query_row(params![agent, tree, label], |row| Ok((row.get(0)?, stood(row, 1)?)))
+        .optional()?)
 }
 
 /// Keeps an action; the oldest go.
