@@ -9,15 +9,12 @@ use super::{
 };
 use crate::store::{Result, StoreError};
 
-/// Nodes that a path has room for from the beginning.
-const ROOM: usize = 128;
-
 /// The path as rows, the newest first.
 ///
 /// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
 /// and the scan begins anew at the parent where it is not.
 pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
-    let mut path: Vec<NodeRow> = Vec::with_capacity(limit.min(ROOM));
+    let mut path: Vec<NodeRow> = Vec::new();
     // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
     // a path that comes from one to that root passes over it, for it has been read.
     let mut read_already: Vec<i64> = Vec::new();
@@ -40,6 +37,9 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
                 break;
             }
             let mut node = NodeRow::words(row)?;
+            if path.is_empty() {
+                path.reserve_exact(limit.min(node.node.depth as usize + 1));
+            }
             states.put(&mut node)?;
             next = node.parent.map(|parent| (parent, false));
             if read_already.contains(&node.row) {

@@ -291,7 +291,7 @@ impl<'c> Names<'c> {
     }
 
     /// Fills in the ids of neighbours, and what was not kept. What is among `rows` is not looked up.
-    pub(super) fn finish(&self, rows: Vec<NodeRow>) -> Result<Vec<Node>> {
+    pub(super) fn finish(&self, mut rows: Vec<NodeRow>) -> Result<Vec<Node>> {
         // On a path, what follows a node is its continuation.
         let follows: Vec<bool> = rows
             .iter()
@@ -312,31 +312,28 @@ impl<'c> Names<'c> {
             last = Some((row, id));
             Ok(id)
         };
-        rows.into_iter()
-            .enumerate()
-            .map(|(at, r)| {
-                let mut node = r.node;
-                node.tree = self.tree(r.tree)?;
-                node.author = self.agent(r.author)?;
-                node.session = r.session.map(|s| self.session(s)).transpose()?;
-                node.parent = r.parent.map(|row| find(at, row)).transpose()?;
-                node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
-                node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
-                node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
-                node.state.continuations = match r.continuations {
-                    Some(kept) => kept,
-                    None if follows.get(at) == Some(&true) => 1,
-                    None => self.only_child(r.tree, node.depth, r.row)?,
-                };
-                if node.state.versions > 0 {
-                    node.state.versions = self.versions(r.row, r.hidden_by)?;
-                }
-                if r.bookmarked {
-                    node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
-                }
-                Ok(node)
-            })
-            .collect()
+        for (at, r) in rows.iter_mut().enumerate() {
+            let node = &mut r.node;
+            node.tree = self.tree(r.tree)?;
+            node.author = self.agent(r.author)?;
+            node.session = r.session.map(|s| self.session(s)).transpose()?;
+            node.parent = r.parent.map(|row| find(at, row)).transpose()?;
+            node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
+            node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
+            node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
+            node.state.continuations = match r.continuations {
+                Some(kept) => kept,
+                None if follows.get(at) == Some(&true) => 1,
+                None => self.only_child(r.tree, node.depth, r.row)?,
+            };
+            if node.state.versions > 0 {
+                node.state.versions = self.versions(r.row, r.hidden_by)?;
+            }
+            if r.bookmarked {
+                node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
+            }
+        }
+        Ok(rows.into_iter().map(|row| row.node).collect())
     }
 }
 
