@@ -148,7 +148,7 @@ async fn three_hundred_turns_forget_nothing_and_a_kill_changes_nothing() {
     assert!(state.starts_with(&format!("\\n- {ORDER} (turn 2)")), "{state}");
     assert_eq!(shown.matches("Never use an ORM").count(), 1, "only the state says it");
     let hint = &first.last().unwrap().1;
-    assert!(hint.contains("Hint: \"") && hint.contains("turn 12") && hint.contains("→ recall search"), "{hint}");
+    assert!(hint.contains("Hint: ") && hint.contains("turn 12") && hint.contains("→ recall search"), "{hint}");
     let found = &messages(&requests[1]).last().unwrap().1.clone();
     assert!(found.contains("[Turn 12] human") && found.contains(FACT), "{found}");
     let mut answers = requests[2].body["messages"].as_array().unwrap().iter();

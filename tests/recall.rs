@@ -16,7 +16,7 @@ use loomtree::{
     },
     arrow::run::Runner,
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, ToolFields},
+    model::{AuthorType, EdgeKind, Json, Mode, Op, Parent, Permission, Permissions, SessionPatch, ToolFields},
     ops::{Actor, Draft},
     store::{Mutation, PurgeTarget, StoreError, WordFilter, WordsSaid},
     tools,
@@ -336,6 +336,13 @@ fn scopes_and_filters_keep_to_themselves() {
             with(all(Filter { branch: Some(Branch::Below(play.tired)), ..Filter::default() })),
             ["an anchor of the model"]
         );
+        // Below the root is the tree, as its nodes one by one are.
+        let below = |at, scope| {
+            let only = Filter { branch: Some(Branch::Below(at)), ..Filter::default() };
+            with(Query { only, ..Query::new("anchor", scope) }).len()
+        };
+        assert_eq!([below(play.root, Scope::Tree(play.tree)), below(play.root, Scope::Everything)], [2, 2]);
+        assert_eq!([below(play.root, Scope::Tree(elsewhere.tree)), below(elsewhere.id, Scope::Everything)], [0, 1]);
         assert_eq!(with(all(Filter { kind: Some(EdgeKind::Tool), ..Filter::default() })), [""; 0]);
         let late = play.loom.node(elsewhere.id).unwrap().created_at;
         let later = loomtree::model::Timestamp::from_millis(late.as_millis() + 1);
@@ -387,6 +394,7 @@ fn arrow_lines_recall() {
             "→ recall turns:70-80",
             "→ recall tool:read_file",
             "→ recall tool:write_file",
+            "→ todo add \"count the jars\"",
             "→ recall summary",
         ],
     );
@@ -455,6 +463,24 @@ fn a_branch_of_results_is_not_hidden_by_newer_ones_elsewhere() {
     assert_eq!(found.iter().map(|(node, _)| node.content.as_str()).collect::<Vec<_>>(), ["the one that is meant"]);
     let turns = recall::turns(&*play.loom.snapshot().unwrap(), session, 1..=u64::MAX, &only, 3).unwrap();
     assert_eq!(turns.len(), 1);
+}
+
+#[test]
+fn the_path_is_the_one_that_the_session_reads() {
+    let play = Play::of(Mode::Buffer);
+    play.owner.edit(play.marie, "Marie is made of quartz.").unwrap();
+    let session = play.session("owner", play.nine);
+    let found = |words: &str| {
+        let branch = Some(Branch::To(play.nine));
+        let only = Filter { branch, seen_by: Some(session), ..Filter::default() };
+        let query = Query { only, ..Query::new(words, Scope::Tree(play.tree)) };
+        let hits = recall::search(&*play.loom.snapshot().unwrap(), &query).unwrap().hits;
+        hits.iter().any(|hit| hit.node.content.contains(words))
+    };
+    assert!(found("quartz") && !found("childhood"));
+    let patch = SessionPatch { versions: Some(vec![play.marie]), ..SessionPatch::default() };
+    play.owner.update_session(session, patch).unwrap();
+    assert!(found("childhood") && !found("quartz"));
 }
 
 #[test]

@@ -28,6 +28,7 @@ enum Step {
     Redo,
     Purge(usize),
     Switch(usize),
+    Reset,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -44,6 +45,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Redo),
         1 => n.clone().prop_map(Step::Purge),
         1 => n.prop_map(Step::Switch),
+        1 => Just(Step::Reset),
     ]
 }
 
@@ -110,6 +112,12 @@ impl Desk {
             Step::Purge(n) if n % 10 == 0 => drop(self.actor.purge(PurgeTarget::Node(node(n)))),
             Step::Purge(_) => {}
             Step::Switch(n) => drop(self.actor.go_to(self.session, node(n))),
+            Step::Reset => {
+                let root = self.actor.reset_session(self.session, Some("never say never")).unwrap();
+                let register = self.actor.loom().snapshot().unwrap().register(self.session).unwrap();
+                assert!(register.is_empty(), "{register:?}");
+                self.nodes.push(root.id);
+            }
         }
     }
 

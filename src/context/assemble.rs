@@ -3,7 +3,7 @@
 use crate::{
     arrow::run::Extra,
     id::NodeId,
-    model::{About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoCounts, TodoScope, Tree},
+    model::{About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree},
     recall::References,
     store::Snapshot,
     tools::{self, Tool},
@@ -286,9 +286,8 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String),
     if register.is_empty() && session.turns == 0 {
         return Ok(Default::default());
     }
-    let todos = TodoCounts::of(&snapshot.todos(session.id, None)?);
-    let todos = (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into()));
-    let about = About { todos, ..About::of(session) };
+    let todos = snapshot.todos(session.id, None)?;
+    let about = About::of(session, &todos);
     let state = register.yaml(&about);
     register.current_focus = None;
     Ok((state, register.yaml(&about)))

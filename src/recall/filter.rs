@@ -99,15 +99,24 @@ pub struct Filter {
 impl Filter {
     /// The same within a scope, as the store is asked.
     pub(super) fn within(&self, snapshot: &dyn Snapshot, scope: &Scope) -> Result<WordFilter> {
-        let among = match self.branch {
-            None => None,
-            Some(Branch::To(node)) => Some(snapshot.path_back(node, &[], 0)?.iter().map(|node| node.seq).collect()),
-            Some(Branch::Below(node)) => Some(below(snapshot, node)?),
-        };
         let seen_by = match self.seen_by {
             None => None,
-            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?.item),
+            Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?),
         };
+        // Where a place has several versions, the path is the one that the session reads.
+        let versions = seen_by.as_ref().map_or(&[][..], |session| &session.versions);
+        let among = match self.branch {
+            None => None,
+            Some(Branch::To(node)) => {
+                Some(snapshot.path_back(node, versions, 0)?.iter().map(|node| node.seq).collect())
+            }
+            Some(Branch::Below(node)) => match snapshot.node(node)? {
+                // Below its root is the whole tree, however large.
+                Some(root) if root.parent.is_none() && *scope == Scope::Tree(root.tree) => None,
+                node => Some(below(snapshot, node)?),
+            },
+        };
+        let seen_by = seen_by.map(|session| session.item);
         let (author, role) = match self.author {
             None => (None, None),
             Some(Author::Agent(agent)) => (Some(agent), None),
@@ -126,10 +135,10 @@ impl Filter {
 }
 
 /// A node and everything below it.
-fn below(snapshot: &dyn Snapshot, node: NodeId) -> Result<HashSet<u64>> {
+fn below(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u64>> {
     let all = ChildFilter { pruned: true, ..Default::default() };
     let mut found = HashSet::new();
-    let mut next: Vec<Node> = snapshot.node(node)?.into_iter().collect();
+    let mut next: Vec<Node> = node.into_iter().collect();
     while let Some(node) = next.pop() {
         if found.insert(node.seq) {
             next.extend(snapshot.children(node.id, &all)?);

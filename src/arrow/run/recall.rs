@@ -220,7 +220,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, Failure
         let label = node.state.bookmark.as_deref().unwrap_or("");
         lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
     }
-    let state = register.yaml(&About::of(session));
+    let state = register.yaml(&About::of(session, &snapshot.todos(session.id, None)?));
     lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
     Ok(format!("Summary of this session:\n{}", indented(&lines.join("\n"))))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Noted, Register, Touched};
 use crate::{
     id::SessionId,
-    model::{Session, estimated_tokens, first_words, one_line},
+    model::{Session, Todo, TodoCounts, estimated_tokens, first_words, one_line},
 };
 
 /// Tokens of the register at the most, by the estimate.
@@ -33,16 +33,17 @@ pub struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    /// A session, as it is kept.
+    /// A session as it is kept, with the plans of its turns.
     #[must_use]
-    pub fn of(session: &'a Session) -> Self {
+    pub fn of(session: &'a Session, todos: &[Todo]) -> Self {
+        let todos = TodoCounts::of(todos);
         Self {
             session: Some(session.id),
             workspace: &session.workspace,
             model: session.model.as_deref(),
             turns: session.turns,
             tokens: session.tokens,
-            todos: None,
+            todos: (todos.open() + todos.completed > 0).then(|| (todos.completed.into(), todos.open().into())),
         }
     }
 }

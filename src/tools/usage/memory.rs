@@ -39,7 +39,7 @@ pub(in crate::tools) const RECALL: Usage = Usage {
         may(
             "scope",
             Kind::Word(&["session", "tree", "workspace", "all"]),
-            "Where; your session if not said, and the tree where there is nothing in that. Turns are always of your session.",
+            "Where; your session if not said, and the tree where there is nothing in that. Turns are always of your session; workspace and all need the permission cross_tree.",
         ),
         may("path", Kind::Node, "Only on the path to this node."),
         may("below", Kind::Node, "Only this node and what hangs below it."),
