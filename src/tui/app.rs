@@ -226,6 +226,11 @@ impl App {
         self.model.ended
     }
 
+    /// Whether something is to be done before more is heard: only the terminal's holder can do it, or the person leaves.
+    pub(crate) fn is_wanting(&self) -> bool {
+        !self.wishes.is_empty() || self.has_ended()
+    }
+
     /// What only the terminal's holder can do, to be done now.
     pub(crate) fn wishes(&mut self) -> Vec<Wish> {
         std::mem::take(&mut self.wishes)

@@ -12,7 +12,9 @@ use std::{
 
 use crossterm::{
     cursor::{MoveTo, RestorePosition, SavePosition, Show},
-    event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream},
+    event::{
+        self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event, EventStream,
+    },
     execute, queue,
     terminal::{self, Clear, ClearType, DisableLineWrap, EnableLineWrap, EnterAlternateScreen, LeaveAlternateScreen},
 };
@@ -33,6 +35,8 @@ use super::{
 const FRAME: Duration = Duration::from_millis(16);
 /// How long a frame waits for what a key had read.
 const LOOK: Duration = Duration::from_millis(8);
+/// Keys and the like that are taken in before a frame at most.
+const BURST: usize = 256;
 /// How long is waited at the end for what is being written.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -282,13 +286,22 @@ impl Screen {
             tokio::select! {
                 event = events.next() => {
                     let Some(event) = event else { return Ok(()) };
-                    let event = event?;
-                    if matches!(event, Event::Resize(..)) {
+                    let (mut resized, mut heard, mut next) = (false, 0, Some(event?));
+                    // What has come by now is shown in one frame: a text that is pasted key by key, a slow line's burst.
+                    while let Some(event) = next.take() {
+                        resized |= matches!(event, Event::Resize(..));
+                        hear(app, event);
+                        heard += 1;
+                        // Past the stream, whose waker would be lost: an event that is there is read at once.
+                        if heard < BURST && !app.is_wanting() && event::poll(Duration::ZERO)? {
+                            next = Some(event::read()?);
+                        }
+                    }
+                    if resized {
                         // Sizes in between may have passed unseen and taken what was shown with them.
                         execute!(io::stdout(), Clear(ClearType::All))?;
                         self.renew()?;
                     }
-                    hear(app, event);
                     // A frame before what the key asked for is seen would only keep that waiting.
                     let soon = Instant::now() + if app.is_looking() { LOOK } else { Duration::ZERO };
                     due = Some(due.map_or(soon, |due| due.min(soon)));

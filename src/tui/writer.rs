@@ -244,9 +244,12 @@ impl Writer {
         {
             node = beside.parent.map(|id| self.setup.loom.node(id)).transpose()?;
         }
-        // Where it can be seen what was undone.
-        let go =
-            node.filter(|node: &Node| node.tree == self.tree && node.state.pruned_by.is_none()).map(|node| node.id);
+        // Where it can be seen what was undone: of another wording that went, the one that it was made of.
+        let is_seen = |node: &Node| node.tree == self.tree && node.state.pruned_by.is_none();
+        if let Some(of) = node.as_ref().filter(|node| !is_seen(node)).and_then(|node| node.edited_from) {
+            node = Some(self.setup.loom.node(of)?);
+        }
+        let go = node.filter(is_seen).map(|node| node.id);
         Ok(Outcome { said: format!("{word}: {what}"), go, versions: self.versions()?, ..Outcome::default() })
     }
 

@@ -100,6 +100,14 @@ fn history_brings_lines_back() {
 }
 
 #[test]
+fn an_edit_that_is_taken_back_leads_to_what_was_edited() {
+    let mut stage = Stage::new();
+    stage.keys("l j e").types(" Or not.").keys("ctrl-s u");
+    assert_eq!(stage.at(), stage.play.id(stage.play.tired));
+    stage.shows(&format!("taken back: edited {}", stage.play.id(stage.play.tired)));
+}
+
+#[test]
 fn what_was_written_and_left_is_gone_on_with() {
     let mut stage = Stage::new();
     stage.keys("l j e").types(" Or not").press("esc").shows("not saved; the same key here goes on with it");
