@@ -4,7 +4,6 @@
 // A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, clippy::cast_precision_loss)]
 
-#[allow(dead_code)] // what other benches need
 mod common;
 
 use std::{

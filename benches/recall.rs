@@ -15,7 +15,6 @@
     clippy::cast_sign_loss
 )]
 
-#[allow(dead_code)] // what other benches need
 mod common;
 
 use std::{

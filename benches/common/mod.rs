@@ -1,4 +1,5 @@
 //! What the benches share: a folder in memory, a store in it, trees of a given shape.
+#![allow(dead_code)] // each needs a part of it
 
 use std::{
     path::PathBuf,

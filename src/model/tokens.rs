@@ -36,10 +36,10 @@ impl Vocabulary {
         ("smollm", Self::Small),
     ];
 
-    /// The one of a model, by its reference.
+    /// The one of a model, by its reference; `openrouter:openai/o3` is `openai:o3` by another way.
     #[must_use]
     pub fn of(reference: &str) -> Self {
-        let name = reference.to_ascii_lowercase();
+        let name = reference.to_ascii_lowercase().replace('/', ":");
         Self::KNOWN.iter().find(|(part, _)| name.contains(part)).map_or_else(Self::default, |(_, known)| *known)
     }
 
@@ -370,6 +370,7 @@ mod tests {
             (of("openai:gpt-4o-mini"), of("openai:o3"), of("ollama:gpt-oss:20b")),
             (Vocabulary::O200k, Vocabulary::O200k, Vocabulary::O200k)
         );
+        assert_eq!(of("openrouter:openai/o3"), Vocabulary::O200k);
         assert_eq!((of("local:smollm2"), of("ollama:SmolLM2:135m")), (Vocabulary::Small, Vocabulary::Small));
         assert_eq!(
             (of("openai:gpt-4"), of("anthropic:claude-x"), of("")),

@@ -42,6 +42,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
+    // More than there are statements: one that falls out is prepared anew, which costs more than it does.
     conn.set_prepared_statement_cache_capacity(512);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A file that is not a database says so here, at the first read.
