@@ -529,6 +529,28 @@ fn pasted_text_is_text_and_content_never_reaches_the_terminal_as_codes() {
     assert!(!bytes.windows(5).any(|bytes| bytes == b"\x1b]0;o"), "a title was set");
 }
 
+#[test]
+fn a_text_that_comes_key_by_key_is_heard_to_its_end() {
+    let home = Home::new();
+    home.start("A terminal that marks no paste.");
+    let mut window = Window::open(&home, 80, 24, &[]);
+    window.shows("marks no paste");
+    window.keys("i");
+    // More than a terminal holds for a program that does not read. Who writes it waits then, so not this thread.
+    let text = format!("{}the very end", "All of it came at once. ".repeat(800));
+    let mut input = std::mem::replace(&mut window.input, Box::new(std::io::sink()));
+    let writer = std::thread::spawn(move || {
+        input.write_all(text.as_bytes()).unwrap();
+        input
+    });
+    window.shows("the very end");
+    window.input = writer.join().unwrap();
+    window.keys("\r");
+    window.shows("· depth 1");
+    window.keys("q");
+    assert_eq!(window.ends(), 0);
+}
+
 /// The terminal of this test draws the parts of a family and of a flag beside each other, as many do; the program counts two
 /// columns for each. What is drawn step by step is what would be drawn at once.
 #[test]

@@ -37,6 +37,9 @@ const FRAME: Duration = Duration::from_millis(16);
 const LOOK: Duration = Duration::from_millis(8);
 /// Keys and the like that are taken in before a frame at most.
 const BURST: usize = 256;
+/// How long is looked for an event that is there. Without any time crossterm's source looks at none, not even at those
+/// that it has read.
+const AT_ONCE: Duration = Duration::from_micros(50);
 /// How long is waited at the end for what is being written.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -293,7 +296,7 @@ impl Screen {
                         hear(app, event);
                         heard += 1;
                         // Past the stream, whose waker would be lost: an event that is there is read at once.
-                        if heard < BURST && !app.is_wanting() && event::poll(Duration::ZERO)? {
+                        if heard < BURST && !app.is_wanting() && event::poll(AT_ONCE)? {
                             next = Some(event::read()?);
                         }
                     }
