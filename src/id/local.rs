@@ -19,9 +19,13 @@ const LONGEST: usize = 16;
 const CLOCK: usize = 10;
 
 /// A node's short name: 6 (rarely more) lower-case Crockford base32 characters, unique in its tree, fixed for ever.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct LocalId(String);
+pub struct LocalId {
+    /// In place, since every node that is read has one: characters, and zeroes after them.
+    bytes: [u8; LONGEST],
+    length: u8,
+}
 
 /// A text that cannot be a local id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,13 +36,21 @@ impl LocalId {
     /// The `length` first random characters of a node's ULID, in lower case. `length` is clamped to 6..=16.
     #[must_use]
     pub fn derive(node: NodeId, length: usize) -> Self {
-        Self(random_part(node)[..length.clamp(SHORTEST, LONGEST)].to_owned())
+        Self::of(&random_part(node)[..length.clamp(SHORTEST, LONGEST)])
+    }
+
+    /// What is at most so long.
+    fn of(text: &str) -> Self {
+        let (mut bytes, length) = ([0; LONGEST], text.len().min(LONGEST));
+        bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
+        Self { bytes, length: u8::try_from(length).unwrap_or_default() }
     }
 
     /// The characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        // It was made of characters of one byte.
+        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
     }
 }
 
@@ -53,13 +65,28 @@ impl Deref for LocalId {
     type Target = str;
 
     fn deref(&self) -> &str {
-        &self.0
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for LocalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LocalId").field(&self.as_str()).finish()
     }
 }
 
 impl fmt::Display for LocalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(self.as_str())
+    }
+}
+
+impl TryFrom<&str> for LocalId {
+    type Error = LocalIdError;
+
+    fn try_from(text: &str) -> Result<Self, LocalIdError> {
+        let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
+        if fits { Ok(Self::of(text)) } else { Err(LocalIdError(text.to_owned())) }
     }
 }
 
@@ -67,14 +94,13 @@ impl TryFrom<String> for LocalId {
     type Error = LocalIdError;
 
     fn try_from(text: String) -> Result<Self, LocalIdError> {
-        let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
-        if fits { Ok(Self(text)) } else { Err(LocalIdError(text)) }
+        Self::try_from(text.as_str())
     }
 }
 
 impl From<LocalId> for String {
     fn from(id: LocalId) -> Self {
-        id.0
+        id.as_str().to_owned()
     }
 }
 

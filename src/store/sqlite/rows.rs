@@ -75,7 +75,7 @@ impl NodeRow {
     /// costs, so nothing is asked of a row twice.
     pub(super) fn words(row: &Row<'_>) -> rusqlite::Result<Self> {
         let seq: i64 = row.get(0)?;
-        let local: String = row.get(3)?;
+        let local = row.get_ref(3)?.as_str()?;
         let session: Option<i64> = row.get(11)?;
         Ok(Self {
             row: seq,
