@@ -84,6 +84,20 @@ fn tables_by_local_id_are_found_wrong_and_rebuilt() {
     }
 }
 
+#[test]
+fn a_path_is_read_whatever_depth_a_damaged_node_says() {
+    let scene = Scene::new(108);
+    let owner = scene.owner();
+    let nodes = chain(&owner, 9);
+    rusqlite::Connection::open(&scene.path)
+        .unwrap()
+        .execute_batch("DROP TRIGGER nodes_update; UPDATE nodes SET depth = 4000000000 WHERE seq = 10")
+        .unwrap();
+    let path = owner.loom().snapshot().unwrap().path_back(nodes[9].id, &[], 0).unwrap();
+    assert_eq!(path.len(), 10);
+    assert!(!verified(owner.loom().store().as_ref()).problems.is_empty());
+}
+
 /// A closed database with a row in every table.
 fn stocked() -> (Vec<u8>, Dump) {
     let scene = Scene::new(104);

@@ -1,4 +1,4 @@
-//! Undo and redo, out of the journal alone.
+//! The journal read: its entries, and undo and redo out of it alone.
 //!
 //! Every entry holds the mutation that takes it back. Undoing a group applies those, the last first; what that does is
 //! journaled in the same way, so undoing the undo redoes. Which group is next follows from one walk from the newest
@@ -6,12 +6,16 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{apply::Apply, rows::Names, snapshot::read_entry, tables::journal};
+use super::{
+    apply::Apply,
+    rows::{Names, entry_of},
+    tables::journal,
+};
 use crate::{
-    model::Op,
-    store::{ChangeKind, Direction, Mutation, Result, StoreError, UndoTarget},
+    model::{JournalEntry, Op},
+    store::{ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget},
 };
 
 /// Applies what takes back each entry of a group.
@@ -154,4 +158,60 @@ fn has_inverse(conn: &Connection, group: i64) -> Result<bool> {
 fn found(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
     let entry = read_entry(conn, operation)?.ok_or_else(|| StoreError::not_found("operation", operation))?.0;
     Ok(UndoTarget { group: group.unsigned_abs(), entry })
+}
+
+/// Entries of the journal, the newest first: of a tree, or of all.
+pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+    let mut next = match tree {
+        Some(tree) => journal::tree_head(conn, tree)?,
+        // Numbers without a gap: what is not wanted is not read.
+        None => {
+            let newest = journal::last(conn)?;
+            let from = if filter.before == 0 { newest } else { newest.min(filter.before - 1) };
+            Some(i64::try_from(from).unwrap_or(i64::MAX))
+        }
+    };
+    if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
+        return read_chain(conn, head, filter.limit);
+    }
+    let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
+    let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
+    let mut entries = Vec::new();
+    while entries.len() < most
+        && let Some(seq) = next
+    {
+        let Some((entry, previous)) = read_entry(conn, seq)? else {
+            break;
+        };
+        next = if tree.is_some() { previous } else { Some(seq - 1) };
+        if seq < before {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// What is read of a journal entry, and the one before it in its chain.
+const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
+         j.target, j.previous, j.undo
+     FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
+         LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
+
+/// A journal entry and the one before it in its chain; `None` past the first.
+fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
+    let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
+    Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
+}
+
+/// The newest entries of a chain, in one statement: starting one costs more than ten of its rows.
+fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntry>> {
+    let mut statement = conn.prepare_cached(&format!(
+        "WITH RECURSIVE chain(seq) AS (
+             SELECT ?1 UNION ALL
+             SELECT p.previous FROM chain c JOIN journal p ON p.seq = c.seq WHERE p.previous IS NOT NULL LIMIT ?2
+         )
+         SELECT {ENTRY} WHERE j.seq IN (SELECT seq FROM chain) ORDER BY j.seq DESC"
+    ))?;
+    let entries = statement.query_map(params![head, most], entry_of)?;
+    Ok(entries.collect::<rusqlite::Result<_>>()?)
 }

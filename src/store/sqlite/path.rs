@@ -9,6 +9,9 @@ use super::{
 };
 use crate::store::{Result, StoreError};
 
+/// Rows that a path is given room for at once, at the most: a damaged depth may be any number.
+const ROOM: usize = 16_384;
+
 /// The path as rows, the newest first.
 ///
 /// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
@@ -38,7 +41,7 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
             }
             let mut node = NodeRow::words(row)?;
             if path.is_empty() {
-                path.reserve_exact(limit.min(node.node.depth as usize + 1));
+                path.reserve_exact(limit.min(node.node.depth as usize + 1).min(ROOM));
             }
             states.put(&mut node)?;
             next = node.parent.map(|parent| (parent, false));

@@ -2,13 +2,13 @@
 
 use std::ops::RangeInclusive;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 
 use super::{
     continuations, history, path,
     pool::{Pool, Reader},
     postings, recall, register,
-    rows::{FROM, NODE, Names, NodeRow, entry_of},
+    rows::{FROM, NODE, Names, NodeRow},
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
@@ -368,62 +368,10 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
-        let tree = self.tree_row(filter.tree)?;
-        let mut next = match tree {
-            Some(tree) => journal::tree_head(&self.conn, tree)?,
-            // Numbers without a gap: what is not wanted is not read.
-            None => {
-                let newest = journal::last(&self.conn)?;
-                let from = if filter.before == 0 { newest } else { newest.min(filter.before - 1) };
-                Some(i64::try_from(from).unwrap_or(i64::MAX))
-            }
-        };
-        if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
-            return read_chain(&self.conn, head, filter.limit);
-        }
-        let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
-        let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
-        let mut entries = Vec::new();
-        while entries.len() < most
-            && let Some(seq) = next
-        {
-            let Some((entry, previous)) = read_entry(&self.conn, seq)? else {
-                break;
-            };
-            next = if tree.is_some() { previous } else { Some(seq - 1) };
-            if seq < before {
-                entries.push(entry);
-            }
-        }
-        Ok(entries)
+        history::entries(&self.conn, self.tree_row(filter.tree)?, filter)
     }
 
     fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
         history::next(&self.conn, self.tree_row(tree)?, agents::row(&self.conn, agent)?, direction)
     }
-}
-
-/// What is read of a journal entry, and the one before it in its chain.
-const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
-         j.target, j.previous, j.undo
-     FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
-         LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
-
-/// A journal entry and the one before it in its chain; `None` past the first.
-pub(super) fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
-    let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
-    Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
-}
-
-/// The newest entries of a chain, in one statement: starting one costs more than ten of its rows.
-fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntry>> {
-    let mut statement = conn.prepare_cached(&format!(
-        "WITH RECURSIVE chain(seq) AS (
-             SELECT ?1 UNION ALL
-             SELECT p.previous FROM chain c JOIN journal p ON p.seq = c.seq WHERE p.previous IS NOT NULL LIMIT ?2
-         )
-         SELECT {ENTRY} WHERE j.seq IN (SELECT seq FROM chain) ORDER BY j.seq DESC"
-    ))?;
-    let entries = statement.query_map(params![head, most], entry_of)?;
-    Ok(entries.collect::<rusqlite::Result<_>>()?)
 }
