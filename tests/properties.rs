@@ -8,10 +8,14 @@ mod support;
 use std::collections::BTreeMap;
 
 use loomtree::{
-    id::NodeId,
-    model::{EdgeKind, LinkTarget, Memory, Mode, Node, NodeState, Parent, PinTarget, Stashed, TreeCounts},
+    archive::jsonl,
+    id::{NodeId, TreeId},
+    model::{
+        AuthorType, EdgeKind, Json, LinkTarget, Memory, Mode, NewNode, Node, NodeState, Op, Parent, PinTarget, Stashed,
+        TreeCounts,
+    },
     ops::{Actor, Draft, SplitAt},
-    store::{ChildFilter, Snapshot, Store},
+    store::{ChildFilter, Mutation, Snapshot, Store},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use support::store::Scene;
@@ -88,7 +92,7 @@ fn label(number: u8) -> String {
 
 struct Table {
     actor: Actor,
-    tree: loomtree::id::TreeId,
+    tree: TreeId,
 }
 
 impl Table {
@@ -237,6 +241,77 @@ proptest! {
     #[test]
     fn buffers_obey_the_laws(steps in prop::collection::vec(step(), 1..40)) {
         run(Mode::Buffer, &steps);
+    }
+}
+
+/// A node on one of `known`, as the numbers say; some with what else comes with a node.
+fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) -> NewNode {
+    let (on, other) = (&known[n % known.len()], &known[m % known.len()]);
+    let on = if n.is_multiple_of(3) { on } else { &known[known.len() - 1] };
+    let parent =
+        if n == 1 { actor.session().map_or(Parent::Node(on.id), Parent::Position) } else { Parent::Node(on.id) };
+    let mut node = actor.draft(parent, Draft { stay: m.is_multiple_of(2), ..Draft::text(format!("words {n} {m}")) });
+    match kind {
+        0 => node.kind = EdgeKind::Annotation,
+        1 => node.kind = EdgeKind::Thought,
+        2 => node.edited_from = Some(other.id),
+        3 => {
+            if let Some(above) = other.parent {
+                (node.parent, node.kind, node.version_of) = (Parent::Node(above), EdgeKind::Version, Some(other.id));
+            }
+        }
+        4 => node.local = Some(other.local.clone()),
+        5 => node.provenance = Some(Json::parse(format!("{{\"n\":{n}}}")).unwrap()),
+        6 => node.source = Some(format!("source {n} {m}")),
+        7 => (node.author_type, node.tool.name) = (AuthorType::Tool, Some("read_file".to_owned())),
+        8 => node.content = "Never use tabs here. We decided to use spaces.".to_owned(),
+        _ => {}
+    }
+    node
+}
+
+/// Mutations that a store takes one by one.
+fn taken_one_by_one(actor: &Actor, tree: TreeId, picks: &[(u8, usize, usize)]) -> Vec<Mutation> {
+    let all = || actor.loom().snapshot().unwrap().nodes_after(tree, 0, 0).unwrap();
+    let mutations = picks.iter().filter_map(|pick| {
+        let known = all();
+        let node = known[pick.1 % known.len()].id;
+        let mutation = match pick.0 {
+            9 => Mutation::Prune { node },
+            10 => Mutation::Restore { node },
+            11 => Mutation::SetBookmark { node, label: Some("here".to_owned()) },
+            _ => Mutation::Append(Box::new(random_node(actor, &known, *pick))),
+        };
+        (known.len() < 200 && actor.commit(Op::Import, vec![mutation.clone()]).is_ok()).then_some(mutation)
+    });
+    mutations.collect()
+}
+
+/// Everything of a tree, in lines.
+fn exported(actor: &Actor, tree: TreeId) -> String {
+    let mut lines = Vec::new();
+    jsonl::export(actor.loom().snapshot().unwrap().as_ref(), &[tree], &mut lines).unwrap();
+    String::from_utf8(lines).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_changes_at_once_do_what_they_do_one_by_one(
+        picks in prop::collection::vec((0u8..40, 0usize..60, 0usize..60), 1..120),
+    ) {
+        let (_one_scene, one) = Table::set(Mode::Dialogue);
+        let mutations = taken_one_by_one(&one.actor, one.tree, &picks);
+        let (_scene, at_once) = Table::set(Mode::Dialogue);
+        for told in at_once.actor.commit(Op::Import, mutations).unwrap().nodes {
+            let node = at_once.actor.loom().snapshot().unwrap().node(told.id).unwrap().unwrap();
+            prop_assert_eq!((node.local, node.seq, node.turn), (told.local, told.seq, told.turn));
+        }
+        prop_assert_eq!(exported(&at_once.actor, at_once.tree), exported(&one.actor, one.tree));
+        for table in [one, at_once] {
+            prop_assert_eq!(problems(table.actor.loom().store().as_ref()), Vec::<String>::new());
+        }
     }
 }
 

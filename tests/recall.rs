@@ -51,6 +51,19 @@ fn problems(actor: &Actor) -> Vec<String> {
 }
 
 #[test]
+fn what_is_copied_is_found_when_the_index_is_brought_up_to_date() {
+    let scene = Scene::new(1);
+    let actor = scene.owner();
+    let (_, root) = actor.create_tree(None, Mode::Dialogue, None, Draft::text("begin")).unwrap();
+    let said = say(&actor, root.id, "rotate the refresh tokens");
+    let at = filler(&actor, root.id, WAITING);
+    actor.copy_branch(said, at).unwrap();
+    filler(&actor, root.id, WAITING);
+    assert_eq!(everywhere(&actor, "refresh tokens")[..2], ["rotate the refresh tokens"; 2]);
+    assert_eq!(problems(&actor), Vec::<String>::new());
+}
+
+#[test]
 fn what_was_just_said_is_found_also_by_others_and_also_later() {
     let scene = Scene::new(1);
     let (one, other) = (scene.owner(), scene.owner());

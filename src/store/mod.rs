@@ -15,7 +15,7 @@ mod query;
 mod recall;
 mod sqlite;
 
-use std::{future::Future, ops::RangeInclusive, path::Path, pin::Pin, sync::Arc, task, thread};
+use std::{any::Any, future::Future, ops::RangeInclusive, path::Path, pin::Pin, sync::Arc, task, thread};
 
 use tokio::sync::oneshot;
 
@@ -216,7 +216,11 @@ pub trait Snapshot {
 
 /// A change on its way to the disk: wait for it, or await it. Dropping it does not take the change back.
 #[derive(Debug)]
-pub struct Pending(oneshot::Receiver<Result<Receipt>>);
+pub struct Pending {
+    receipt: oneshot::Receiver<Result<Receipt>>,
+    /// What was handed over, so that whoever waits frees its memory: the writer's time is everybody's.
+    _handed_over: Option<Arc<dyn Any + Send + Sync>>,
+}
 
 impl Pending {
     /// Waits on this thread.
@@ -226,7 +230,7 @@ impl Pending {
     pub fn wait(mut self) -> Result<Receipt> {
         // On fast storage the receipt is there sooner than a sleeping thread would wake.
         for _ in 0..LOOKS {
-            if let Ok(receipt) = self.0.try_recv() {
+            if let Ok(receipt) = self.receipt.try_recv() {
                 return receipt;
             }
             std::hint::spin_loop();
@@ -262,6 +266,6 @@ impl Future for Pending {
     type Output = Result<Receipt>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> task::Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(cx).map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
+        Pin::new(&mut self.receipt).poll(cx).map(|sent| sent.unwrap_or(Err(StoreError::Closed)))
     }
 }

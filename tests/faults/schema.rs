@@ -245,7 +245,7 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
     let (_scene, owner, raw) = stocked(55);
     let tree = owner.loom().snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap().pop().unwrap();
     let root = tree.root.unwrap();
-    let nodes: Vec<_> = (0..9_000)
+    let nodes: Vec<_> = (0..33_000)
         .map(|n| owner.draft(Parent::Node(root), Draft { stay: true, ..Draft::text(format!("{n}")) }))
         .collect();
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
@@ -253,9 +253,9 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
     let count =
         |table: &str| -> i64 { raw.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0)).unwrap() };
     assert_eq!(count("local_ids"), count("nodes"));
-    assert!(count("local_ids_kept") >= 8_192 && count("local_ids_newest") > 0, "both have some");
+    assert!(count("local_ids_kept") >= 32_768 && count("local_ids_newest") > 0, "both have some");
     let snapshot = owner.loom().snapshot().unwrap();
-    for id in ids.iter().step_by(1_000).chain(&[root, ids[8_999]]) {
+    for id in ids.iter().step_by(4_000).chain(&[root, ids[32_999]]) {
         let node = snapshot.node(*id).unwrap().unwrap();
         for text in [node.local.as_str(), &id.to_string(), &node.local.as_str()[..5]] {
             let found = match snapshot.resolve(tree.id, text).unwrap() {

@@ -1,27 +1,22 @@
 //! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
 //! with the mutation that would take it back.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use rusqlite::Connection;
 
 use super::{
+    apply_nodes::Batch,
     cache::Cache,
-    copy, history,
-    index::{Entry, Work},
-    purge,
-    register::Hearing,
-    tables::{
-        agents, bookmarks, delegations, journal, links,
-        nodes::{self, Anchor},
-        provenance, registers, sessions, sources, trees,
-    },
+    copy, history, purge,
+    tables::{agents, bookmarks, delegations, journal, links, nodes, registers, sessions, trees},
     visibility,
+    work::Work,
 };
 use crate::{
     id::IdSource,
-    model::{AuthorType, ContentHash, Ears, EdgeKind, NewNode, Op, Parent},
-    store::{Appended, Change, ChangeKind, Mutation, Receipt, Result, StoreError},
+    model::{Ears, Op},
+    store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
 };
 
 /// What a mutation leaves in the journal.
@@ -46,11 +41,12 @@ pub(super) struct Apply<'a> {
     pub(super) ids: &'a dyn IdSource,
     pub(super) ears: &'a Ears,
     pub(super) change: &'a Change,
-    work: &'a Arc<Work>,
+    pub(super) work: &'a Arc<Work>,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
     group: Option<i64>,
     pub(super) receipt: Receipt,
+    pub(super) batch: Batch<'a>,
 }
 
 impl<'a> Apply<'a> {
@@ -63,38 +59,57 @@ impl<'a> Apply<'a> {
     ) -> Result<Self> {
         let receipt = Receipt::default();
         let change = &work.change;
-        let mut apply = Self { conn, cache, ids, ears, change, work, agent: 0, session: None, group: None, receipt };
+        let batch = Batch::default();
+        let mut apply =
+            Self { conn, cache, ids, ears, change, work, agent: 0, session: None, group: None, receipt, batch };
+        apply.receipt.nodes.reserve(change.mutations.len());
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
         Ok(apply)
     }
 
     pub(super) fn run(mut self) -> Result<Receipt> {
-        for mutation in &self.change.mutations {
-            if let Mutation::Undo { group } = mutation {
-                self.cache.flush(self.conn)?;
-                history::undo(&mut self, *group)?;
-            } else {
-                self.mutate(mutation, None)?;
+        let change = self.change;
+        let mut places = 0..;
+        for mutation in &change.mutations {
+            match mutation {
+                Mutation::Append(node) => {
+                    let trace = self.append(Cow::Borrowed(node), places.next())?;
+                    self.journal(ChangeKind::Append, trace, None)?;
+                }
+                Mutation::Undo { group } => {
+                    self.settle()?;
+                    history::undo(&mut self, *group)?;
+                }
+                _ => self.mutate(mutation, None)?,
             }
         }
+        self.write()?;
         self.touch_session()?;
         Ok(self.receipt)
+    }
+
+    /// Writes what appends before this left for later.
+    fn settle(&mut self) -> Result<()> {
+        self.write()?;
+        self.cache.flush(self.conn)
     }
 
     /// Applies one mutation and journals it; one that changes nothing leaves no entry.
     pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
         // Only appends do without the trees' states, and leave what is below other nodes as it is.
-        if !matches!(mutation, Mutation::Append(_)) {
-            self.cache.flush(self.conn)?;
-            self.cache.stateless.clear();
-        }
+        self.settle()?;
+        self.cache.stateless.clear();
         let (kind, trace) = self.apply(mutation)?;
-        let Some(trace) = trace else { return Ok(()) };
-        let undo = match &trace.undo {
-            Some(undo) => Some(serde_json::to_string(undo).map_err(|e| StoreError::Backend(Box::new(e)))?),
-            None => None,
-        };
+        match trace {
+            Some(trace) => self.journal(kind, trace, target),
+            None => Ok(()),
+        }
+    }
+
+    /// Leaves an entry in the journal, once what waits is written.
+    fn journal(&mut self, change: ChangeKind, trace: Trace, target: Option<i64>) -> Result<()> {
+        let undo = trace.undo.as_ref().map(serde_json::to_string).transpose();
         let entry = journal::Entry {
             group: self.group,
             at: self.change.at,
@@ -102,12 +117,13 @@ impl<'a> Apply<'a> {
             session: self.session,
             tree: trace.tree,
             op: self.change.op,
-            change: kind,
+            change,
             node: trace.node,
-            undo: undo.as_deref(),
+            undo: undo.map_err(|e| StoreError::Backend(Box::new(e)))?,
             target,
         };
-        let seq = journal::insert(self.conn, &entry, &trace.added, &mut self.cache.journal)?;
+        let (seq, row) = journal::number(self.conn, entry, &trace.added, &mut self.cache.journal)?;
+        self.batch.entries.push(row);
         if self.group.is_none() {
             self.group = Some(seq);
             self.receipt.group = seq.unsigned_abs();
@@ -119,7 +135,7 @@ impl<'a> Apply<'a> {
     fn apply(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
         let at = self.change.at;
         Ok(match mutation {
-            Mutation::Append(node) => (ChangeKind::Append, Some(self.append(node)?)),
+            Mutation::Append(node) => (ChangeKind::Append, Some(self.append(Cow::Owned((**node).clone()), None)?)),
             Mutation::CreateTree(tree) => {
                 let row = trees::insert(self.conn, tree)?;
                 self.cache.trees.insert(tree.id, row);
@@ -252,171 +268,6 @@ impl<'a> Apply<'a> {
                 return Err(StoreError::Refused("an undo cannot be part of an undo".to_owned()));
             }
         })
-    }
-
-    /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
-    pub(super) fn append_quietly(&mut self, node: &NewNode) -> Result<i64> {
-        let trace = self.append(node)?;
-        if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
-            trees::add(self.conn, tree, &trace.added)?;
-            return Ok(row);
-        }
-        Err(StoreError::Undecodable("an appended node has no row".to_owned()))
-    }
-
-    /// Adds a node: its place, hash, local id, turn, and everybody's counts.
-    pub(super) fn append(&mut self, node: &NewNode) -> Result<Trace> {
-        let (tree, parent) = match node.parent {
-            Parent::Root(tree) => (self.tree_row(tree)?, None),
-            Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
-            Parent::Position(session) => {
-                let row = self.session_row(session)?;
-                let position: Option<i64> = self
-                    .conn
-                    .prepare_cached("SELECT position FROM sessions WHERE id = ?1")?
-                    .query_row([row], |r| r.get(0))?;
-                let position =
-                    position.ok_or_else(|| StoreError::Conflict("the session stands nowhere yet".to_owned()))?;
-                let parent = visibility::nearest_visible(self.conn, position)?;
-                (parent.tree, Some(parent))
-            }
-        };
-        // What follows one version follows all: their continuations hang on the first one.
-        let parent = match parent {
-            Some(p) if node.kind == EdgeKind::Continuation => Some(visibility::common(self.conn, p)?),
-            other => other,
-        };
-        if parent.is_none() && node.kind != EdgeKind::Continuation {
-            return Err(StoreError::Refused("a root is a continuation".to_owned()));
-        }
-        let author = self.agent_row(node.author)?;
-        if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
-            self.may_continue(parent.row, author)?;
-        }
-        let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
-        let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
-        let depth = parent.map_or(0, |p| p.depth + 1);
-        let hash = match (node.purged_at, node.hash) {
-            (Some(_), Some(kept)) if node.content.is_empty() => kept,
-            (Some(_), _) => return Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
-            (None, said) => {
-                let hash = ContentHash::of(parent.map(|p| p.hash), node.author, node.kind, &node.content);
-                if said.is_some_and(|said| said != hash) {
-                    return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
-                }
-                hash
-            }
-        };
-        let (session, in_order) = match (node.turn, self.session) {
-            (Some((session, turn)), _) => {
-                let row = self.session_row(session)?;
-                let before = sessions::count_turn(self.conn, row, turn, node.tokens)?;
-                (Some((row, turn)), turn > before)
-            }
-            (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
-            (None, None) => (None, true),
-        };
-        let insert = nodes::Insert {
-            node,
-            tree,
-            parent: parent.map(|p| p.row),
-            depth,
-            author,
-            hash,
-            session,
-            edited_from,
-            version_of,
-        };
-        let (row, local) = nodes::insert(self.conn, &insert)?;
-        if let Some((session, _)) = session {
-            let spoken = node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
-            if spoken && !in_order {
-                self.cache.unheard.insert(session);
-            }
-            if node.advance || spoken {
-                sessions::advance(self.conn, session, (row, tree), [node.advance, spoken && in_order])?;
-            }
-        }
-        if let Some(envelope) = &node.provenance {
-            provenance::insert(self.conn, row, envelope)?;
-        }
-        if let Some(source) = &node.source {
-            sources::insert(self.conn, source, row)?;
-        }
-        let anchor = Anchor { row, tree, parent: parent.map(|p| p.row), depth, kind: node.kind, hash, version_of };
-        let added = self.count_new(&anchor, parent)?;
-        if let Some((session, turn)) = session {
-            let heard = if !in_order {
-                Hearing::OutOfOrder
-            } else if added.nodes == 0 {
-                Hearing::Hidden
-            } else {
-                Hearing::Next
-            };
-            self.hear(node, row, (session, turn), heard)?;
-        }
-        self.remember(node.id, anchor);
-        if let Some(waiting) = &mut self.cache.unindexed {
-            let entry = Entry {
-                row,
-                tree,
-                session: session.map(|s| s.0),
-                author,
-                kind: node.kind.code(),
-                at: node.created_at.as_millis(),
-                parent: parent.map(|p| p.row),
-            };
-            waiting.add(node, entry, self.work);
-        }
-        if added.nodes == 1 {
-            self.cache.stateless.insert(row, 0);
-        }
-        let turn = session.map(|s| s.1);
-        self.receipt.nodes.push(Appended { id: node.id, local, seq: row.unsigned_abs(), turn });
-        Ok(Trace { tree: Some(tree), node: Some(row), undo: None, added })
-    }
-
-    /// Counts a new node at its parent and says what it adds to its tree.
-    fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>) -> Result<journal::Added> {
-        let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
-        let Some(parent) = parent else {
-            added.leaves = 1;
-            return Ok(added);
-        };
-        let (children, hidden) = match (node.kind, node.version_of) {
-            (EdgeKind::Version, place) => {
-                if let Some(place) = place {
-                    self.cache.stateless.remove(&place);
-                    nodes::count_child(self.conn, place, node.kind, 1)?;
-                }
-                (0, visibility::support_mark(self.conn, *node)?)
-            }
-            (EdgeKind::Continuation, _) => match self.cache.stateless.remove(&parent.row) {
-                Some(0) => {
-                    self.cache.stateless.insert(parent.row, 1);
-                    (1, None)
-                }
-                Some(children) => {
-                    nodes::start_count(self.conn, parent.row, children + 1)?;
-                    (children + 1, None)
-                }
-                None => nodes::count_continuation(self.conn, parent.row, node)?,
-            },
-            _ => {
-                self.cache.stateless.remove(&parent.row);
-                nodes::count_child(self.conn, parent.row, node.kind, 1)?
-            }
-        };
-        if let Some(by) = hidden {
-            nodes::set_hidden(self.conn, node.row, by)?;
-            return Ok(journal::Added::default());
-        }
-        if node.kind == EdgeKind::Continuation {
-            let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
-            added.leaves = i64::from(!parent_was_leaf);
-            added.branch_points = i64::from(children == 2);
-        }
-        Ok(added)
     }
 
     /// Whether undoing is what is being done: its entries are marked with what they take back.

@@ -62,6 +62,8 @@ impl Hasher for Spread {
 #[derive(Default)]
 pub(super) struct Cache {
     pub(super) nodes: Numbered<NodeId, Anchor>,
+    /// The row of the newest node, once somebody asked.
+    pub(super) last_node: Option<i64>,
     /// Nodes added lately that have no row in `node_state`, by row, with how many continuations they have: none or one.
     pub(super) stateless: Numbered<i64, i64>,
     pub(super) agents: Numbered<AgentId, i64>,
@@ -119,7 +121,7 @@ impl Apply<'_> {
             return Ok(*anchor);
         }
         let anchor = nodes::find(self.conn, id)?.ok_or_else(|| StoreError::not_found("node", id))?;
-        self.remember(id, anchor);
+        self.remember(id, anchor)?;
         Ok(anchor)
     }
 
@@ -129,12 +131,15 @@ impl Apply<'_> {
         if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
     }
 
-    pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) {
+    pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) -> Result<()> {
         if self.cache.nodes.len() >= REMEMBERED {
+            // Those that wait to be written are known from here alone.
+            self.write()?;
             self.cache.nodes.clear();
             self.cache.stateless.clear();
         }
         self.cache.nodes.insert(id, anchor);
+        Ok(())
     }
 
     pub(super) fn tree_row(&mut self, id: TreeId) -> Result<i64> {

@@ -5,22 +5,17 @@
 //! searches reads them as they are ([`super::recall`]). Which they are follows from one number in the file, so a word
 //! is found as soon as it was said, also by another process.
 //!
-//! Reading words is half of the work. It is done on the thread of whoever submits a change, since the writer's time is
-//! everybody's, and while the writer writes that change; what came in otherwise (long texts, copies, other processes'
-//! nodes) the writer reads itself.
+//! Reading words is half of the work. It is done on the thread of whoever submits a change ([`super::work`]); what came in
+//! otherwise (long texts, copies, other processes' nodes) the writer reads itself.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-};
+use std::{borrow::Cow, sync::Arc};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::cache::{Cache, Numbered};
+use super::{cache::Cache, insert::Insert, work::Work};
 use crate::{
-    id::NodeId,
-    model::{Json, NewNode, PASSAGES, Passage, WORD_RULES, WordReader},
-    store::{Change, Mutation, Result, StoreError},
+    model::{NewNode, PASSAGES, Passage, WORD_RULES, WordReader},
+    store::{Result, StoreError},
 };
 
 /// Nodes that wait to be indexed at the most.
@@ -32,101 +27,46 @@ pub(super) const SITTING: i64 = 2 * 3_600_000;
 /// How many passages a node's number makes room for.
 pub(super) const ROOM: i64 = PASSAGES as i64;
 
-/// Bytes of content that a caller reads the words of at the most: it may be on a thread that others wait for.
-const BY_CALLER: usize = 64 * 1024;
-/// Readers of words kept for the next caller.
-const READERS: usize = 4;
-
-/// The words of the nodes that a change adds.
-type Words = Numbered<NodeId, Vec<Passage>>;
-
-/// A change, and the words of what it adds: read by the caller while the writer writes, or by the writer, should it need
-/// them sooner. Who comes second waits for the first.
-#[derive(Debug)]
-pub(super) struct Work {
-    pub(super) change: Change,
-    words: OnceLock<Words>,
-}
-
-impl Work {
-    pub(super) fn new(change: Change) -> Arc<Self> {
-        Arc::new(Self { change, words: OnceLock::new() })
-    }
-
-    /// Whether a node's words are read with the change.
-    pub(super) fn has_words_of(node: &NewNode) -> bool {
-        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= BY_CALLER
-    }
-
-    /// The nodes whose words are read with the change.
-    fn said(&self) -> impl Iterator<Item = &NewNode> {
-        let added = self.change.mutations.iter().filter_map(|mutation| match mutation {
-            Mutation::Append(node) => Some(&**node),
-            _ => None,
-        });
-        added.filter(|node| Self::has_words_of(node))
-    }
-
-    /// The words of its nodes, as [`Said`] will have them.
-    fn words(&self, reader: &mut WordReader) -> &Words {
-        self.words.get_or_init(|| {
-            let mut passages = |node: &NewNode| match node.tool.calls.as_ref().map(Json::as_str) {
-                None => reader.passages(&node.content),
-                Some(calls) => reader.passages(&format!("{}\n{calls}", node.content)),
-            };
-            self.said().map(|node| (node.id, passages(node))).collect()
-        })
-    }
-}
-
-/// Readers of words for callers; each remembers what it read.
-#[derive(Debug, Default)]
-pub(super) struct Readers(Mutex<Vec<WordReader>>);
-
-impl Readers {
-    /// Reads the words of what a change adds.
-    pub(super) fn read(&self, work: &Work) {
-        if work.said().next().is_some() {
-            let mut reader = self.lend();
-            work.words(&mut reader);
-            self.give_back(reader);
-        }
-    }
-
-    /// A reader that remembers what others had it read, if one is idle.
-    pub(super) fn lend(&self) -> WordReader {
-        self.idle().pop().unwrap_or_default()
-    }
-
-    pub(super) fn give_back(&self, reader: WordReader) {
-        let mut idle = self.idle();
-        if idle.len() < READERS {
-            idle.push(reader);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<WordReader>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+/// Nodes whose rows are written together, and that there is room for after a transaction of more.
+const BATCH: usize = 8_192;
 
 /// What is said by nodes that are not in the index yet.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     nodes: usize,
     bytes: usize,
-    /// Those whose words are read with their change. Only all of them are worth anything.
-    read: Vec<(Entry, NodeId, Arc<Work>)>,
+    /// Those whose words are read with their change, with their places there. Only all of them are worth anything.
+    read: Vec<(Entry, usize)>,
+    /// Those changes, each with how many of them are its own.
+    works: Vec<(Arc<Work>, usize)>,
 }
 
 impl Waiting {
-    /// A change added a node.
-    pub(super) fn add(&mut self, node: &NewNode, entry: Entry, work: &Arc<Work>) {
+    /// A change added a node, at a place among those that it adds, or on the way (a copy).
+    pub(super) fn add(&mut self, node: &NewNode, entry: Entry, place: Option<usize>, work: &Arc<Work>) {
         self.nodes += 1;
         self.bytes += node.content.len();
-        if Work::has_words_of(node) {
-            self.read.push((entry, node.id, Arc::clone(work)));
+        if let Some(place) = place.filter(|_| Work::has_words_of(node)) {
+            self.read.push((entry, place));
+            match self.works.last_mut() {
+                Some((last, count)) if Arc::ptr_eq(last, work) => *count += 1,
+                _ => self.works.push((Arc::clone(work), 1)),
+            }
         }
+    }
+
+    /// The nodes whose words are read, in their order.
+    fn entries<'w>(&'w self, words: &mut WordReader) -> impl Iterator<Item = Result<(Entry, Cow<'w, [Passage]>)>> {
+        let words = self.works.iter().flat_map(move |(work, count)| std::iter::repeat_n(work.words(words), *count));
+        self.read.iter().zip(words).map(|((entry, place), words)| Ok((*entry, Cow::Borrowed(words.of(*place)))))
+    }
+
+    /// None, with room for as many as a large transaction adds.
+    fn clear(&mut self) {
+        (self.nodes, self.bytes) = (0, 0);
+        self.read.clear();
+        self.read.shrink_to(BATCH);
+        self.works.clear();
     }
 }
 
@@ -162,17 +102,13 @@ pub(super) fn keep_up(conn: &Connection, cache: &mut Cache) -> Result<()> {
     if cache.unindexed.is_none() {
         cache.unindexed = Some(waiting(conn)?);
     }
-    if let Some(waiting) = cache.unindexed.take_if(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
+    if let Some(waiting) = cache.unindexed.as_mut().filter(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
         if waiting.read.len() == waiting.nodes {
-            let entries = waiting.read.iter().map(|(entry, id, work)| {
-                let passages = work.words(&mut cache.words).get(id).map_or(&[][..], Vec::as_slice);
-                Ok((*entry, Cow::Borrowed(passages)))
-            });
-            put_in(conn, state(conn)?, entries)?;
+            put_in(conn, state(conn)?, waiting.entries(&mut cache.words))?;
         } else {
             catch_up(conn, &mut cache.words)?;
         }
-        cache.unindexed = Some(Waiting::default());
+        waiting.clear();
     }
     Ok(())
 }
@@ -181,7 +117,7 @@ fn waiting(conn: &Connection) -> Result<Waiting> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
     )?;
-    Ok(statement.query_row([], |r| Ok(Waiting { nodes: r.get(0)?, bytes: r.get(1)?, read: Vec::new() }))?)
+    Ok(statement.query_row([], |r| Ok(Waiting { nodes: r.get(0)?, bytes: r.get(1)?, ..Waiting::default() }))?)
 }
 
 /// A node as the index wants it.
@@ -237,24 +173,53 @@ pub(super) fn catch_up(conn: &Connection, words: &mut WordReader) -> Result<u64>
     put_in(conn, state, entries)
 }
 
+/// A row of `recall_passages`.
+struct PassageRow {
+    id: i64,
+    entry: Entry,
+    sitting: i64,
+    words: u32,
+}
+
+/// Writes rows that wait.
+fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
+    static STATEMENT: Insert =
+        Insert::new("INSERT OR FAIL INTO recall_passages (id, tree, session, author, kind, at, sitting, words)", 8);
+    STATEMENT.run(conn, rows, |PassageRow { id, entry, sitting, words }, row| {
+        row.add(id)?;
+        row.add(&entry.tree)?;
+        row.add(&entry.session)?;
+        row.add(&entry.author)?;
+        row.add(&entry.kind)?;
+        row.add(&entry.at)?;
+        row.add(sitting)?;
+        row.add(words)
+    })?;
+    rows.clear();
+    Ok(())
+}
+
 /// Puts nodes into an index in this state, in their order; returns how many they were.
+///
+/// The rows beside the words of a batch come after all of its words: a statement of several rows begins a savepoint, and at
+/// each of those FTS5 writes what it gathered as a segment of its own.
 fn put_in<'w>(
     conn: &Connection,
     mut state: State,
     entries: impl Iterator<Item = Result<(Entry, Cow<'w, [Passage]>)>>,
 ) -> Result<u64> {
     let mut index = conn.prepare_cached("INSERT INTO recall_words (rowid, words) VALUES (?1, ?2)")?;
-    let mut keep = conn.prepare_cached(
-        "INSERT INTO recall_passages (id, tree, session, author, kind, at, sitting, words)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?;
-    let (mut count, mut last) = (0, None);
+    let mut rows: Vec<PassageRow> = Vec::new();
+    let mut count = 0;
     for entry in entries {
-        let (Entry { row, tree, session, author, kind, at, parent }, passages) = entry?;
-        let before = match (parent, last) {
-            (Some(parent), Some((row, at, sitting))) if row == parent => Some((at, sitting)),
-            (Some(parent), _) => place(conn, parent)?,
-            (None, _) => None,
+        let (entry, passages) = entry?;
+        let Entry { row, at, .. } = entry;
+        let before = match entry.parent {
+            Some(parent) => match rows.binary_search_by_key(&(parent * ROOM), |row| row.id) {
+                Ok(known) => Some((rows[known].entry.at, rows[known].sitting)),
+                Err(_) => place(conn, parent)?,
+            },
+            None => None,
         };
         let sitting = sitting(row, at, before);
         let none = [Passage::default()];
@@ -263,14 +228,17 @@ fn put_in<'w>(
             if passage.count > 0 {
                 index.execute(params![id, passage.words])?;
             }
-            keep.execute(params![id, tree, session, author, kind, at, sitting, passage.count])?;
+            rows.push(PassageRow { id, entry, sitting, words: passage.count });
             state.passages += 1;
             state.words += i64::from(passage.count);
         }
-        last = Some((row, at, sitting));
         state.indexed = row;
         count += 1;
+        if rows.len() >= BATCH {
+            keep(conn, &mut rows)?;
+        }
     }
+    keep(conn, &mut rows)?;
     conn.prepare_cached("UPDATE recall_state SET indexed = ?1, rules = ?2, passages = ?3, words = ?4")?.execute([
         state.indexed,
         state.rules,

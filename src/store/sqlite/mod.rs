@@ -9,6 +9,7 @@
 mod apply;
 mod apply_documents;
 mod apply_memory;
+mod apply_nodes;
 mod apply_plans;
 mod apply_turns;
 mod backup;
@@ -18,6 +19,7 @@ mod copy;
 mod error;
 mod history;
 mod index;
+mod insert;
 mod migrate;
 mod open;
 mod path;
@@ -35,6 +37,7 @@ mod vectors;
 mod verify;
 mod visibility;
 mod watch;
+mod work;
 mod writer;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -132,8 +135,8 @@ pub struct SqliteStore {
 impl Store for SqliteStore {
     fn submit(&self, change: Change) -> Pending {
         let (reply, receipt) = oneshot::channel();
-        self.writer.submit(change, reply);
-        Pending(receipt)
+        let work = self.writer.submit(change, reply);
+        Pending { receipt, _handed_over: work.map(|work| work as _) }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {

@@ -10,7 +10,7 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, error::at_open, index::Readers};
+use super::{OpenOptions, error::at_open, work::Readers};
 use crate::{model::Ears, store::Result};
 
 /// Connections that wait for the next reader.

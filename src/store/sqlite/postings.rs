@@ -6,9 +6,10 @@ use foldhash::fast::RandomState;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::{
-    index::{self, ROOM, Readers, SAID, Said},
+    index::{self, ROOM, SAID, Said},
     recall::{Conditions, Places, number, numbered},
     tables::{sessions, trees},
+    work::Readers,
 };
 use crate::{
     model::WordReader,

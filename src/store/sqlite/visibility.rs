@@ -61,19 +61,24 @@ pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
 
 /// What hides a node that is not pruned itself: the mark of its parent, or, for a version, of the place it is a version
 /// of (for the first half of a split: of what was split).
-pub(super) fn support_mark(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
-    if let Some(parent) = node.parent
-        && let Some(mark) = nodes::hidden_by(conn, parent)?
-    {
-        return Ok(Some(mark));
+fn support_mark(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+    let place = match node.kind {
+        EdgeKind::Version => conn
+            .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
+            .query_row([node.row], |r| r.get(0))?,
+        _ => None,
+    };
+    mark_of(conn, node.parent, place)
+}
+
+/// What hides whatever hangs on `parent` and, if it is a version, takes `place`.
+pub(super) fn mark_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
+    for node in [parent, place].into_iter().flatten() {
+        if let Some(mark) = nodes::hidden_by(conn, node)? {
+            return Ok(Some(mark));
+        }
     }
-    if node.kind != EdgeKind::Version {
-        return Ok(None);
-    }
-    let place: Option<i64> = conn
-        .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
-        .query_row([node.row], |r| r.get(0))?;
-    place.map_or(Ok(None), |place| nodes::hidden_by(conn, place))
+    Ok(None)
 }
 
 /// After a branch was shown: versions in it whose place was pruned meanwhile stay hidden, by that.

@@ -22,8 +22,8 @@ use super::{
     apply::Apply,
     cache::Cache,
     error::is_busy,
-    index::{self, Readers, Work},
-    purge, register,
+    index, purge, register,
+    work::{Readers, Work},
 };
 use crate::{
     id::IdSource,
@@ -83,16 +83,17 @@ impl Writer {
         Self { queue: None, thread: None, path, readers: Readers::default() }
     }
 
-    pub(super) fn submit(&self, change: Change, reply: Reply) {
+    /// Queues a change; returns what the writer has of it.
+    pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<Work>> {
         // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
-        match &self.queue {
-            None => drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() }))),
-            Some(queue) => {
-                let work = Work::new(change);
-                drop(queue.send(Job::Change(Arc::clone(&work), reply)));
-                self.readers.read(&work);
-            }
-        }
+        let Some(queue) = &self.queue else {
+            drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
+            return None;
+        };
+        let work = Work::new(change);
+        drop(queue.send(Job::Change(Arc::clone(&work), reply)));
+        self.readers.read(&work);
+        Some(work)
     }
 
     /// Runs `task` on the writer's thread between two transactions, and waits for it.
@@ -223,6 +224,7 @@ impl Worker {
                 Err(error) if purges(&work.change) => Err(clone_error(error)),
                 _ => Ok(receipt),
             };
+            drop(work);
             let _ = reply.send(told);
         }
         other

@@ -7,10 +7,16 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     model::{Op, Timestamp},
-    store::{ChangeKind, Result, sqlite::cache::Numbered},
+    store::{
+        ChangeKind, Result,
+        sqlite::{
+            cache::Numbered,
+            insert::{Insert, in_order},
+        },
+    },
 };
 
-pub(in crate::store::sqlite) struct Entry<'a> {
+pub(in crate::store::sqlite) struct Entry {
     pub(in crate::store::sqlite) group: Option<i64>,
     pub(in crate::store::sqlite) at: Timestamp,
     pub(in crate::store::sqlite) agent: i64,
@@ -19,8 +25,15 @@ pub(in crate::store::sqlite) struct Entry<'a> {
     pub(in crate::store::sqlite) op: Op,
     pub(in crate::store::sqlite) change: ChangeKind,
     pub(in crate::store::sqlite) node: Option<i64>,
-    pub(in crate::store::sqlite) undo: Option<&'a str>,
+    pub(in crate::store::sqlite) undo: Option<String>,
     pub(in crate::store::sqlite) target: Option<i64>,
+}
+
+/// An entry with its number and its place in a chain.
+pub(in crate::store::sqlite) struct NewRow {
+    entry: Entry,
+    seq: i64,
+    previous: Option<i64>,
 }
 
 /// What a visible node adds to its tree's counts.
@@ -36,6 +49,7 @@ pub(in crate::store::sqlite) struct Added {
 /// transaction are written there once. What is known stays true until somebody else writes or something is rolled back.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Ends {
+    last: Option<i64>,
     heads: Numbered<i64, Option<i64>>,
     unwritten: Numbered<i64, Unwritten>,
 }
@@ -80,37 +94,22 @@ impl Ends {
     }
 }
 
-/// Writes an entry; returns its number. What it does to its tree's state is left in `ends`.
-pub(in crate::store::sqlite) fn insert(
+/// Numbers an entry, which is to be written ([`write`]) before anything reads the journal. What it does to its tree's state
+/// is left in `ends`. Returns its number too.
+pub(in crate::store::sqlite) fn number(
     conn: &Connection,
-    entry: &Entry<'_>,
+    entry: Entry,
     added: &Added,
     ends: &mut Ends,
-) -> Result<i64> {
-    let previous = match entry.tree {
-        Some(tree) => ends.head(conn, tree)?,
-        None => head(conn)?,
+) -> Result<(i64, NewRow)> {
+    let seq = 1 + match ends.last {
+        Some(last) => last,
+        None => conn.prepare_cached(LAST)?.query_row([], |r| r.get(0))?,
     };
-    conn.prepare_cached(
-        "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?
-    .execute(params![
-        entry.group,
-        entry.at.as_millis(),
-        entry.agent,
-        entry.session,
-        entry.tree,
-        entry.op.code(),
-        entry.change.code(),
-        entry.node,
-        entry.undo,
-        entry.target,
-        previous
-    ])?;
-    let seq = conn.last_insert_rowid();
-    match entry.tree {
+    ends.last = Some(seq);
+    let previous = match entry.tree {
         Some(tree) => {
+            let previous = ends.head(conn, tree)?;
             ends.heads.insert(tree, Some(seq));
             let state = ends.unwritten.entry(tree).or_default();
             state.at = state.at.max(entry.at.as_millis());
@@ -118,13 +117,41 @@ pub(in crate::store::sqlite) fn insert(
             state.added.leaves += added.leaves;
             state.added.branch_points += added.branch_points;
             state.added.depth = state.added.depth.max(added.depth);
+            previous
         }
         None => {
+            let previous = head(conn)?;
             conn.prepare_cached("INSERT OR REPLACE INTO settings (name, value) VALUES ('journal_head', ?1)")?
                 .execute([seq.to_string()])?;
+            previous
         }
-    }
-    Ok(seq)
+    };
+    Ok((seq, NewRow { entry, seq, previous }))
+}
+
+/// The newest entry of all, 0 before there is one.
+const LAST: &str = "SELECT ifnull(max(seq), 0) FROM journal";
+
+/// Writes entries, in their order.
+pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Result<()> {
+    static STATEMENT: Insert = Insert::new(
+        "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)",
+        11,
+    );
+    STATEMENT.run(conn, rows, |NewRow { entry, previous, .. }, row| {
+        row.add(&entry.group)?;
+        row.add(&entry.at.as_millis())?;
+        row.add(&entry.agent)?;
+        row.add(&entry.session)?;
+        row.add(&entry.tree)?;
+        row.add(&entry.op.code())?;
+        row.add(&entry.change.code())?;
+        row.add(&entry.node)?;
+        row.add(&entry.undo)?;
+        row.add(&entry.target)?;
+        row.add(previous)
+    })?;
+    in_order(conn, rows.last().map(|row| row.seq))
 }
 
 /// The newest entry of no tree.
@@ -151,5 +178,5 @@ pub(in crate::store::sqlite) fn has_since(conn: &Connection, after: u64, kind: C
 
 /// The newest entry of all.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
-    Ok(conn.prepare_cached("SELECT max(seq) FROM journal")?.query_row([], |r| r.get::<_, Option<u64>>(0))?.unwrap_or(0))
+    Ok(conn.prepare_cached(LAST)?.query_row([], |r| r.get(0))?)
 }

@@ -1,14 +1,19 @@
 //! Nodes and what changes about them.
 
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, params,
-    types::{ToSqlOutput, Value, ValueRef},
-};
+use std::borrow::Cow;
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     id::{LocalId, NodeId},
     model::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
-    store::{Result, StoreError, sqlite::rows},
+    store::{
+        Result, StoreError,
+        sqlite::{
+            insert::{Insert, in_order},
+            rows,
+        },
+    },
 };
 
 /// What never changes about a node and is needed to hang another one on it.
@@ -46,11 +51,15 @@ pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<An
 }
 
 /// Nodes whose local ids wait to be moved among those of the others: enough that they share the pages they change there.
-const NEWEST: i64 = 8_192;
+const NEWEST: i64 = 32_768;
 
 /// A node to be inserted, with what the store adds.
-pub(in crate::store::sqlite) struct Insert<'a> {
-    pub(in crate::store::sqlite) node: &'a NewNode,
+pub(in crate::store::sqlite) struct NewRow<'a> {
+    pub(in crate::store::sqlite) node: Cow<'a, NewNode>,
+    /// The number that it will have: the next one.
+    pub(in crate::store::sqlite) row: i64,
+    /// The local id that it gets, if that is free.
+    pub(in crate::store::sqlite) local: LocalId,
     pub(in crate::store::sqlite) tree: i64,
     pub(in crate::store::sqlite) parent: Option<i64>,
     pub(in crate::store::sqlite) depth: u32,
@@ -61,26 +70,50 @@ pub(in crate::store::sqlite) struct Insert<'a> {
     pub(in crate::store::sqlite) version_of: Option<i64>,
 }
 
-/// Inserts a node under the shortest local id that is free in its tree; returns its row and that id.
-pub(in crate::store::sqlite) fn insert(conn: &Connection, insert: &Insert<'_>) -> Result<(i64, LocalId)> {
-    let mut local = insert.node.local.clone().unwrap_or_else(|| LocalId::derive(insert.node.id, 6));
-    // Rarely is an id taken, so the row is tried first; the table's own rules refuse it if it is.
-    while let Err(error) = try_insert(conn, insert, &local) {
-        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) || !local_taken(conn, insert.tree, &local)?
+/// The row of the newest node, 0 before there is one.
+pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<i64> {
+    Ok(conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
+}
+
+/// The local id that a node would like to have.
+pub(in crate::store::sqlite) fn wanted_local_id(node: &NewNode) -> LocalId {
+    node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, 6))
+}
+
+/// Inserts nodes, each under the shortest local id that is free in its tree.
+pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>]) -> Result<()> {
+    let [first, ..] = rows else { return Ok(()) };
+    let before = first.row - 1;
+    // Rarely is an id taken, so the rows are tried first; the table's own rules refuse one whose id is.
+    if let Err(error) = try_insert(conn, rows) {
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
+            return Err(error.into());
+        }
+        let there = usize::try_from(last(conn)? - before).unwrap_or_default();
+        for row in rows.iter_mut().skip(there) {
+            insert_longer(conn, row)?;
+        }
+    }
+    let last = rows.last().map_or(before, |row| row.row);
+    in_order(conn, Some(last))?;
+    if last / NEWEST != before / NEWEST { keep_local_ids(conn) } else { Ok(()) }
+}
+
+/// Inserts a node, under a longer local id if the one it was to have is taken.
+fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
+    while let Err(error) = try_insert(conn, std::slice::from_ref(row)) {
+        if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation)
+            || !local_taken(conn, row.tree, &row.local)?
         {
             return Err(error.into());
         }
-        let longer = if insert.node.local.as_ref() == Some(&local) { 6 } else { local.len() + 1 };
+        let longer = if row.node.local.as_ref() == Some(&row.local) { 6 } else { row.local.len() + 1 };
         if longer > 16 {
-            return Err(StoreError::Conflict(format!("node {} is there already", insert.node.id)));
+            return Err(StoreError::Conflict(format!("node {} is there already", row.node.id)));
         }
-        local = LocalId::derive(insert.node.id, longer);
+        row.local = LocalId::derive(row.node.id, longer);
     }
-    let row = conn.last_insert_rowid();
-    if row % NEWEST == 0 {
-        keep_local_ids(conn)?;
-    }
-    Ok((row, local))
+    Ok(())
 }
 
 /// Moves the local ids of the newest nodes to those of the others, in the order in which these stand.
@@ -112,46 +145,39 @@ pub(in crate::store::sqlite) fn rebuild_local_ids(conn: &Connection) -> Result<(
     Ok(())
 }
 
-fn try_insert(conn: &Connection, insert: &Insert<'_>, local: &str) -> rusqlite::Result<usize> {
-    let node = insert.node;
-    let mut statement = conn.prepare_cached(
+fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
+    static STATEMENT: Insert = Insert::new(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
-             purged_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)",
-    )?;
-    let values = params![
-        node.id.to_bytes(),
-        insert.tree,
-        local,
-        insert.parent,
-        insert.depth,
-        node.kind.code(),
-        insert.author,
-        node.author_type.code(),
-        node.created_at.as_millis(),
-        insert.hash.as_bytes(),
-        insert.session.map(|s| s.0),
-        insert.session.map(|s| s.1),
-        insert.edited_from,
-        insert.version_of,
-        node.tokens,
-        node.interrupted,
-        node.tool.call_id,
-        node.tool.name,
-        node.tool.calls.as_ref().map(Json::as_str),
-        node.metadata.as_ref().map(Json::as_str),
-        node.content,
-        node.raw,
-        node.purged_at.map(Timestamp::as_millis)
-    ];
-    // A statement comes out of the cache with nothing bound, which is NULL: half of what most nodes have.
-    for (at, value) in values.iter().enumerate() {
-        if !matches!(value.to_sql()?, ToSqlOutput::Borrowed(ValueRef::Null) | ToSqlOutput::Owned(Value::Null)) {
-            statement.raw_bind_parameter(at + 1, value)?;
-        }
-    }
-    statement.raw_execute()
+             purged_at)",
+        23,
+    );
+    STATEMENT.run(conn, rows, |new, row| {
+        let node = &new.node;
+        row.add(&node.id.to_bytes())?;
+        row.add(&new.tree)?;
+        row.add(&new.local.as_str())?;
+        row.add(&new.parent)?;
+        row.add(&new.depth)?;
+        row.add(&node.kind.code())?;
+        row.add(&new.author)?;
+        row.add(&node.author_type.code())?;
+        row.add(&node.created_at.as_millis())?;
+        row.add(&new.hash.as_bytes())?;
+        row.add(&new.session.map(|s| s.0))?;
+        row.add(&new.session.map(|s| s.1))?;
+        row.add(&new.edited_from)?;
+        row.add(&new.version_of)?;
+        row.add(&node.tokens)?;
+        row.add(&node.interrupted)?;
+        row.add(&node.tool.call_id)?;
+        row.add(&node.tool.name)?;
+        row.add(&node.tool.calls.as_ref().map(Json::as_str))?;
+        row.add(&node.metadata.as_ref().map(Json::as_str))?;
+        row.add(&node.content)?;
+        row.add(&node.raw)?;
+        row.add(&node.purged_at.map(Timestamp::as_millis))
+    })
 }
 
 fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
@@ -194,7 +220,7 @@ fn counted(kind: EdgeKind) -> Option<[&'static str; 2]> {
     }
 }
 
-/// Counts a child of `kind` that was just added at `node`, or (`by` other than 1) taken away or shown again. Returns
+/// Counts a child of `kind` that is added at `node`, or (`by` other than 1) taken away or shown again. Returns
 /// that count (0 for kinds that are not counted) and what hides the node.
 pub(in crate::store::sqlite) fn count_child(
     conn: &Connection,
@@ -218,14 +244,14 @@ pub(in crate::store::sqlite) fn count_child(
     Ok((count, kept.1))
 }
 
-/// Counts a continuation `child` that was just added at `parent`: the first one needs no row. Returns how many there are
-/// now and what hides the parent.
+/// Counts a continuation `child` that is about to be added at `parent`: the first one needs no row. Returns how many there
+/// are with it and what hides the parent.
 pub(in crate::store::sqlite) fn count_continuation(
     conn: &Connection,
     parent: i64,
     child: &Anchor,
 ) -> Result<(i64, Option<i64>)> {
-    let (kept, hidden, added): (Option<i64>, Option<i64>, i64) = conn
+    let (kept, hidden, there): (Option<i64>, Option<i64>, i64) = conn
         .prepare_cached(
             "SELECT s.continuations, s.hidden_by, CASE WHEN s.node IS NULL THEN
                  (SELECT count(*) FROM nodes WHERE tree = ?2 AND depth = ?3 AND parent = ?1 AND kind = 0) END
@@ -234,7 +260,7 @@ pub(in crate::store::sqlite) fn count_continuation(
         .query_row(params![parent, child.tree, child.depth], |r| {
             Ok((r.get(0)?, r.get(1)?, r.get::<_, Option<i64>>(2)?.unwrap_or(0)))
         })?;
-    let count = kept.map_or(added, |kept| kept + 1);
+    let count = kept.unwrap_or(there) + 1;
     if kept.is_some() {
         conn.prepare_cached("UPDATE node_state SET continuations = ?2 WHERE node = ?1")?.execute([parent, count])?;
     } else if count > 1 {
@@ -259,7 +285,7 @@ pub(in crate::store::sqlite) fn hidden_by(conn: &Connection, node: i64) -> Resul
         .flatten())
 }
 
-/// Says what hides a node that was just added.
+/// Says what hides a node that is about to be added.
 pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: i64) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO node_state (node, hidden_by) VALUES (?1, ?2)

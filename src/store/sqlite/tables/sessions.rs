@@ -117,6 +117,11 @@ pub(in crate::store::sqlite) fn begin_anew(conn: &Connection, row: i64, tree: i6
     Ok(())
 }
 
+/// Where it stands.
+pub(in crate::store::sqlite) fn position(conn: &Connection, row: i64) -> Result<Option<i64>> {
+    Ok(conn.prepare_cached("SELECT position FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
+}
+
 /// Moves a session to a node, if that is of its own tree, and takes it for the newest message of a person; each if wanted.
 pub(in crate::store::sqlite) fn advance(
     conn: &Connection,

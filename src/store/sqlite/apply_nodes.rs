@@ -1,0 +1,253 @@
+//! Adding nodes: the place of each, its hash, its turn, and everybody's counts.
+//!
+//! A change that adds many nodes writes them, and their journal entries, some at a time by one statement
+//! ([`insert`](super::insert)). Until then they are known from memory; whatever reads the file has them written first
+//! ([`Apply::write`]).
+
+use std::borrow::Cow;
+
+use super::{
+    apply::{Apply, Trace},
+    index::Entry,
+    insert::WIDE,
+    register::Hearing,
+    tables::{
+        journal,
+        nodes::{self, Anchor},
+        provenance, sessions, sources, trees,
+    },
+    visibility,
+};
+use crate::{
+    model::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
+    store::{Appended, Result, StoreError},
+};
+
+/// Nodes of a change that are placed and counted, and not written yet.
+#[derive(Default)]
+pub(super) struct Batch<'a> {
+    nodes: Vec<nodes::NewRow<'a>>,
+    /// What refers to each of them, and so is written after it.
+    follows: Vec<Follow>,
+    pub(super) entries: Vec<journal::NewRow>,
+}
+
+struct Follow {
+    /// Whether its session goes to it, and whether it is the newest message of a person there.
+    advance: [bool; 2],
+    hearing: Hearing,
+}
+
+impl<'a> Apply<'a> {
+    /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
+    pub(super) fn append_quietly(&mut self, node: NewNode) -> Result<i64> {
+        let trace = self.append(Cow::Owned(node), None)?;
+        if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
+            trees::add(self.conn, tree, &trace.added)?;
+            return Ok(row);
+        }
+        Err(StoreError::Undecodable("an appended node has no row".to_owned()))
+    }
+
+    /// Adds a node: its place, hash, local id, turn, and everybody's counts. `place` is its place among those that the
+    /// change adds, if it is one of them.
+    pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<Trace> {
+        if self.batch.nodes.len() >= WIDE {
+            self.write()?;
+        }
+        let (tree, parent) = self.parent_of(&node)?;
+        let author = self.agent_row(node.author)?;
+        if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
+            self.may_continue(parent.row, author)?;
+        }
+        let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
+        let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
+        let depth = parent.map_or(0, |p| p.depth + 1);
+        let hash = self.hash_of(&node, parent, place)?;
+        let (session, in_order) = match (node.turn, self.session) {
+            (Some((session, turn)), _) => {
+                let row = self.session_row(session)?;
+                let before = sessions::count_turn(self.conn, row, turn, node.tokens)?;
+                (Some((row, turn)), turn > before)
+            }
+            (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
+            (None, None) => (None, true),
+        };
+        let spoken = session.is_some() && node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
+        if let (Some((session, _)), true, false) = (session, spoken, in_order) {
+            self.cache.unheard.insert(session);
+        }
+        let row = self.next_row()?;
+        let parent_row = parent.map(|p| p.row);
+        let anchor = Anchor { row, tree, parent: parent_row, depth, kind: node.kind, hash, version_of };
+        let added = self.count_new(&anchor, parent, version_of.or(edited_from))?;
+        self.remember(node.id, anchor)?;
+        if added.nodes == 1 {
+            self.cache.stateless.insert(row, 0);
+        }
+        if let Some(waiting) = &mut self.cache.unindexed {
+            let entry = Entry {
+                row,
+                tree,
+                session: session.map(|s| s.0),
+                author,
+                kind: node.kind.code(),
+                at: node.created_at.as_millis(),
+                parent: parent_row,
+            };
+            waiting.add(&node, entry, place, self.work);
+        }
+        let local = nodes::wanted_local_id(&node);
+        let turn = session.map(|s| s.1);
+        self.receipt.nodes.push(Appended { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
+        self.batch.follows.push(Follow {
+            advance: [session.is_some() && node.advance, spoken && in_order],
+            hearing: match (in_order, added.nodes) {
+                (false, _) => Hearing::OutOfOrder,
+                (true, 0) => Hearing::Hidden,
+                (true, _) => Hearing::Next,
+            },
+        });
+        self.batch.nodes.push(nodes::NewRow {
+            node,
+            row,
+            local,
+            tree,
+            parent: parent_row,
+            depth,
+            author,
+            hash,
+            session,
+            edited_from,
+            version_of,
+        });
+        Ok(Trace { tree: Some(tree), node: Some(row), undo: None, added })
+    }
+
+    /// Writes what waits: nodes, what refers to them, and their entries.
+    pub(super) fn write(&mut self) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        nodes::insert(self.conn, &mut batch.nodes)?;
+        let first = self.receipt.nodes.len() - batch.nodes.len();
+        for (told, node) in self.receipt.nodes[first..].iter_mut().zip(&batch.nodes) {
+            told.local.clone_from(&node.local);
+        }
+        for (new, follow) in batch.nodes.iter().zip(batch.follows.drain(..)) {
+            self.follow(new, &follow)?;
+        }
+        journal::write(self.conn, &batch.entries)?;
+        batch.nodes.clear();
+        batch.entries.clear();
+        self.batch = batch;
+        Ok(())
+    }
+
+    fn follow(&mut self, new: &nodes::NewRow<'_>, follow: &Follow) -> Result<()> {
+        if let Some(envelope) = &new.node.provenance {
+            provenance::insert(self.conn, new.row, envelope)?;
+        }
+        if let Some(source) = &new.node.source {
+            sources::insert(self.conn, source, new.row)?;
+        }
+        let Some((session, turn)) = new.session else { return Ok(()) };
+        if follow.advance != [false; 2] {
+            sessions::advance(self.conn, session, (new.row, new.tree), follow.advance)?;
+        }
+        self.hear(&new.node, new.row, (session, turn), follow.hearing)
+    }
+
+    /// The tree and the node on which a new one hangs.
+    fn parent_of(&mut self, node: &NewNode) -> Result<(i64, Option<Anchor>)> {
+        let (tree, parent) = match node.parent {
+            Parent::Root(tree) => (self.tree_row(tree)?, None),
+            Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
+            Parent::Position(session) => {
+                self.write()?;
+                let row = self.session_row(session)?;
+                let position = sessions::position(self.conn, row)?
+                    .ok_or_else(|| StoreError::Conflict("the session stands nowhere yet".to_owned()))?;
+                let parent = visibility::nearest_visible(self.conn, position)?;
+                (parent.tree, Some(parent))
+            }
+        };
+        match (parent, node.kind) {
+            // What follows one version follows all: their continuations hang on the first one.
+            (Some(p), EdgeKind::Continuation) => Ok((tree, Some(visibility::common(self.conn, p)?))),
+            (None, kind) if kind != EdgeKind::Continuation => {
+                Err(StoreError::Refused("a root is a continuation".to_owned()))
+            }
+            _ => Ok((tree, parent)),
+        }
+    }
+
+    /// A node's hash; an error if it says that it has another one.
+    fn hash_of(&self, node: &NewNode, parent: Option<Anchor>, place: Option<usize>) -> Result<ContentHash> {
+        match (node.purged_at, node.hash) {
+            (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
+            (Some(_), _) => Err(StoreError::Refused("a tombstone has a hash and no content".to_owned())),
+            (None, said) => {
+                let parent = parent.map(|p| p.hash);
+                let read = place.zip(parent).and_then(|(place, parent)| self.work.hash(place, parent));
+                let hash = read.unwrap_or_else(|| ContentHash::of(parent, node.author, node.kind, &node.content));
+                if said.is_some_and(|said| said != hash) {
+                    return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
+                }
+                Ok(hash)
+            }
+        }
+    }
+
+    /// The row of the next node.
+    fn next_row(&mut self) -> Result<i64> {
+        let last = match self.cache.last_node {
+            Some(last) => last,
+            None => nodes::last(self.conn)?,
+        };
+        self.cache.last_node = Some(last + 1);
+        Ok(last + 1)
+    }
+
+    /// Counts a new node, which is not written yet, at its parent, and says what it adds to its tree. `place` is what
+    /// shows or hides a version.
+    fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>, place: Option<i64>) -> Result<journal::Added> {
+        let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
+        let Some(parent) = parent else {
+            added.leaves = 1;
+            return Ok(added);
+        };
+        let (children, hidden) = match (node.kind, self.cache.stateless.remove(&parent.row)) {
+            (EdgeKind::Continuation, Some(0)) => {
+                self.cache.stateless.insert(parent.row, 1);
+                (1, None)
+            }
+            (EdgeKind::Continuation, Some(children)) => {
+                nodes::start_count(self.conn, parent.row, children + 1)?;
+                (children + 1, None)
+            }
+            (kind, _) => {
+                self.write()?;
+                match kind {
+                    EdgeKind::Continuation => nodes::count_continuation(self.conn, parent.row, node)?,
+                    EdgeKind::Version => {
+                        if let Some(original) = node.version_of {
+                            self.cache.stateless.remove(&original);
+                            nodes::count_child(self.conn, original, kind, 1)?;
+                        }
+                        (0, visibility::mark_of(self.conn, Some(parent.row), place)?)
+                    }
+                    _ => nodes::count_child(self.conn, parent.row, kind, 1)?,
+                }
+            }
+        };
+        if let Some(by) = hidden {
+            nodes::set_hidden(self.conn, node.row, by)?;
+            return Ok(journal::Added::default());
+        }
+        if node.kind == EdgeKind::Continuation {
+            let parent_was_leaf = children == 1 && parent.kind == EdgeKind::Continuation;
+            added.leaves = i64::from(!parent_was_leaf);
+            added.branch_points = i64::from(children == 2);
+        }
+        Ok(added)
+    }
+}
