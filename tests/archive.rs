@@ -112,6 +112,40 @@ fn export_import_export_is_byte_equal() {
 }
 
 #[test]
+fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
+    let (scene, other) = (Scene::new(1), Scene::new(2));
+    let owner = scene.owner();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let mut at = root.id;
+    let many = (0..9_000).map(|n| {
+        let node = owner.draft(Parent::Node(at), Draft::text(format!("turn {n}")));
+        at = node.id;
+        Mutation::Append(Box::new(node))
+    });
+    let many = many.collect();
+    owner.commit(Op::Append, many).unwrap();
+    owner.bookmark(at, "the end").unwrap();
+    let stranger = other.owner();
+    let id = tree.id;
+    import(&stranger, &export(&owner, &[id]));
+    let is_archived = || stranger.loom().tree(id).unwrap().archived_at.is_some();
+    let own = stranger.append(Parent::Node(at), Draft::text("my own")).unwrap().nodes[0].id;
+    assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Append);
+    assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Import);
+    assert!(is_archived());
+    assert!(stranger.undo(Some(id)).is_err(), "there is nothing before it");
+    stranger.redo(Some(id)).unwrap();
+    assert!(!is_archived());
+    stranger.redo(Some(id)).unwrap();
+    assert!(stranger.loom().node(own).unwrap().state.pruned_by.is_none());
+    // What comes to a tree that is there stays.
+    owner.append(Parent::Node(at), Draft::text("later")).unwrap();
+    assert_eq!(import(&stranger, &export(&owner, &[id])).nodes, 1);
+    assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Append);
+    assert_eq!(stranger.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+}
+
+#[test]
 fn a_later_export_brings_only_what_is_new() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();

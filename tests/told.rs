@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use loomtree::{
+    archive::{self, jsonl},
     arrow::run::frame::quoted,
     id::{LocalId, NodeId},
     model::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, RecordKind, Stashed, TreePatch},
@@ -110,6 +111,14 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
     let (other, _) = owner.create_tree(Some("Next".to_owned()), Mode::Buffer, None, Draft::text("root")).unwrap();
     let undone = owner.undo(Some(other.id)).unwrap();
     assert_eq!(words(&undone.told, &known, &actor), "began the tree \"Next\"");
+    played.insert(undone.target.entry.op);
+    let elsewhere = Scene::new(9).owner();
+    let (story, _) = elsewhere.create_tree(Some("Told".to_owned()), Mode::Dialogue, None, Draft::text("once")).unwrap();
+    let mut lines = Vec::new();
+    jsonl::export(&*elsewhere.loom().snapshot().unwrap(), &[story.id], &mut lines).unwrap();
+    archive::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
+    let undone = owner.undo(Some(story.id)).unwrap();
+    assert_eq!(words(&undone.told, &known, &actor), "imported the tree \"Told\"");
     played.insert(undone.target.entry.op);
     let all: BTreeSet<Op> = Op::ALL.iter().copied().filter(|op| op.can_be_undone()).collect();
     assert_eq!(played, all);

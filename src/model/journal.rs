@@ -81,15 +81,14 @@ coded! {
 }
 
 impl Op {
-    /// Whether `undo` may take it back. A purge is final; moving about and bringing in whole histories are not what
-    /// somebody means by "undo", nor is what an agent plans, nor its own words in the turn in which it says it.
+    /// Whether `undo` may take it back. A purge is final; moving about is not what somebody means by "undo", nor is what an
+    /// agent plans, nor its own words in the turn in which it says it. An import is taken back with the tree that it made.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
         !matches!(
             self,
             Self::Purge
                 | Self::Session
-                | Self::Import
                 | Self::Undo
                 | Self::Redo
                 | Self::Memory

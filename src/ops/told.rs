@@ -106,6 +106,7 @@ fn verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) -> (&'s
             _ if node.is_some() => ("switched to", Own),
             _ => ("went on with a session", Own),
         },
+        Op::Import if change == Kind::CreateTree => ("imported the tree", Tree),
         Op::Import => ("imported", Own),
         Op::Undo => ("took back", Own),
         Op::Redo => ("did again", Own),

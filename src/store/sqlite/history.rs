@@ -41,6 +41,9 @@ pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
     }
     let mut did = false;
     for (_, change, node, undo) in entries {
+        if is_left(op, change) {
+            continue;
+        }
         let mutation = match (undo, node) {
             (Some(text), _) => Some(
                 serde_json::from_str(&text)
@@ -55,6 +58,11 @@ pub(super) fn undo(apply: &mut Apply<'_>, group: u64) -> Result<()> {
         }
     }
     if did { Ok(()) } else { Err(StoreError::Conflict("there is nothing left of it to take back".to_owned())) }
+}
+
+/// Whether a change is left as it is when its operation is taken back: all that an import brought in goes with its trees.
+fn is_left(op: Op, change: i64) -> bool {
+    op == Op::Import && change != ChangeKind::CreateTree.code()
 }
 
 /// An appended node is taken back by pruning it; a root goes with its tree, a node pruned meanwhile stays so.
@@ -114,11 +122,10 @@ pub(super) fn next(
     let mut seen: HashSet<i64> = HashSet::new();
     while let Some(seq) = ours.max(shared) {
         let entry = step(conn, seq)?;
-        if ours == Some(entry.seq) {
-            ours = entry.previous;
-        } else {
-            shared = entry.previous;
-        }
+        let own = ours == Some(entry.seq);
+        let before =
+            if entry.group == seq { entry.previous } else { before_group(conn, entry.group, tree.filter(|_| own))? };
+        *(if own { &mut ours } else { &mut shared }) = before;
         if entry.agent != agent || !seen.insert(entry.group) {
             continue;
         }
@@ -134,24 +141,37 @@ pub(super) fn next(
                 off.insert(target);
             }
             // Of what was purged nothing is left to take back.
-            (op, _) if op.can_be_undone() && active && has_inverse(conn, entry.group)? => {
-                if direction == Direction::Redo {
-                    return Ok(None);
-                }
-                return found(conn, entry.group, entry.group).map(Some);
-            }
+            (op, _) if op.can_be_undone() && active => match has_inverse(conn, op, entry.group)? {
+                Some(_) if direction == Direction::Redo => return Ok(None),
+                Some(first) => return found(conn, entry.group, first).map(Some),
+                None => {}
+            },
             _ => {}
         }
     }
     Ok(None)
 }
 
-/// Whether there is something that takes a group's changes back.
-fn has_inverse(conn: &Connection, group: i64) -> Result<bool> {
+/// The entry before a group in the chain of a tree, or of no tree.
+fn before_group(conn: &Connection, group: i64, tree: Option<i64>) -> Result<Option<i64>> {
+    let mut statement =
+        conn.prepare_cached("SELECT previous FROM journal WHERE seq >= ?1 AND tree IS ?2 ORDER BY seq LIMIT 1")?;
+    Ok(statement.query_row(params![group, tree], |r| r.get(0))?)
+}
+
+/// The entry that a group is told by, if there is something that takes its changes back: its first, but of an import that of
+/// the tree which it made.
+fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
     let mut statement = conn.prepare_cached(
-        "SELECT 1 FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) LIMIT 1",
+        "SELECT seq, change FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) ORDER BY seq",
     )?;
-    Ok(statement.exists(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?)
+    let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
+    while let Some(row) = rows.next()? {
+        if !is_left(op, row.get(1)?) {
+            return Ok(Some(if op == Op::Import { row.get(0)? } else { group }));
+        }
+    }
+    Ok(None)
 }
 
 /// The group to take back, told by the first entry of the operation that stands behind it.

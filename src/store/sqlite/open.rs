@@ -15,9 +15,10 @@ pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 /// or so.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
-/// Pages that the writer holds at most, in KiB: the indexes of a million nodes by local id, of which every append
-/// touches another page. What a small file or a short run does not touch takes no memory.
-const CACHE: i32 = 32_768;
+/// Pages that the writer holds at most, in KiB: what appends come back to, several times over. More makes appends to a large
+/// file slower (each asks another page whether its local id is taken, and a page that was kept for long is colder than one read
+/// anew), and less makes imports slower.
+const CACHE: i32 = 8_192;
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
