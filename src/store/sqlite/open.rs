@@ -15,11 +15,6 @@ pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 /// or so.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
-/// Pages that the writer holds at most, in KiB: what appends come back to, several times over. More makes appends to a large
-/// file slower (each asks another page whether its local id is taken, and a page that was kept for long is colder than one read
-/// anew), and less makes imports slower.
-const CACHE: i32 = 8_192;
-
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
     if !options.create && !path.exists() {
@@ -51,7 +46,6 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    conn.pragma_update(None, "cache_size", -CACHE)?;
     conn.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     if let Some(pages) = options.page_limit {
         conn.pragma_update(None, "max_page_count", pages)?;
