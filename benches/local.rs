@@ -4,6 +4,7 @@
 //! them there); without them it says so and ends. The figures are of this machine in this minute: where cores are shared,
 //! set `CANDLE_NUM_THREADS=1`.
 
+// A bench prints its table, stops at what goes wrong, and divides counts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::panic, clippy::cast_precision_loss)]
 
 use std::time::{Duration, Instant};

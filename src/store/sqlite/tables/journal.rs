@@ -49,6 +49,7 @@ pub(in crate::store::sqlite) struct Added {
 /// transaction are written there once. What is known stays true until somebody else writes or something is rolled back.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Ends {
+    /// The newest entry of all, those not yet written included, once somebody asked.
     last: Option<i64>,
     heads: Numbered<i64, Option<i64>>,
     unwritten: Numbered<i64, Unwritten>,
