@@ -11,11 +11,11 @@ use std::{hint::black_box, time::Instant};
 
 use common::{grow, memory_folder, message, owner};
 use loomtree::{
-    context::{Ask, Options, Rendering, assemble},
+    context::{ContextOptions, ContextRequest, Rendering, assemble},
     id::NodeId,
-    model::{Mode, Op, Parent, Vocabulary, estimated_tokens},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::Mutation,
+    types::{Mode, Op, Parent, TokenizerFamily, estimated_tokens},
 };
 
 fn main() {
@@ -48,14 +48,14 @@ fn tokens() {
     println!("\nThe estimate reads {:.0} MB/s.\n", text.len() as f64 / 1e6 / seconds);
 }
 
-type Tokenizer = (Vocabulary, &'static str, Box<dyn Fn(&str) -> usize>);
+type Tokenizer = (TokenizerFamily, &'static str, Box<dyn Fn(&str) -> usize>);
 
 /// Tokenizers, each with the vocabulary that the estimate has for it. The small model's is there with the feature `local` and its file in `LOOM_MODELS_DIR`.
 fn tokenizers() -> Vec<Tokenizer> {
     let (wide, narrow) = (tiktoken_rs::o200k_base().unwrap(), tiktoken_rs::cl100k_base().unwrap());
     let openai: [Tokenizer; 2] = [
-        (Vocabulary::O200k, "o200k", Box::new(move |text| wide.encode_ordinary(text).len())),
-        (Vocabulary::Cl100k, "cl100k", Box::new(move |text| narrow.encode_ordinary(text).len())),
+        (TokenizerFamily::O200k, "o200k", Box::new(move |text| wide.encode_ordinary(text).len())),
+        (TokenizerFamily::Cl100k, "cl100k", Box::new(move |text| narrow.encode_ordinary(text).len())),
     ];
     openai.into_iter().chain(small()).collect()
 }
@@ -67,7 +67,7 @@ fn small() -> Option<Tokenizer> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let load = || runtime.block_on(Local::load("local:smollm2", &path, Sampling::default())).unwrap();
     let model = path.is_file().then(load)?;
-    Some((Vocabulary::Small, "smollm2", Box::new(move |text| model.count(text).unwrap())))
+    Some((TokenizerFamily::Small, "smollm2", Box::new(move |text| model.count(text).unwrap())))
 }
 
 #[cfg(not(feature = "local"))]
@@ -88,7 +88,7 @@ fn contexts(nodes: usize) {
         [("subject", Rendering::Stable), ("collaborator", Rendering::Live), ("collaborator", Rendering::Stable)]
     {
         let who = if agent == "subject" { "bare".to_owned() } else { format!("{rendering:?}").to_lowercase() };
-        let options = |window| Options { window, reserve: Some(0), rendering, ..Options::default() };
+        let options = |window| ContextOptions { window, reserve: Some(0), rendering, ..ContextOptions::default() };
         let (first, second) = pair(&owner, agent, options(100_000), small, large);
         row(&format!("{who}, 100,000 tokens, 2,000 and {nodes} nodes"), first, second);
         let (first, second) = pair(&owner, agent, options(10_000), shallow, deep);
@@ -98,10 +98,10 @@ fn contexts(nodes: usize) {
 
 /// A conversation without branches; returns its last node.
 fn chain(owner: &Actor, length: usize) -> NodeId {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let (text, mut at, mut batch) = (message(), root.id, Vec::new());
     for made in 0..length {
-        let node = owner.draft(Parent::Node(at), Draft { stay: true, ..Draft::text(text.as_str()) });
+        let node = owner.draft(Parent::Node(at), NodeDraft { stay: true, ..NodeDraft::text(text.as_str()) });
         at = node.id;
         batch.push(Mutation::Append(Box::new(node)));
         if batch.len() >= 1_000 || made + 1 == length {
@@ -112,10 +112,10 @@ fn chain(owner: &Actor, length: usize) -> NodeId {
 }
 
 /// Seconds of both, measured in turns.
-fn pair(owner: &Actor, agent: &str, options: Options, first: NodeId, second: NodeId) -> (f64, f64) {
+fn pair(owner: &Actor, agent: &str, options: ContextOptions, first: NodeId, second: NodeId) -> (f64, f64) {
     let agent = owner.loom().agent(agent).unwrap();
     let once = |to| {
-        let ask = Ask {
+        let ask = ContextRequest {
             agent: &agent,
             to,
             versions: &[],

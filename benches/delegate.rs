@@ -13,11 +13,14 @@ use std::{
 
 use common::{memory_folder, owner};
 use loomtree::{
-    delegate::{self, Builtin, Crew, Member, Orchestrator, Plan, Rules, State, Subtask, Work},
-    model::Mode,
-    ops::Draft,
+    delegate::{
+        self, AgentModel, DelegationStatus, LocalOrchestrator, Orchestrator, OrchestratorConfig, Plan, PlanRules,
+        RunContext, Subtask,
+    },
+    ops::NodeDraft,
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request},
-    session::Verdict,
+    session::Decision,
+    types::Mode,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -72,19 +75,19 @@ fn subtasks(count: usize) -> Vec<Subtask> {
 async fn delegated(parallel: usize, takes: Duration) -> Duration {
     let folder = memory_folder();
     let owner = owner(&folder.path().join("loom.db"), 7);
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("What is to be done?")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is to be done?")).unwrap();
     let owner = owner.clone().in_session(owner.start_session("/work", tree.id, Some(root.id)).unwrap());
     let plan = serde_json::json!({ "subtasks": subtasks(SUBTASKS) }).to_string();
     let model: Arc<dyn Model> = Arc::new(Scripted { plan, takes });
-    let member = |agent: &str| Member { agent: owner.loom().agent(agent).unwrap(), model: Arc::clone(&model) };
+    let member = |agent: &str| AgentModel { agent: owner.loom().agent(agent).unwrap(), model: Arc::clone(&model) };
     let (planner, worker, judge) = (member("collaborator"), member("collaborator"), member("subject"));
-    let crew = Crew::new(planner, worker, judge, Arc::new(Arc::clone(&model)), Arc::new(Verdict::Yes));
-    let builtin = Builtin::new(Crew { parallel, ..crew });
+    let crew = OrchestratorConfig::new(planner, worker, judge, Arc::new(Arc::clone(&model)), Arc::new(Decision::Yes));
+    let builtin = LocalOrchestrator::new(OrchestratorConfig { parallel, ..crew });
     let delegation = delegate::begin(&owner, root.id, "All of it", "").unwrap();
-    let work = Work { actor: owner, delegation, cancel: CancellationToken::new(), tell: Arc::new(|_| {}) };
+    let work = RunContext { actor: owner, delegation, cancel: CancellationToken::new(), tell: Arc::new(|_| {}) };
     let begun = Instant::now();
     let report = builtin.carry_on(work).await.unwrap();
-    assert!(report.state == State::Completed);
+    assert!(report.state == DelegationStatus::Completed);
     begun.elapsed()
 }
 
@@ -116,7 +119,7 @@ fn main() {
         })
         .collect();
     let text = serde_json::json!({ "subtasks": thousand }).to_string();
-    let rules = Rules { tools: &[], checks: true, most: 1_000 };
+    let rules = PlanRules { tools: &[], checks: true, most: 1_000 };
     let begun = Instant::now();
     for _ in 0..10 {
         assert!(Plan::read(&text, &rules).unwrap().subtasks().len() == 1_000);

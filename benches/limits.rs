@@ -23,9 +23,9 @@ use std::{
 use loomtree::{
     archive::{self, jsonl},
     id::NodeId,
-    model::{EdgeKind, Op, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::{ChildFilter, Mutation},
+    types::{EdgeKind, Op, Parent},
 };
 use rusqlite::Connection;
 
@@ -134,7 +134,7 @@ fn append_all(owner: &Actor, at: NodeId, callers: usize, count: usize) {
     if callers == 1 {
         let mut at = at;
         for _ in 0..count {
-            at = owner.append(Parent::Node(at), Draft::text(text.as_str())).unwrap().nodes[0].id;
+            at = owner.append(Parent::Node(at), NodeDraft::text(text.as_str())).unwrap().nodes[0].id;
         }
         return;
     }
@@ -146,7 +146,7 @@ fn append_all(owner: &Actor, at: NodeId, callers: usize, count: usize) {
             tasks.spawn(async move {
                 let mut at = at;
                 for _ in 0..count / callers {
-                    let node = owner.draft(Parent::Node(at), Draft::text(text.as_str()));
+                    let node = owner.draft(Parent::Node(at), NodeDraft::text(text.as_str()));
                     let pending = owner.submit(Op::Append, vec![Mutation::Append(Box::new(node))]);
                     at = pending.await.unwrap().nodes[0].id;
                 }
@@ -220,7 +220,7 @@ fn sizes(owner: &Actor, nodes: usize) {
     );
     let counts = loom.tree(tree.id).unwrap().counts;
     let before = counts.nodes;
-    owner.append(Parent::Node(tree.root.unwrap()), Draft { stay: true, ..Draft::text("forked") }).unwrap();
+    owner.append(Parent::Node(tree.root.unwrap()), NodeDraft { stay: true, ..NodeDraft::text("forked") }).unwrap();
     let added = loom.tree(tree.id).unwrap().counts.nodes - before;
     row(&format!("a fork at the root of {before} nodes"), &format!("{added} node written"), "1 node", Some(added == 1));
 }

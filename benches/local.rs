@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use loomtree::provider::{
-    Event, Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling,
+    Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling, StreamEvent,
 };
 
 /// Tokens of each reply.
@@ -92,8 +92,8 @@ async fn one(mut reply: Generation) -> (Finish, String) {
     let mut text = String::new();
     loop {
         match reply.next().await.expect("a reply has an end").unwrap() {
-            Event::Text(more) => text.push_str(&more),
-            Event::Done(finish) => return (finish, text),
+            StreamEvent::Text(more) => text.push_str(&more),
+            StreamEvent::Done(finish) => return (finish, text),
         }
     }
 }

@@ -27,9 +27,9 @@ use std::{
 use loomtree::{
     archive::recall::{self, Filter, Query, Scope},
     id::{NodeId, SessionId},
-    model::{Mode, NewNode, Op, Parent, RegisterRules, Timestamp, ToolFields},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::{Mutation, SessionFilter},
+    types::{Mode, NewNode, Op, Parent, RegisterRules, Timestamp, ToolCallFields},
 };
 use rusqlite::Connection;
 use serde_json::Value;
@@ -172,16 +172,16 @@ fn grow(owner: &Actor, corpus: &Corpus, turns: usize) {
             actor.commit(Op::Import, std::mem::take(&mut batch)).unwrap();
         }
         if begins {
-            let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("")).unwrap();
+            let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
             let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
             at = Some((key, owner.clone().in_session(session), root.id));
         }
         let (_, actor, tip) = at.as_mut().unwrap();
         let time = Timestamp::from_millis(start + number as i64 * 60_000 + number as i64 / 30 * 4 * 3_600_000 / 2);
         let mut node =
-            NewNode { created_at: time, advance: true, ..actor.draft(Parent::Node(*tip), Draft::text(text)) };
+            NewNode { created_at: time, advance: true, ..actor.draft(Parent::Node(*tip), NodeDraft::text(text)) };
         if number % TOOLS == 0 {
-            node.tool = ToolFields { name: Some("read_file".to_owned()), ..ToolFields::default() };
+            node.tool = ToolCallFields { name: Some("read_file".to_owned()), ..ToolCallFields::default() };
         }
         *tip = node.id;
         batch.push(Mutation::Append(Box::new(node)));
@@ -286,7 +286,7 @@ fn appends(corpus: &Corpus) {
         texts.iter().map(|text| ".-, ".repeat(text.len() / 4 + 1)[..text.len()].to_owned()).collect();
     let started = |path: &Path| {
         let owner = common::owner_of(path, 9, |options| options.register_rules(RegisterRules::none()));
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("")).unwrap();
+        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
         let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
         (owner.clone().in_session(session), root.id)
     };
@@ -299,7 +299,7 @@ fn appends(corpus: &Corpus) {
     let append = |actor: &Actor, at: &mut NodeId, texts: &[String]| {
         let start = Instant::now();
         for text in texts {
-            *at = actor.append(Parent::Node(*at), Draft::text(text.as_str())).unwrap().nodes[0].id;
+            *at = actor.append(Parent::Node(*at), NodeDraft::text(text.as_str())).unwrap().nodes[0].id;
         }
         start.elapsed()
     };

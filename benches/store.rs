@@ -13,9 +13,9 @@ mod common;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use loomtree::{
-    model::{EdgeKind, Parent},
-    ops::Draft,
+    ops::NodeDraft,
     store::ChildFilter,
+    types::{EdgeKind, Parent},
 };
 
 fn store(c: &mut Criterion) {
@@ -25,7 +25,7 @@ fn store(c: &mut Criterion) {
     let text = common::message();
     let mut at = tip;
     c.bench_function("append one message of 500 bytes", |b| {
-        b.iter(|| at = owner.append(Parent::Node(at), Draft::text(text.as_str())).unwrap().nodes[0].id);
+        b.iter(|| at = owner.append(Parent::Node(at), NodeDraft::text(text.as_str())).unwrap().nodes[0].id);
     });
     let loom = owner.loom();
     let snapshot = loom.snapshot().unwrap();

@@ -18,8 +18,8 @@ use loomtree::{
     context,
     id::{NodeId, TreeId},
     provider::{Model, Prices, Scripted},
-    session::Commands,
-    tui::{App, Consent, KeyMap, Message, Palette, Setup},
+    session::ToolAccess,
+    tui::{App, ApprovalQueue, KeyMap, Palette, ScreenMessage, ScreenSetup},
 };
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use ratatui::{Terminal, backend::TestBackend};
@@ -129,11 +129,11 @@ fn worked(process: Option<u32>) -> Option<f64> {
     Some(ticks / 100.0)
 }
 
-fn setup(path: &Path, tree: TreeId, at: NodeId) -> Setup {
+fn setup(path: &Path, tree: TreeId, at: NodeId) -> ScreenSetup {
     let owner = common::owner(path, 2);
     let loom = owner.loom().clone();
     let model: Arc<dyn Model> = Arc::new(Scripted::new([]));
-    Setup {
+    ScreenSetup {
         agent: loom.agent("owner").unwrap(),
         loom,
         workspace: "/bench".to_owned(),
@@ -141,12 +141,12 @@ fn setup(path: &Path, tree: TreeId, at: NodeId) -> Setup {
         position: at,
         session: None,
         versions: Vec::new(),
-        commands: Commands::new(Arc::new(model)),
+        commands: ToolAccess::new(Arc::new(model)),
         model: None,
         models: Vec::new(),
-        context: context::Options::default(),
+        context: context::ContextOptions::default(),
         tools: None,
-        consent: Consent::default(),
+        consent: ApprovalQueue::default(),
         drafts: None,
         prices: Prices::default(),
         count: 3,
@@ -180,7 +180,7 @@ fn child(path: &Path, tree: TreeId, at: NodeId) {
     ] {
         let keys = timed(|number| {
             let code = if number % 2 == 0 { key } else { key_back };
-            app.send(Message::Key(KeyEvent::from(code)));
+            app.send(ScreenMessage::Key(KeyEvent::from(code)));
             app.settle(Duration::from_secs(30));
             terminal.draw(|frame| app.draw(frame)).unwrap();
         });
@@ -189,7 +189,7 @@ fn child(path: &Path, tree: TreeId, at: NodeId) {
     // A key that is held: all are sent before the first is answered.
     let began = Instant::now();
     for _ in 0..KEYS {
-        app.send(Message::Key(KeyEvent::from(KeyCode::Left)));
+        app.send(ScreenMessage::Key(KeyEvent::from(KeyCode::Left)));
         app.hear();
         terminal.draw(|frame| app.draw(frame)).unwrap();
     }

@@ -14,13 +14,13 @@ use std::{
 
 use common::{memory_folder, owner};
 use loomtree::{
-    arrow::run::Failure,
-    context::{Options, Rendering},
+    arrow::run::ToolError,
+    context::{ContextOptions, Rendering},
     id::NodeId,
-    model::{Agent, Mode, Parent},
-    ops::{Actor, Draft},
-    provider::{self, Model, Prompt, Reply, Request, Sampling, Scripted},
-    session::{Commands, Models, Plan, Progress, Promise, generate, seat},
+    ops::{Actor, NodeDraft},
+    provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},
+    session::{GenerateRequest, ModelResolver, Progress, Promise, ToolAccess, generate, seat},
+    types::{Agent, Mode, Parent},
 };
 
 const TURNS: usize = 100;
@@ -33,7 +33,8 @@ fn main() {
         let mut times = Vec::new();
         for window in [128_000, 32_000, 8_000] {
             for rendering in [Rendering::Stable, Rendering::Live] {
-                let (prompts, share, took) = session(Options { window, rendering, ..Options::default() }).await;
+                let (prompts, share, took) =
+                    session(ContextOptions { window, rendering, ..ContextOptions::default() }).await;
                 let verdict = match rendering {
                     Rendering::Stable if share <= 0.95 => "MISSED",
                     Rendering::Stable => "ok",
@@ -59,8 +60,8 @@ fn main() {
 /// Replies come from one list, whoever asks.
 struct One(Arc<dyn Model>);
 
-impl Models for One {
-    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, Failure>> {
+impl ModelResolver for One {
+    fn open<'a>(&'a self, _: &'a Agent) -> Promise<'a, Result<Arc<dyn Model>, ToolError>> {
         Box::pin(async { Ok(Arc::clone(&self.0)) })
     }
 }
@@ -68,7 +69,7 @@ impl Models for One {
 /// A tree, and its root.
 fn tree(owner: &Actor) -> NodeId {
     let first = "We are writing a story about a lighthouse keeper. I say what happens, and you write it.";
-    owner.create_tree(Some("A lighthouse".to_owned()), Mode::Dialogue, None, Draft::text(first)).unwrap().1.id
+    owner.create_tree(Some("A lighthouse".to_owned()), Mode::Dialogue, None, NodeDraft::text(first)).unwrap().1.id
 }
 
 fn words(turn: usize, count: usize) -> String {
@@ -90,22 +91,23 @@ fn script(turn: usize, root: &str) -> Vec<String> {
 
 /// A whole session; returns how many prompts there were, what share of their bytes begins like the prompt before, and
 /// how long each turn took.
-async fn session(options: Options) -> (usize, f64, Vec<Duration>) {
+async fn session(options: ContextOptions) -> (usize, f64, Vec<Duration>) {
     let folder = memory_folder();
     let owner = owner(&folder.path().join("loom.db"), 1);
     let loom = owner.loom().clone();
     let (agent, mut at) = (loom.agent("collaborator").unwrap(), tree(&owner));
     let root = loom.node(at).unwrap().local.to_string();
-    let other: Arc<dyn Model> = Arc::new(Scripted::new((0..TURNS).map(|turn| Reply::words(&words(turn, 20)))));
+    let other: Arc<dyn Model> = Arc::new(Scripted::new((0..TURNS).map(|turn| ScriptedReply::words(&words(turn, 20)))));
     let (mut prompts, mut took) = (Vec::<String>::new(), Vec::new());
     for turn in 0..TURNS {
-        at = owner.append(Parent::Node(at), Draft::text(words(turn, 25))).unwrap().nodes[0].id;
-        let model = Arc::new(Scripted::new(script(turn, &root).iter().map(|reply| Reply::chunks([reply.as_str()]))));
+        at = owner.append(Parent::Node(at), NodeDraft::text(words(turn, 25))).unwrap().nodes[0].id;
+        let model =
+            Arc::new(Scripted::new(script(turn, &root).iter().map(|reply| ScriptedReply::chunks([reply.as_str()]))));
         let begun = Instant::now();
         let actor = seat(&loom, &agent, "/work", at).unwrap();
-        let commands = Commands::new(Arc::new(One(Arc::clone(&other))));
-        let plan = Plan::turn(at, agent.clone(), Arc::clone(&model) as Arc<dyn Model>, commands);
-        let nodes = generate(&actor, Plan { context: options, ..plan }, |_| {}).await.unwrap();
+        let commands = ToolAccess::new(Arc::new(One(Arc::clone(&other))));
+        let plan = GenerateRequest::turn(at, agent.clone(), Arc::clone(&model) as Arc<dyn Model>, commands);
+        let nodes = generate(&actor, GenerateRequest { context: options, ..plan }, |_| {}).await.unwrap();
         took.push(begun.elapsed());
         at = nodes.last().unwrap().id;
         prompts.extend(model.requests().iter().map(whole));
@@ -139,8 +141,9 @@ async fn first_token(server: &str) {
         let (agent, mut at) = (loom.agent("collaborator").unwrap(), tree(&owner));
         let (mut waits, mut used) = (Vec::new(), None);
         for turn in 0..30 {
-            at = owner.append(Parent::Node(at), Draft::text(words(turn, 25))).unwrap().nodes[0].id;
-            let reply = Draft { author_type: Some(loomtree::model::AuthorType::Model), ..Draft::text(words(turn, 60)) };
+            at = owner.append(Parent::Node(at), NodeDraft::text(words(turn, 25))).unwrap().nodes[0].id;
+            let reply =
+                NodeDraft { author_type: Some(loomtree::types::AuthorType::Model), ..NodeDraft::text(words(turn, 60)) };
             // What the model says does not matter, so that both sessions hold the same; and only the last turn but one
             // has to have been asked for the server's cache to hold what it will hold.
             if turn < 28 {
@@ -149,11 +152,11 @@ async fn first_token(server: &str) {
             }
             let begun = Instant::now();
             let mut first = None;
-            let plan = Plan {
-                context: Options { window: 8_192, rendering, ..Options::default() },
+            let plan = GenerateRequest {
+                context: ContextOptions { window: 8_192, rendering, ..ContextOptions::default() },
                 sampling: Sampling { max_tokens: Some(4), temperature: Some(0.0), ..Sampling::default() },
                 stay: true,
-                ..Plan::new(at, agent.clone(), Arc::clone(&model), 1)
+                ..GenerateRequest::new(at, agent.clone(), Arc::clone(&model), 1)
             };
             generate(&owner, plan, |progress| match progress {
                 Progress::Text { .. } => _ = first.get_or_insert_with(|| begun.elapsed()),

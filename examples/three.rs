@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use loomtree::{
-    model::Mode,
-    ops::Draft,
+    ops::NodeDraft,
     provider::Scripted,
-    session::{self, Plan, Progress},
+    session::{self, GenerateRequest, Progress},
+    types::Mode,
 };
 
 #[tokio::main]
@@ -16,9 +16,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let loom = session::open(folder.path().join("trees.db"))?;
     let owner = loom.actor(&loom.agent("owner")?);
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Where could it begin?"))?;
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Where could it begin?"))?;
     let model = Arc::new(Scripted::named("words")?);
-    let plan = Plan::new(root.id, loom.agent("subject")?, model, 3);
+    let plan = GenerateRequest::new(root.id, loom.agent("subject")?, model, 3);
     let nodes = session::generate(&owner, plan, |progress| {
         if let Progress::Text { index, text } = progress {
             println!("{index}: {text}");

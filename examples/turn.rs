@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::Extra,
-    model::{Mode, Permission},
-    ops::Draft,
-    provider::{Model, Reply, Scripted},
-    session::{self, Commands, Plan, Progress, Toolbox},
+    arrow::run::HostTool,
+    ops::NodeDraft,
+    provider::{Model, Scripted, ScriptedReply},
+    session::{self, GenerateRequest, HostTools, Progress, ToolAccess},
+    types::{Mode, Permission},
 };
 
 #[tokio::main]
@@ -18,10 +18,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let loom = session::open(folder.path().join("trees.db"))?;
     let owner = loom.actor(&loom.agent("owner")?);
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("Will it rain in Brest?"))?;
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("Will it rain in Brest?"))?;
 
     // A tool: a name, a schema, what an agent needs to use it, and what it does.
-    let weather = Extra {
+    let weather = HostTool {
         name: "weather".to_owned(),
         description: "Tells the weather of a city.".to_owned(),
         parameters: serde_json::json!({
@@ -32,14 +32,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let look = |asked: serde_json::Value| -> session::Promise<'static, _> {
         Box::pin(async move { Ok(format!("Rain in {}.", asked["city"].as_str().unwrap_or("the world"))) })
     };
-    let tools = Toolbox::default().with(weather, Box::new(look))?;
+    let tools = HostTools::default().with(weather, Box::new(look))?;
 
     let replies = ["I look.\n→ weather city:\"Brest\"\n→ annotate \"asked for the weather\"", "It will."];
-    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(Reply::words)));
-    let commands = Commands { tools: Arc::new(tools), ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
+    let commands = ToolAccess { tools: Arc::new(tools), ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = loom.agent("collaborator")?;
     let actor = session::seat(&loom, &collaborator, "example", root.id)?;
-    let mut turn = session::start(actor, Plan::turn(root.id, collaborator, model, commands));
+    let mut turn = session::start(actor, GenerateRequest::turn(root.id, collaborator, model, commands));
     while let Some(event) = turn.next().await {
         match event {
             Progress::Text { text, .. } => print!("{text}"),

@@ -61,7 +61,6 @@ pub mod arrow;
 pub mod context;
 pub mod delegate;
 pub mod id;
-pub mod model;
 pub mod ops;
 pub mod provider;
 pub mod recall;
@@ -70,6 +69,7 @@ pub mod store;
 pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;
+pub mod types;
 pub mod web;
 #[cfg(feature = "workspace")]
 pub mod workspace;

@@ -9,8 +9,8 @@ mod sse;
 use std::time::Duration;
 
 use loomtree::provider::{
-    ANTHROPIC_VERSION, Class, Client, CutCause, Endpoint, Finish, FinishReason, Message, Model, Names, Prompt,
-    Protocol, ProviderError, Request, Retry, Secret, Target, ToolCall, Usage, list_models, resolve,
+    ANTHROPIC_VERSION, Client, Endpoint, ErrorClass, Finish, FinishReason, Message, Model, Names, Prompt, Protocol,
+    ProviderError, Request, Retry, Secret, StreamError, Target, ToolCall, Usage, list_models, resolve,
 };
 use serde_json::{Value, json};
 use sse::{KEY, Server, Step, all, head, models, send, status, wait};
@@ -150,13 +150,13 @@ async fn stop_reasons_are_told_apart() {
 }
 
 /// The cause of a reply that was cut after it had begun, and never asked for again.
-async fn cut(rest: Vec<Step>) -> CutCause {
+async fn cut(rest: Vec<Step>) -> StreamError {
     let begun = [start(), block(0, json!({"type": "text", "text": "one "}))].concat();
     let more = delta(0, json!({"type": "text_delta", "text": "two"}));
     let (said, last, server) = ask([vec![head(), send(begun), send(more)], rest].concat()).await;
     assert_eq!((said.as_str(), server.requests().len()), ("one two", 1));
     let error = last.unwrap_err();
-    assert_eq!(error.class(), Class::Retryable);
+    assert_eq!(error.class(), ErrorClass::Retryable);
     let ProviderError::Cut { cause, so_far } = error else { panic!("{error:?}") };
     let used = so_far.usage.map(|usage| (usage.prompt, usage.output));
     assert_eq!((so_far.reason, used), (FinishReason::Interrupted, Some((10, 0))));
@@ -165,24 +165,24 @@ async fn cut(rest: Vec<Step>) -> CutCause {
 
 #[tokio::test]
 async fn a_cut_gives_what_came_and_then_the_cut() {
-    assert_eq!(cut(vec![]).await, CutCause::Ended);
-    assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, CutCause::Ended);
-    assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, CutCause::Unfinished);
+    assert_eq!(cut(vec![]).await, StreamError::Ended);
+    assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, StreamError::Ended);
+    assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, StreamError::Unfinished);
     assert_eq!(
         cut(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await,
-        CutCause::Server("Overloaded".into())
+        StreamError::Server("Overloaded".into())
     );
     // Without the name of the event.
     let unnamed = "data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops\"}}\n\n";
-    assert_eq!(cut(vec![send(unnamed)]).await, CutCause::Server("oops".into()));
+    assert_eq!(cut(vec![send(unnamed)]).await, StreamError::Server("oops".into()));
     for garbage in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: {\"choices\":[]}\n\n", "data: <html>\n\n"] {
         let cause = cut(vec![send(garbage), send(end("end_turn"))]).await;
-        assert!(matches!(cause, CutCause::Garbage(_)), "{garbage}: {cause:?}");
+        assert!(matches!(cause, StreamError::Garbage(_)), "{garbage}: {cause:?}");
     }
     let cause = cut(vec![send(b"event: ping\ndata: \xff\xfe\n\n")]).await;
-    assert!(matches!(cause, CutCause::Garbage(_)), "{cause:?}");
+    assert!(matches!(cause, StreamError::Garbage(_)), "{cause:?}");
     let cause = cut(vec![wait(200), Step::Reset]).await;
-    assert!(matches!(cause, CutCause::Connection(_)), "{cause:?}");
+    assert!(matches!(cause, StreamError::Connection(_)), "{cause:?}");
 }
 
 #[tokio::test]
@@ -199,9 +199,9 @@ async fn what_fails_before_any_text_is_tried_again_if_that_may_help() {
     assert_eq!((said.as_str(), last.is_ok(), server.requests().len()), ("a", true, 4));
 
     for (kind, code, class) in [
-        ("invalid_request_error", 400, Class::Configuration),
-        ("authentication_error", 401, Class::Configuration),
-        ("rate_limit_error", 429, Class::Retryable),
+        ("invalid_request_error", 400, ErrorClass::Configuration),
+        ("authentication_error", 401, ErrorClass::Configuration),
+        ("rate_limit_error", 429, ErrorClass::Retryable),
     ] {
         let in_the_stream = vec![head(), send([start(), error(kind, "no")].concat())];
         let server = Server::start((0..4).map(|_| in_the_stream.clone())).await;
@@ -219,7 +219,7 @@ async fn pings_alone_do_not_keep_a_stream_for_ever() {
     let mut endpoint = endpoint(&server);
     endpoint.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(endpoint).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: CutCause::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn an_answer_in_one_piece_is_understood_and_a_plain_text_refused() {
     assert_eq!((said.as_str(), last.calls), ("all", vec![call]));
     assert_eq!(last.usage, Some(Usage { prompt: 3, output: 2, ..Usage::default() }));
     let error = all(client(endpoint(&server)).stream(Request::new(Prompt::Raw("Once".into())))).await.1.unwrap_err();
-    assert_eq!((error.class(), server.requests().len()), (Class::Configuration, 1));
+    assert_eq!((error.class(), server.requests().len()), (ErrorClass::Configuration, 1));
 }
 
 #[tokio::test]
@@ -279,7 +279,7 @@ async fn the_key_is_in_nothing_that_can_be_shown() {
     }
     let bad = Endpoint { key: Secret::new("sk-very\u{1}secret"), ..endpoint(&Server::start([]).await) };
     let error = all(client(bad).stream(chat("hi"))).await.1.unwrap_err();
-    assert_eq!((error.class(), format!("{error:?}").contains("sk-very")), (Class::Configuration, false));
+    assert_eq!((error.class(), format!("{error:?}").contains("sk-very")), (ErrorClass::Configuration, false));
 }
 
 #[tokio::test]

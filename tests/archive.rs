@@ -9,10 +9,10 @@ use std::{io::BufReader, path::Path};
 use loomtree::{
     archive::{self, Imported, jsonl, markdown},
     id::TreeId,
-    model::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
-    ops::{Actor, DocumentEdit, Draft, SplitAt},
+    ops::{Actor, DocumentEdit, NodeDraft, SplitAt},
     recall::{self, Filter, Query, Scope},
     store::{Mutation, PurgeTarget},
+    types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
 };
 use support::store::Scene;
 
@@ -42,32 +42,32 @@ fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
     };
     owner.create_agent(agent).unwrap();
     let (tree, root) = owner
-        .create_tree(None, mode, Some("you are a study".to_owned()), Draft::text("Once\u{0}upon a \u{1f980} time"))
+        .create_tree(None, mode, Some("you are a study".to_owned()), NodeDraft::text("Once\u{0}upon a \u{1f980} time"))
         .unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let at_work = owner.clone().in_session(session);
-    let draft = Draft {
+    let draft = NodeDraft {
         raw: Some("→ view x\nhello".to_owned()),
         tokens: Some(12),
         interrupted: true,
         metadata: Some(Json::parse(r#"{"b":1.0,"a":[123456789012345678901234567890]}"#).unwrap()),
         provenance: Some(Json::parse(r#"{"model":"gpt","usage":{"prompt":1}}"#).unwrap()),
-        author_type: Some(loomtree::model::AuthorType::Model),
-        ..Draft::text("hello, this is a reply")
+        author_type: Some(loomtree::types::AuthorType::Model),
+        ..NodeDraft::text("hello, this is a reply")
     };
     let reply = at_work.append(Parent::Position(session), draft).unwrap().nodes[0].id;
     scene.clock.set(Timestamp::from_millis(1_700_000_060_000));
     let edited = at_work.edit(reply, "another reply").unwrap().nodes[0].id;
     at_work.annotate(reply, "a note").unwrap();
-    let tail = at_work.append(Parent::Node(reply), Draft::text("and then some more")).unwrap().nodes[0].id;
+    let tail = at_work.append(Parent::Node(reply), NodeDraft::text("and then some more")).unwrap().nodes[0].id;
     at_work.split(tail, &SplitAt::After("and then".to_owned())).unwrap();
-    let gone = at_work.append(Parent::Node(edited), Draft::text("to be pruned")).unwrap().nodes[0].id;
-    let deep = at_work.append(Parent::Node(gone), Draft::text("pruned first")).unwrap().nodes[0].id;
+    let gone = at_work.append(Parent::Node(edited), NodeDraft::text("to be pruned")).unwrap().nodes[0].id;
+    let deep = at_work.append(Parent::Node(gone), NodeDraft::text("pruned first")).unwrap().nodes[0].id;
     at_work.prune(deep).unwrap();
     at_work.prune(gone).unwrap();
-    at_work.append(Parent::Node(gone), Draft::text("said in the dark")).unwrap();
-    let secret = at_work.append(Parent::Node(root.id), Draft::text("a secret")).unwrap().nodes[0].id;
-    at_work.append(Parent::Node(secret), Draft::text("after the secret")).unwrap();
+    at_work.append(Parent::Node(gone), NodeDraft::text("said in the dark")).unwrap();
+    let secret = at_work.append(Parent::Node(root.id), NodeDraft::text("a secret")).unwrap().nodes[0].id;
+    at_work.append(Parent::Node(secret), NodeDraft::text("after the secret")).unwrap();
     owner.purge(PurgeTarget::Node(secret)).unwrap();
     owner.bookmark(reply, "the turn").unwrap();
     owner.exclude(edited).unwrap();
@@ -115,10 +115,10 @@ fn export_import_export_is_byte_equal() {
 fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let mut at = root.id;
     let many = (0..9_000).map(|n| {
-        let node = owner.draft(Parent::Node(at), Draft::text(format!("turn {n}")));
+        let node = owner.draft(Parent::Node(at), NodeDraft::text(format!("turn {n}")));
         at = node.id;
         Mutation::Append(Box::new(node))
     });
@@ -129,7 +129,7 @@ fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
     let id = tree.id;
     import(&stranger, &export(&owner, &[id]));
     let is_archived = || stranger.loom().tree(id).unwrap().archived_at.is_some();
-    let own = stranger.append(Parent::Node(at), Draft::text("my own")).unwrap().nodes[0].id;
+    let own = stranger.append(Parent::Node(at), NodeDraft::text("my own")).unwrap().nodes[0].id;
     assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Append);
     assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Import);
     assert!(is_archived());
@@ -139,7 +139,7 @@ fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
     stranger.redo(Some(id)).unwrap();
     assert!(stranger.loom().node(own).unwrap().state.pruned_by.is_none());
     // What comes to a tree that is there stays.
-    owner.append(Parent::Node(at), Draft::text("later")).unwrap();
+    owner.append(Parent::Node(at), NodeDraft::text("later")).unwrap();
     assert_eq!(import(&stranger, &export(&owner, &[id])).nodes, 1);
     assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Append);
     assert_eq!(stranger.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
@@ -149,11 +149,11 @@ fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
 fn a_later_export_brings_only_what_is_new() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let stranger = other.owner();
     import(&stranger, &export(&owner, &[tree.id]));
-    owner.append(Parent::Node(root.id), Draft::text("later")).unwrap();
-    stranger.append(Parent::Node(root.id), Draft::text("meanwhile")).unwrap();
+    owner.append(Parent::Node(root.id), NodeDraft::text("later")).unwrap();
+    stranger.append(Parent::Node(root.id), NodeDraft::text("meanwhile")).unwrap();
     let second = import(&stranger, &export(&owner, &[tree.id]));
     assert_eq!((second.nodes, second.skipped), (1, 1));
     assert_eq!(stranger.loom().tree(tree.id).unwrap().counts.leaves, 2);
@@ -163,10 +163,10 @@ fn a_later_export_brings_only_what_is_new() {
 fn a_bad_line_is_reported_and_the_rest_comes_in() {
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
-    let one = owner.append(Parent::Node(root.id), Draft::text("one")).unwrap().nodes[0].id;
-    owner.append(Parent::Node(root.id), Draft::text("two")).unwrap();
-    owner.append(Parent::Node(one), Draft::text("under one")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let one = owner.append(Parent::Node(root.id), NodeDraft::text("one")).unwrap().nodes[0].id;
+    owner.append(Parent::Node(root.id), NodeDraft::text("two")).unwrap();
+    owner.append(Parent::Node(one), NodeDraft::text("under one")).unwrap();
     let text = export(&owner, &[tree.id]).replace("\"content\":\"one\"", "\"content\":\"forged\"");
     let text = text.replace("\n", "\n\n") + "{\"type\":\"node\"\n{\"type\":\"bird\"}\nnot json\n\u{feff}\n";
     let stranger = Scene::new(2);
@@ -184,14 +184,14 @@ fn a_bad_line_is_reported_and_the_rest_comes_in() {
 fn bad_lines_far_apart_take_only_what_hangs_on_them() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let mut at = root.id;
     let chain: Vec<Mutation> = (0..10_000)
         .map(|number| {
             // One in a hundred hangs on the root and has nothing below it.
             let leaf = number % 100 == 99;
             let parent = Parent::Node(if leaf { root.id } else { at });
-            let node = owner.draft(parent, Draft::text(format!("number {number}.")));
+            let node = owner.draft(parent, NodeDraft::text(format!("number {number}.")));
             at = if leaf { at } else { node.id };
             Mutation::Append(Box::new(node))
         })
@@ -300,8 +300,8 @@ fn the_shared_pi_session_comes_in_whole() {
 fn a_path_is_markdown() {
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("What now?\n")).unwrap();
-    let node = owner.append(Parent::Node(root.id), Draft::text("# This")).unwrap().nodes[0].id;
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What now?\n")).unwrap();
+    let node = owner.append(Parent::Node(root.id), NodeDraft::text("# This")).unwrap().nodes[0].id;
     let snapshot = owner.loom().snapshot().unwrap();
     let path = snapshot.path_back(node, &[], 0).unwrap();
     let text = markdown::path(&path, &snapshot.agents().unwrap());

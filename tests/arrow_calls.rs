@@ -16,19 +16,22 @@ use insta::assert_snapshot;
 use loomtree::{
     arrow::{
         self, Event,
-        run::{Alone, BATCH, CONTENT, Code, Extra, Failure, Generation, Host, Runner, Wanted, recent_actions},
+        run::{
+            BATCH, CONTENT, ContinueRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost, ToolError,
+            recent_actions,
+        },
     },
     id::NodeId,
-    model::{Permission, Permissions},
     ops::Actor,
-    tools::{self, Form, Tool},
+    tools::{self, NativeAlias, Tool},
+    types::{Permission, Permissions},
 };
 use play::Play;
 use serde_json::{Value, json};
 
 /// A program with two tools, which stops after so many calls.
 struct Program {
-    extras: Vec<Extra>,
+    extras: Vec<HostTool>,
     answer: String,
     calls: Mutex<Vec<String>>,
     asked: AtomicUsize,
@@ -37,7 +40,7 @@ struct Program {
 
 impl Program {
     fn new(answer: impl Into<String>) -> Self {
-        let weather = Extra {
+        let weather = HostTool {
             name: "weather".to_owned(),
             description: "Tells the weather of a place. It asks a service.".to_owned(),
             parameters: json!({
@@ -50,14 +53,14 @@ impl Program {
             }),
             permission: Permission::WebSearch,
         };
-        let roll = Extra {
+        let roll = HostTool {
             name: "roll_dice".to_owned(),
             description: "Rolls dice.".to_owned(),
             parameters: json!({ "type": "object", "properties": { "sides": { "type": "integer" } } }),
             permission: Permission::LoomWrite,
         };
         let extras = vec![weather, roll];
-        assert_eq!(Extra::check(&extras), Ok(()));
+        assert_eq!(HostTool::check(&extras), Ok(()));
         Self {
             extras,
             answer: answer.into(),
@@ -73,19 +76,19 @@ impl Program {
 }
 
 impl Host for Program {
-    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
-        Alone.generate(actor, asked)
+    fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
+        NoHost.generate(actor, asked)
     }
 
-    fn tools(&self) -> &[Extra] {
+    fn tools(&self) -> &[HostTool] {
         &self.extras
     }
 
-    fn call(&self, name: &str, arguments: &Value) -> Result<String, Failure> {
+    fn call(&self, name: &str, arguments: &Value) -> Result<String, ToolError> {
         self.calls.lock().unwrap().push(format!("{name} {arguments}"));
         match name {
             "weather" => Ok(self.answer.clone()),
-            _ => Err(Failure::new(Code::ModelError, "the dice\nfell").hint("again?")),
+            _ => Err(ToolError::new(ErrorCode::ModelError, "the dice\nfell").hint("again?")),
         }
     }
 
@@ -95,8 +98,8 @@ impl Host for Program {
 }
 
 /// Lines as the runner reads them, as one batch; the answers as a model gets them.
-fn lines(runner: &mut Runner<'_>, lines: &[&str]) -> String {
-    let wanted: Vec<Wanted> = lines.iter().map(|line| runner.read(line)).collect();
+fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
+    let wanted: Vec<ExecRequest> = lines.iter().map(|line| runner.read(line)).collect();
     runner.run_batch(wanted).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -121,7 +124,10 @@ fn a_line_and_a_call_come_to_the_same() {
     }
     assert_eq!(runner.read("→ weather Paris days:3").to_string(), "weather city:\"Paris\" days:3");
     for wrong in [runner.read("→ weather"), runner.read_call("weather", "{}"), runner.read_call("view", "[]")] {
-        assert!(matches!(&wrong, Wanted::Refused(failure) if failure.code == Code::InvalidSyntax), "{wrong:?}");
+        assert!(
+            matches!(&wrong, ExecRequest::Refused(failure) if failure.code == ErrorCode::InvalidSyntax),
+            "{wrong:?}"
+        );
         assert_eq!((wrong.name(), wrong.to_string().as_str()), (None, ""));
     }
     // What the free function reads knows of no program.
@@ -236,12 +242,13 @@ fn what_providers_are_told_is_what_is_read() {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         assert!(tool.name.len() <= 64 && tool.name.chars().all(plain) && !tool.description.is_empty());
         assert_eq!(tool.parameters["type"], "object", "{}", tool.name);
-        let known = !matches!(runner.read_call(&tool.name, "{}"), Wanted::Refused(e) if e.code == Code::NotFound);
-        let own = Tool::named(&tool.name).is_some() || Form::named(&tool.name).is_some();
+        let known =
+            !matches!(runner.read_call(&tool.name, "{}"), ExecRequest::Refused(e) if e.code == ErrorCode::NotFound);
+        let own = Tool::named(&tool.name).is_some() || NativeAlias::named(&tool.name).is_some();
         assert_eq!(known, own, "{}", tool.name);
     }
     assert_eq!(told[0].parameters, tools::schema(Tool::View));
-    let Wanted::Refused(failure) = runner.read_call("anotate", "{}") else { panic!("there is no such tool") };
+    let ExecRequest::Refused(failure) = runner.read_call("anotate", "{}") else { panic!("there is no such tool") };
     assert_eq!(failure.to_string(), "NOT_FOUND: no tool \"anotate\"");
     assert!(failure.hint.unwrap().starts_with("did you mean annotate,"));
 }
@@ -309,7 +316,7 @@ fn a_batch_and_its_arguments_have_limits() {
         let call = runner.read_call(tool, &json!({ argument: long }).to_string());
         assert_eq!(call.name(), Some(tool));
         let reply = runner.run_batch(vec![call]).remove(0);
-        assert_eq!(reply.result.unwrap_err().code, Code::LimitExceeded, "{tool}");
+        assert_eq!(reply.result.unwrap_err().code, ErrorCode::LimitExceeded, "{tool}");
     }
     let many = runner.read_call("continue", "{\"n\":11}");
     let reply = runner.run_batch(vec![many]).remove(0).to_string();

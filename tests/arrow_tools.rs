@@ -15,8 +15,8 @@ use loomtree::{
         Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
         run::{INLINE, read},
     },
-    model::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
     tools::{self, TABLE, Tool},
+    types::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
 };
 use play::Play;
 
@@ -179,7 +179,7 @@ fn the_reference_and_the_help_name_every_tool_and_code() {
         assert!(estimated_tokens(&explained) < INLINE, "{}", spec.name);
         assert!(explained.contains(spec.help) && spec.usage.arguments.iter().all(|a| explained.contains(a.name)));
     }
-    for code in loomtree::arrow::run::Code::ALL {
+    for code in loomtree::arrow::run::ErrorCode::ALL {
         assert!(reference.contains(&format!("| `{code}` |")), "{code}");
     }
 }

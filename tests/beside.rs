@@ -7,12 +7,12 @@ mod support;
 use std::time::Duration;
 
 use loomtree::{
-    arrow::run::{Alone, Runner, read},
-    context::{Ask, Options, Prompt, assemble},
+    arrow::run::{Executor, NoHost, read},
+    context::{ContextOptions, ContextRequest, RenderedPrompt, assemble},
     id::{NodeId, SessionId, TreeId},
-    model::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Summary, SummaryOf, Timestamp},
-    ops::{Actor, DocumentEdit, Draft, OpsError},
+    ops::{Actor, DocumentEdit, NodeDraft, OpsError},
     store::{Mutation, PurgeTarget, StoreError},
+    types::{EdgeKind, Lease, LinkTarget, Mode, Op, Parent, Summary, SummarySubject, Timestamp},
 };
 use support::store::Scene;
 
@@ -33,7 +33,7 @@ impl Table {
     fn set() -> Self {
         let scene = Scene::new(5);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("the root")).unwrap();
+        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("the root")).unwrap();
         let node = said(&owner, root.id, "a question").unwrap();
         let actor = |name| owner.loom().actor(&owner.loom().agent(name).unwrap());
         let (collaborator, subject) = (actor("collaborator"), actor("subject"));
@@ -64,7 +64,7 @@ fn after(seconds: i64) -> Timestamp {
 }
 
 fn said(actor: &Actor, at: NodeId, text: &str) -> Result<NodeId, OpsError> {
-    actor.append(Parent::Node(at), Draft::text(text)).map(|receipt| receipt.nodes[0].id)
+    actor.append(Parent::Node(at), NodeDraft::text(text)).map(|receipt| receipt.nodes[0].id)
 }
 
 fn is_leased<T: std::fmt::Debug>(result: Result<T, OpsError>) -> String {
@@ -97,14 +97,14 @@ fn on_a_leased_position_only_its_holder_goes_on() {
     t.owner.bookmark(t.node, "here").unwrap();
     t.owner.link(t.node, LinkTarget::Node(other), None).unwrap();
     for kind in [EdgeKind::Thought, EdgeKind::Tool] {
-        t.owner.append(Parent::Node(t.node), Draft { kind: Some(kind), ..Draft::text("beside it") }).unwrap();
+        t.owner.append(Parent::Node(t.node), NodeDraft { kind: Some(kind), ..NodeDraft::text("beside it") }).unwrap();
     }
     t.owner.edit(t.node, "another question").unwrap();
     t.owner.prune(other).unwrap();
     t.owner.undo(Some(t.tree)).unwrap();
 
     // The holder goes on and lets go with one change.
-    let answer = t.collaborator.draft(Parent::Node(t.node), Draft::text("an answer"));
+    let answer = t.collaborator.draft(Parent::Node(t.node), NodeDraft::text("an answer"));
     let release = Mutation::Release { node: t.node, agent: t.collaborator.agent() };
     t.collaborator.commit(Op::Generate, vec![Mutation::Append(Box::new(answer)), release]).unwrap();
     assert_eq!(t.leases(), []);
@@ -125,7 +125,7 @@ fn who_asked_for_a_generation_may_write_there_too() {
     said(&owner, t.node, "from the session that asked").unwrap();
     said(&t.subject, t.node, "the holder").unwrap();
     // What is generated is submitted by who asked, in the name of who wrote it.
-    let mut new = t.owner.draft(Parent::Node(t.node), Draft::text("the holder's words"));
+    let mut new = t.owner.draft(Parent::Node(t.node), NodeDraft::text("the holder's words"));
     new.author = t.subject.agent();
     t.owner.commit(Op::Generate, vec![Mutation::Append(Box::new(new))]).unwrap();
     // Only who took it lets go of it.
@@ -158,7 +158,7 @@ fn a_branch_in_which_somebody_generates_is_not_pruned() {
 fn versions_of_a_place_share_a_lease() {
     let scene = Scene::new(6);
     let owner = scene.owner();
-    let (tree, _) = owner.create_tree(None, Mode::Buffer, None, Draft::text("Once")).unwrap();
+    let (tree, _) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("Once")).unwrap();
     let first = said(&owner, tree.root.unwrap(), " upon").unwrap();
     let version = owner.edit(first, " upon a").unwrap().nodes[0].id;
     let subject = owner.loom().actor(&owner.loom().agent("subject").unwrap());
@@ -232,7 +232,7 @@ fn one_who_is_refused_in_a_group_is_refused_alone() {
     let t = Table::set();
     t.subject.lease(t.node, t.subject.agent(), MINUTE).wait().unwrap();
     let submit = |at: NodeId, n: usize| {
-        let new = t.owner.draft(Parent::Node(at), Draft::text(n.to_string()));
+        let new = t.owner.draft(Parent::Node(at), NodeDraft::text(n.to_string()));
         t.owner.submit(Op::Append, vec![Mutation::Append(Box::new(new))])
     };
     let pending: Vec<_> = (0..60).map(|n| submit(if n % 3 == 0 { t.node } else { t.root }, n)).collect();
@@ -251,9 +251,9 @@ fn one_who_is_refused_in_a_group_is_refused_alone() {
 
 /// What the ambient block of `agent` says of others, as this store sees it.
 fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
-    let (loom, options) = (actor.loom(), Options::default());
+    let (loom, options) = (actor.loom(), ContextOptions::default());
     let agent = loom.agent(agent).unwrap();
-    let ask = Ask {
+    let ask = ContextRequest {
         agent: &agent,
         to: at,
         versions: &[],
@@ -266,7 +266,7 @@ fn others(actor: &Actor, agent: &str, at: NodeId) -> Vec<String> {
         options,
         now: loom.now(),
     };
-    let Prompt::Messages(messages) = assemble(&*loom.snapshot().unwrap(), &ask).unwrap().prompt else {
+    let RenderedPrompt::Messages(messages) = assemble(&*loom.snapshot().unwrap(), &ask).unwrap().prompt else {
         panic!("a dialogue is a chat")
     };
     let all = messages.iter().map(|message| message.content.as_str()).collect::<Vec<_>>().join("\n");
@@ -286,7 +286,7 @@ fn who_looks_or_generates_is_there_also_in_another_process() {
     // Over there somebody looks, and stands at the root: nothing is changed by it but that they are there.
     there.clock.set(after(121));
     let agent = their.loom().agent("owner").unwrap();
-    let mut runner = Runner::new(their.loom().clone(), agent, session, &Alone);
+    let mut runner = Executor::new(their.loom().clone(), agent, session, &NoHost);
     let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();
     assert!(runner.run(&read(&format!("→ view {}", local(t.node))).unwrap()).is_ok());
     assert_eq!(t.owner.loom().snapshot().unwrap().last_seq().unwrap(), before);
@@ -317,7 +317,7 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
     let loom = t.owner.loom();
     let document = t.owner.create_document("notes", "Much. More.").unwrap();
     let kept = |of| loom.snapshot().unwrap().summary(of).unwrap().map(|summary| (summary.content, summary.made_of));
-    let all = [SummaryOf::Node(t.node), SummaryOf::Document(document), SummaryOf::Tree(t.tree)];
+    let all = [SummarySubject::Node(t.node), SummarySubject::Document(document), SummarySubject::Tree(t.tree)];
     assert!(all.iter().all(|of| kept(*of).is_none()));
     let before = loom.snapshot().unwrap().last_seq().unwrap();
     for (of, content) in all.iter().zip(["of the node", "of the document", "of the tree"]) {
@@ -354,7 +354,7 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
 fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
     let t = Table::set();
     let of = |model: &str| {
-        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::model::Correction::permille)
+        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::types::TokenCalibration::permille)
     };
     let reckon = |estimated, reported| t.owner.reckon("openai:gpt", estimated, reported).wait().unwrap();
     let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();

@@ -16,14 +16,20 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{Alone, Code, Extra, Failure, Runner},
-    delegate::{self, Builtin, Checked, Crew, Event, Kit, Lazy, Mark, Member, Orchestrator, Report, State, Told, Work},
+    arrow::run::{ErrorCode, Executor, HostTool, NoHost, ToolError},
+    delegate::{
+        self, AgentModel, CheckResult, DelegationEvent, DelegationReport, DelegationStatus, DelegationUpdate,
+        LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig, RunContext, SubtaskStatus, WorkerTools,
+    },
     id::{NodeId, SessionId},
-    model::{Agent, Mode, Permission, Permissions},
-    ops::{Actor, Draft},
-    provider::{Finish, FinishReason, Generation, Model, Prompt, Reply, Request, Scripted, ToolCall, Usage},
-    session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat, stats},
+    ops::{Actor, NodeDraft},
+    provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
+    session::{
+        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
+        seat, stats,
+    },
     store::{GenerationFilter, SessionFilter},
+    types::{Agent, Mode, Permission, Permissions},
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -111,8 +117,9 @@ impl Team {
 
     fn over(scene: Scene) -> Self {
         let owner = scene.owner();
-        let (tree, root) =
-            owner.create_tree(Some("Work".into()), Mode::Dialogue, None, Draft::text("What is to be done?")).unwrap();
+        let (tree, root) = owner
+            .create_tree(Some("Work".into()), Mode::Dialogue, None, NodeDraft::text("What is to be done?"))
+            .unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         Self { _scene: scene, owner: owner.in_session(session), at: root.id, session }
     }
@@ -121,7 +128,7 @@ impl Team {
         self.owner.loom().agent(name).unwrap()
     }
 
-    fn crew(&self, planner: &Arc<Player>, worker: &Arc<Player>, judge: &Arc<Player>) -> Crew {
+    fn crew(&self, planner: &Arc<Player>, worker: &Arc<Player>, judge: &Arc<Player>) -> OrchestratorConfig {
         crew(&self.owner, [planner, worker, judge])
     }
 
@@ -129,11 +136,11 @@ impl Team {
         delegate::begin(&self.owner, self.at, goal, "").unwrap()
     }
 
-    async fn carry_on(&self, crew: Crew, delegation: NodeId) -> Result<Report, Failure> {
+    async fn carry_on(&self, crew: OrchestratorConfig, delegation: NodeId) -> Result<DelegationReport, ToolError> {
         carry_on(&self.owner, crew, delegation, &CancellationToken::new()).await.0
     }
 
-    fn stats(&self) -> loomtree::session::Sums {
+    fn stats(&self) -> loomtree::session::UsageTotals {
         let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
         stats(&*self.owner.loom().snapshot().unwrap(), &filter).unwrap().all
     }
@@ -149,32 +156,32 @@ impl Team {
     }
 }
 
-fn crew(owner: &Actor, [planner, worker, judge]: [&Arc<Player>; 3]) -> Crew {
-    let member = |agent: &str, model: &Arc<Player>| Member {
+fn crew(owner: &Actor, [planner, worker, judge]: [&Arc<Player>; 3]) -> OrchestratorConfig {
+    let member = |agent: &str, model: &Arc<Player>| AgentModel {
         agent: owner.loom().agent(agent).unwrap(),
         model: Arc::clone(model) as Arc<dyn Model>,
     };
     let models: Arc<dyn Model> = worker.clone();
-    Crew::new(
+    OrchestratorConfig::new(
         member("collaborator", planner),
         member("collaborator", worker),
         member("subject", judge),
         Arc::new(models),
-        Arc::new(Verdict::Yes),
+        Arc::new(Decision::Yes),
     )
 }
 
 async fn carry_on(
     owner: &Actor,
-    crew: Crew,
+    crew: OrchestratorConfig,
     delegation: NodeId,
     cancel: &CancellationToken,
-) -> (Result<Report, Failure>, Vec<Told>) {
+) -> (Result<DelegationReport, ToolError>, Vec<DelegationUpdate>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
-    let tell: delegate::Tell = Arc::new(move |event| told.lock().unwrap().push(event));
-    let work = Work { actor: owner.clone(), delegation, cancel: cancel.clone(), tell };
-    let report = Builtin::new(crew).carry_on(work).await;
+    let tell: delegate::UpdateSink = Arc::new(move |event| told.lock().unwrap().push(event));
+    let work = RunContext { actor: owner.clone(), delegation, cancel: cancel.clone(), tell };
+    let report = LocalOrchestrator::new(crew).carry_on(work).await;
     let heard = heard.lock().unwrap().clone();
     (report, heard)
 }
@@ -196,11 +203,12 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
         let bad = asked.contains("Do d\n") || asked.contains("Do b\n") && !asked.contains("thoroughly");
         if bad { r#"{"passed": false, "why": "half of it is missing"}"#.to_owned() } else { PASSED.to_owned() }
     });
-    let crew = Crew { stronger: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
+    let crew =
+        OrchestratorConfig { stronger: Some(stronger.clone()), parallel: 1, ..team.crew(&planner, &worker, &judge) };
     let delegation = team.begin("Write the whole thing");
     let (report, heard) = carry_on(&team.owner, crew, delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
-    assert_eq!(report.state, State::Incomplete);
+    assert_eq!(report.state, DelegationStatus::Incomplete);
     insta::assert_snapshot!(team.masked(&report.to_string()), @r#"
     ✓ task ended, not completed: "Write the whole thing" [id]
     Subtasks:
@@ -217,8 +225,8 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
         (stronger.times("Subtask 2 of 5"), stronger.times("Subtask 4 of 5"), worker.times("Subtask 5 of 5")),
         (1, 1, 0)
     );
-    let skipped = heard.iter().filter(|told| matches!(told, Told::Skipped { .. })).count();
-    assert_eq!((heard.iter().filter(|told| matches!(told, Told::Started { .. })).count(), skipped), (8, 1));
+    let skipped = heard.iter().filter(|told| matches!(told, DelegationUpdate::Skipped { .. })).count();
+    assert_eq!((heard.iter().filter(|told| matches!(told, DelegationUpdate::Started { .. })).count(), skipped), (8, 1));
     // A retry is told why; who builds on results has them, and the conversation before is not shown.
     assert!(worker.asked().iter().any(|asked| asked.contains("That did not do:\n\nhalf of it is missing")));
     let join = worker.asked().into_iter().find(|asked| asked.contains("Subtask 4 of 5")).unwrap();
@@ -230,7 +238,7 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
     );
 
     // All of it is in the tree, below the node that delegated, and its cost in the session's.
-    let mut agent = Runner::new(team.owner.loom().clone(), team.agent("owner"), team.session, &Alone);
+    let mut agent = Executor::new(team.owner.loom().clone(), team.agent("owner"), team.session, &NoHost);
     let drawn = agent.run(&loomtree::arrow::run::read("→ tree depth:20").unwrap()).to_string();
     insta::assert_snapshot!(team.masked(&drawn));
     let sums = team.stats();
@@ -267,16 +275,16 @@ async fn what_can_be_done_at_once_is_and_no_more() {
             format!("{id} done")
         })
     });
-    let crew = Crew { parallel: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let crew = OrchestratorConfig { parallel: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
     let report = team.carry_on(crew, team.begin("All")).await.unwrap();
-    assert_eq!((report.state, active.lock().unwrap().1), (State::Completed, 3));
+    assert_eq!((report.state, active.lock().unwrap().1), (DelegationStatus::Completed, 3));
 }
 
 /// Says what it was asked, and answers.
-struct Person(Mutex<Vec<Asking>>, Verdict);
+struct Person(Mutex<Vec<ApprovalRequest>>, Decision);
 
 impl Approval for Person {
-    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
         self.0.lock().unwrap().push(asking.clone());
         Box::pin(async { self.1.clone() })
     }
@@ -286,18 +294,19 @@ impl Approval for Person {
 async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
     let team = Team::new();
     let (planner, worker) = (Player::new("test:planner", |_| plan(DIAMOND)), words("done"));
-    let person = Arc::new(Person(Mutex::default(), Verdict::No(Some("not today".into()))));
-    let crew = Crew { approval: person.clone(), ..team.crew(&planner, &worker, &words(PASSED)) };
+    let person = Arc::new(Person(Mutex::default(), Decision::No(Some("not today".into()))));
+    let crew = OrchestratorConfig { approval: person.clone(), ..team.crew(&planner, &worker, &words(PASSED)) };
     let delegation = team.begin("Paint it black");
     let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
-    assert_eq!((refused.code, refused.message.as_str()), (Code::Cancelled, "it was refused: not today"));
+    assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused: not today"));
     let asked = person.0.lock().unwrap()[0].clone();
     assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", "Paint it black"));
     assert!(asked.detail.contains("Delegated: Paint it black") && asked.detail.contains("4. Do d (after 2, 3)"));
     assert!(worker.asked().is_empty());
     // Asked again later, they may agree; the plan is still there.
-    let report = team.carry_on(Crew { approval: Arc::new(Verdict::Yes), ..crew }, delegation).await.unwrap();
-    assert_eq!((report.state, planner.asked().len()), (State::Completed, 1));
+    let report =
+        team.carry_on(OrchestratorConfig { approval: Arc::new(Decision::Yes), ..crew }, delegation).await.unwrap();
+    assert_eq!((report.state, planner.asked().len()), (DelegationStatus::Completed, 1));
 }
 
 #[tokio::test]
@@ -315,7 +324,7 @@ async fn a_plan_that_does_not_hold_is_sent_back_once() {
     let circle = plan(&[("a", &["b"]), ("b", &["a"])]);
     let planner = answers(circle.clone(), plan(&[("a", &[])]));
     let crew = team.crew(&planner, &worker, &words(PASSED));
-    assert_eq!(team.carry_on(crew, team.begin("It")).await.unwrap().state, State::Completed);
+    assert_eq!(team.carry_on(crew, team.begin("It")).await.unwrap().state, DelegationStatus::Completed);
     assert!(planner.asked()[1].contains("\"a\", \"b\" depend on each other in a circle"));
 
     for (bad, said) in [
@@ -331,12 +340,12 @@ async fn a_plan_that_does_not_hold_is_sent_back_once() {
         let planner = answers(bad.clone(), bad);
         let delegation = team.begin("It");
         let failure = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap_err();
-        assert_eq!(failure.code, Code::ModelError);
+        assert_eq!(failure.code, ErrorCode::ModelError);
         assert!(failure.message.ends_with(said), "{}", failure.message);
         // It is planned anew when it is taken up.
         let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
         let report = team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation).await.unwrap();
-        assert_eq!(report.state, State::Completed);
+        assert_eq!(report.state, DelegationStatus::Completed);
     }
 }
 
@@ -346,23 +355,23 @@ async fn a_judge_that_answers_in_prose_is_understood_or_asked_again_or_not_belie
     let (planner, worker) = (Player::new("test:planner", |_| plan(&[("a", &[])])), words("done"));
     let clear = words("PASSED. All of it is there.");
     let report = team.carry_on(team.crew(&planner, &worker, &clear), team.begin("It")).await.unwrap();
-    assert_eq!((report.state, clear.asked().len()), (State::Completed, 1));
+    assert_eq!((report.state, clear.asked().len()), (DelegationStatus::Completed, 1));
     let hesitant = Player::new("test:judge", |asked| {
         if asked.contains("could not be read") { PASSED.to_owned() } else { "It looks rather good to me.".to_owned() }
     });
     let report = team.carry_on(team.crew(&planner, &worker, &hesitant), team.begin("It")).await.unwrap();
-    assert_eq!((report.state, hesitant.asked().len()), (State::Completed, 2));
+    assert_eq!((report.state, hesitant.asked().len()), (DelegationStatus::Completed, 2));
     // One that never says it has said nothing, and the work is not taken for done.
     let vague = words("It looks rather good to me.");
     let delegation = team.begin("It");
     let before = worker.asked().len();
     let report = team.carry_on(team.crew(&planner, &worker, &vague), delegation).await.unwrap();
-    assert_eq!(report.state, State::Incomplete);
-    let Mark::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    assert_eq!(report.state, DelegationStatus::Incomplete);
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
     assert_eq!(why, "what the judge says cannot be read as a verdict");
     // Taken up, it is looked at again, and not done again.
     let report = team.carry_on(team.crew(&planner, &worker, &clear), delegation).await.unwrap();
-    assert_eq!((report.state, worker.asked().len()), (State::Completed, before + 1));
+    assert_eq!((report.state, worker.asked().len()), (DelegationStatus::Completed, before + 1));
 }
 
 #[tokio::test]
@@ -371,16 +380,19 @@ async fn a_worker_that_says_nothing_or_loops_is_a_failed_try() {
     let planner = Player::new("test:planner", |_| plan(&[("a", &[]), ("b", &["a"])]));
     // It looks around for ever, in all its rounds, and says nothing.
     let worker = words("→ tree\n");
-    let crew = Crew { rounds: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let crew = OrchestratorConfig { rounds: 3, ..team.crew(&planner, &worker, &words(PASSED)) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
-    let Mark::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
+    let SubtaskStatus::Failed { why } = &report.subtasks[0].mark else { panic!("it failed") };
     assert_eq!(why, "it ended without a word about what was done");
-    assert_eq!((report.subtasks[1].mark.clone(), worker.asked().len()), (Mark::Skipped { needs: "Do a".into() }, 6));
+    assert_eq!(
+        (report.subtasks[1].mark.clone(), worker.asked().len()),
+        (SubtaskStatus::Skipped { needs: "Do a".into() }, 6)
+    );
     // One that says it is all done is not believed either: somebody else looks.
     let boaster = words("Everything is done!");
     let judge = words(r#"{"passed": false, "why": "nothing is there"}"#);
     let report = team.carry_on(team.crew(&planner, &boaster, &judge), team.begin("It")).await.unwrap();
-    assert_eq!((report.state, boaster.asked().len(), judge.asked().len()), (State::Incomplete, 2, 2));
+    assert_eq!((report.state, boaster.asked().len(), judge.asked().len()), (DelegationStatus::Incomplete, 2, 2));
 }
 
 #[tokio::test]
@@ -406,19 +418,19 @@ async fn stopped_it_leaves_a_true_state_and_is_taken_up() {
             format!("{id} done")
         })
     });
-    let crew = Crew { parallel: 1, ..team.crew(&planner, &worker, &words(PASSED)) };
+    let crew = OrchestratorConfig { parallel: 1, ..team.crew(&planner, &worker, &words(PASSED)) };
     let delegation = team.begin("It");
     let (report, _) = carry_on(&team.owner, crew.clone(), delegation, &cancel).await;
     let report = report.unwrap();
-    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.mark == Mark::Verified).collect();
-    assert_eq!((report.state, marks), (State::Stopped, vec![true, true, false, false, false]));
-    assert!(delegate::all(team.owner.loom()).unwrap().iter().all(|one| one.last == Event::Stopped));
+    let marks: Vec<bool> = report.subtasks.iter().map(|line| line.mark == SubtaskStatus::Verified).collect();
+    assert_eq!((report.state, marks), (DelegationStatus::Stopped, vec![true, true, false, false, false]));
+    assert!(delegate::all(team.owner.loom()).unwrap().iter().all(|one| one.last == DelegationEvent::Stopped));
     let report = team.carry_on(crew, delegation).await.unwrap();
-    assert_eq!(report.state, State::Completed);
+    assert_eq!(report.state, DelegationStatus::Completed);
     assert_eq!(["a", "b", "c", "d"].map(|id| worker.times(&format!("5: Do {id}"))), [1, 1, 2, 1]);
     // Once it is complete there is nothing to do.
     let again = team.carry_on(team.crew(&words(""), &words(""), &words("")), delegation).await.unwrap();
-    assert_eq!(again.state, State::Completed);
+    assert_eq!(again.state, DelegationStatus::Completed);
 }
 
 /// The job of a process that a test started; nothing in a process that tests.
@@ -446,7 +458,7 @@ async fn work_until_killed(path: &Path) {
     let delegation = team.begin("Survive");
     child::say(&delegation.to_string());
     let crew = team.crew(&planner, &worker, &words(PASSED));
-    team.carry_on(Crew { drafts: Some(drafts(path)), ..crew }, delegation).await.unwrap();
+    team.carry_on(OrchestratorConfig { drafts: Some(drafts(path)), ..crew }, delegation).await.unwrap();
 }
 
 fn drafts(path: &Path) -> PathBuf {
@@ -465,11 +477,14 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     let owner = scene.owner();
     // As long as that process runs, it is its own.
     let nobody = words("nobody");
-    let crew_of = |owner: &Actor, players| Crew { drafts: Some(drafts(&path)), ..crew(owner, players) };
+    let crew_of = |owner: &Actor, players| OrchestratorConfig { drafts: Some(drafts(&path)), ..crew(owner, players) };
     let (early, _) =
         carry_on(&owner, crew_of(&owner, [&nobody, &nobody, &nobody]), delegation, &CancellationToken::new()).await;
     let early = early.unwrap_err();
-    assert!(early.code == Code::Conflict && early.message.ends_with(&format!("(process {})", child.id())), "{early}");
+    assert!(
+        early.code == ErrorCode::Conflict && early.message.ends_with(&format!("(process {})", child.id())),
+        "{early}"
+    );
     child.kill().unwrap();
     child.wait().unwrap();
 
@@ -482,7 +497,7 @@ async fn killed_in_the_middle_it_is_taken_up_and_nothing_verified_is_done_again(
     let (report, _) =
         carry_on(&owner, crew_of(&owner, [&planner, &worker, &judge]), delegation, &CancellationToken::new()).await;
     let report = report.unwrap();
-    assert_eq!((report.state, nobody.asked().len()), (State::Completed, 0));
+    assert_eq!((report.state, nobody.asked().len()), (DelegationStatus::Completed, 0));
     // The plan stands, and so do the three that were verified; the fourth was cut off.
     assert_eq!((planner.asked().len(), worker.asked().len(), judge.asked().len()), (0, 2, 2));
     assert!(worker.asked()[0].contains("It was cut off. What was done so far stands above."));
@@ -512,7 +527,10 @@ async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let (worker, gate, begun) = at_the_gate();
     let delegation = team.begin("It");
-    let crew = Crew { drafts: Some(folder.path().join("drafts")), ..team.crew(&planner, &worker, &words(PASSED)) };
+    let crew = OrchestratorConfig {
+        drafts: Some(folder.path().join("drafts")),
+        ..team.crew(&planner, &worker, &words(PASSED))
+    };
     let drafts = crew.drafts.clone().unwrap();
     let second = async {
         begun.notified().await;
@@ -521,15 +539,19 @@ async fn what_somebody_carries_on_is_refused_to_others_by_their_name() {
         assert_eq!(delegate::carried_on_by(&drafts, delegation), Some(named.clone()));
         assert_eq!(
             (refused.code, refused.message.ends_with(&format!("is being carried on by {named}"))),
-            (Code::Conflict, true)
+            (ErrorCode::Conflict, true)
         );
         gate.notify_one();
     };
     let (first, ()) = tokio::join!(team.carry_on(crew.clone(), delegation), second);
-    assert_eq!((first.unwrap().state, worker.asked().len()), (State::Completed, 1), "who was first is not disturbed");
+    assert_eq!(
+        (first.unwrap().state, worker.asked().len()),
+        (DelegationStatus::Completed, 1),
+        "who was first is not disturbed"
+    );
     // It is let go of at its end, and no file is left.
     assert_eq!(delegate::carried_on_by(&drafts, delegation), None);
-    assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, State::Completed);
+    assert_eq!(team.carry_on(crew, delegation).await.unwrap().state, DelegationStatus::Completed);
     assert_eq!(std::fs::read_dir(&drafts).map_or(0, Iterator::count), 0);
 }
 
@@ -546,7 +568,7 @@ async fn where_that_cannot_be_seen_the_first_is_told_at_its_next_step() {
         report.state
     };
     let (first, second) = tokio::join!(team.carry_on(team.crew(&planner, &worker, &words(PASSED)), delegation), second);
-    assert_eq!((first.unwrap_err().code, second), (Code::Conflict, State::Completed));
+    assert_eq!((first.unwrap_err().code, second), (ErrorCode::Conflict, DelegationStatus::Completed));
     assert_eq!(team.owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
 }
 
@@ -586,20 +608,20 @@ async fn who_comes_second_to_a_file_is_told() {
 #[derive(Default)]
 struct Shed(Mutex<Vec<String>>);
 
-impl Kit for Shed {
-    fn tools(&self, who: &str) -> Vec<(Extra, Handler)> {
-        let tool = |name: &str| Extra {
+impl WorkerTools for Shed {
+    fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
+        let tool = |name: &str| HostTool {
             name: name.to_owned(),
             description: format!("The {name}."),
             parameters: json!({ "type": "object", "properties": {} }),
             permission: Permission::LoomWrite,
         };
         let who = who.to_owned();
-        let said: Handler = Box::new(move |_| {
+        let said: ToolHandler = Box::new(move |_| {
             let who = who.clone();
             Box::pin(async move { Ok(format!("in the hands of {who}")) })
         });
-        let other: Handler = Box::new(|_: Value| Box::pin(async { Ok("cut".to_owned()) }));
+        let other: ToolHandler = Box::new(|_: Value| Box::pin(async { Ok("cut".to_owned()) }));
         vec![(tool("hammer"), said), (tool("saw"), other)]
     }
 
@@ -607,11 +629,11 @@ impl Kit for Shed {
         true
     }
 
-    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> Promise<'a, Result<Checked, Failure>> {
+    fn check<'a>(&'a self, command: &'a str, _: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
         let mut ran = self.0.lock().unwrap();
         ran.push(command.to_owned());
         let passed = ran.len() > 1;
-        Box::pin(async move { Ok(Checked { passed, output: "2 tests ran".into() }) })
+        Box::pin(async move { Ok(CheckResult { passed, output: "2 tests ran".into() }) })
     }
 
     fn changed(&self, who: &[String]) -> Vec<String> {
@@ -630,9 +652,12 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
     });
     let shed = Arc::new(Shed::default());
     let judge = words(PASSED);
-    let crew = Crew { kit: shed.clone(), ..team.crew(&planner, &worker, &judge) };
+    let crew = OrchestratorConfig { kit: shed.clone(), ..team.crew(&planner, &worker, &judge) };
     let report = team.carry_on(crew, team.begin("It")).await.unwrap();
-    assert_eq!((report.state, report.subtasks[0].attempts, report.subtasks[0].checked), (State::Completed, 2, true));
+    assert_eq!(
+        (report.state, report.subtasks[0].attempts, report.subtasks[0].checked),
+        (DelegationStatus::Completed, 2, true)
+    );
     assert!(judge.asked().is_empty());
     assert_eq!(
         (shed.0.lock().unwrap().clone(), report.files),
@@ -646,26 +671,31 @@ async fn a_subtask_has_the_tools_of_the_plan_and_a_check_says_whether_it_is_done
 }
 
 /// An agent that may delegate, in its turn.
-async fn turn(team: &Team, orchestrator: Arc<dyn Orchestrator>, replies: &[&str]) -> (Vec<Progress>, Commands, Actor) {
-    turn_of(team, orchestrator, replies.iter().map(|reply| Reply::words(reply)).collect(), false).await
+async fn turn(
+    team: &Team,
+    orchestrator: Arc<dyn Orchestrator>,
+    replies: &[&str],
+) -> (Vec<Progress>, ToolAccess, Actor) {
+    turn_of(team, orchestrator, replies.iter().map(|reply| ScriptedReply::words(reply)).collect(), false).await
 }
 
 /// The same by any replies, perhaps with the provider's own calls.
 async fn turn_of(
     team: &Team,
     orchestrator: Arc<dyn Orchestrator>,
-    replies: Vec<Reply>,
+    replies: Vec<ScriptedReply>,
     native: bool,
-) -> (Vec<Progress>, Commands, Actor) {
+) -> (Vec<Progress>, ToolAccess, Actor) {
     let profile = team.agent("collaborator").profile;
     let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
-    team.owner.update_agent(loomtree::model::NewAgent { permissions, ..profile }).unwrap();
+    team.owner.update_agent(loomtree::types::NewAgent { permissions, ..profile }).unwrap();
     let agent = team.agent("collaborator");
     let actor = seat(team.owner.loom(), &agent, "/work", team.at).unwrap();
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
-    let commands = Commands { orchestrator: Some(orchestrator), native, ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let commands =
+        ToolAccess { orchestrator: Some(orchestrator), native, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let mut heard = Vec::new();
-    let plan = Plan::turn(team.at, agent, model, commands.clone());
+    let plan = GenerateRequest::turn(team.at, agent, model, commands.clone());
     generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
     (heard, commands, actor)
 }
@@ -684,10 +714,10 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
     let made = Arc::new(Mutex::new(0));
     let (crew, count) = (team.crew(&planner, &worker, &words(PASSED)), Arc::clone(&made));
     // It is made when something is delegated, and then once.
-    let lazy: Arc<dyn Orchestrator> = Arc::new(Lazy::new(Box::new(move || {
+    let lazy: Arc<dyn Orchestrator> = Arc::new(LazyOrchestrator::new(Box::new(move || {
         *count.lock().unwrap() += 1;
         let crew = crew.clone();
-        Box::pin(async move { Ok(Arc::new(Builtin::new(crew)) as Arc<dyn Orchestrator>) })
+        Box::pin(async move { Ok(Arc::new(LocalOrchestrator::new(crew)) as Arc<dyn Orchestrator>) })
     })));
     let decided = ["→ decide constraint \"never use an ORM\"\n→ decide \"Postgres it is\"\n", "Fine."];
     turn(&team, Arc::clone(&lazy), &decided).await;
@@ -702,17 +732,16 @@ async fn an_agent_delegates_in_its_turn_and_its_decisions_go_along() {
     for words in ["for Marie", "Constraints:\n- never use an ORM", "Decisions:\n- Postgres it is"] {
         assert!(brief.contains(words) && planner.asked()[0].contains(words), "{words}");
     }
-    assert!(
-        heard
-            .iter()
-            .any(|progress| matches!(progress, Progress::Delegated { told: Told::Verdict { passed: true, .. }, .. }))
-    );
+    assert!(heard.iter().any(|progress| matches!(
+        progress,
+        Progress::Delegated { told: DelegationUpdate::Verdict { passed: true, .. }, .. }
+    )));
     // The cost is the session's, and the report is found again.
     let filter = GenerationFilter { session: actor.session(), ..GenerationFilter::default() };
     let sums = stats(&*team.owner.loom().snapshot().unwrap(), &filter).unwrap().all;
     assert_eq!(sums.generations, 2 + 2 + 3 + 3);
     let mut again =
-        Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
+        Executor::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &NoHost);
     let recall = again.read("→ recall tool:delegate_task");
     assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
 }
@@ -722,10 +751,11 @@ async fn a_providers_own_call_delegates_as_a_line_does() {
     let team = Team::new();
     let planner = Player::new("test:planner", |_| plan(&[("a", &[])]));
     let worker = words("done");
-    let orchestrator: Arc<dyn Orchestrator> = Arc::new(Builtin::new(team.crew(&planner, &worker, &words(PASSED))));
+    let orchestrator: Arc<dyn Orchestrator> =
+        Arc::new(LocalOrchestrator::new(team.crew(&planner, &worker, &words(PASSED))));
     let arguments = json!({ "goal": "Build it", "context": { "constraints": ["use PyJWT"] } }).to_string();
     let call = ToolCall { id: "c1".into(), name: "delegate_task".into(), arguments };
-    let replies = [Reply::words("I hand it over.").calling([call]), Reply::words("It is built.")];
+    let replies = [ScriptedReply::words("I hand it over.").calling([call]), ScriptedReply::words("It is built.")];
     let (heard, _, actor) = turn_of(&team, orchestrator, replies.into(), true).await;
     assert!(answers(&heard)[0].starts_with("✓ task completed: \"Build it\" ["), "{:?}", answers(&heard));
     assert!(planner.asked()[0].contains("- use PyJWT") && worker.asked()[0].contains("- use PyJWT"));
@@ -748,7 +778,7 @@ async fn nobody_has_to_wait_and_the_report_comes_later() {
             "done".to_owned()
         })
     });
-    let orchestrator = Arc::new(Builtin::new(team.crew(&planner, &worker, &words(PASSED))));
+    let orchestrator = Arc::new(LocalOrchestrator::new(team.crew(&planner, &worker, &words(PASSED))));
     let (heard, commands, actor) =
         turn(&team, orchestrator, &["→ delegate \"Build it\" wait:no\n", "It is on its way."]).await;
     assert!(answers(&heard)[0].starts_with("✓ delegated ["));
@@ -756,7 +786,7 @@ async fn nobody_has_to_wait_and_the_report_comes_later() {
     gate.notify_one();
     commands.background.idle().await;
     let mut again =
-        Runner::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &Alone);
+        Executor::new(team.owner.loom().clone(), team.agent("collaborator"), actor.session().unwrap(), &NoHost);
     let recall = again.read("→ recall tool:delegate");
     assert!(again.run_batch(vec![recall])[0].to_string().contains("task completed: \"Build it\""));
 }
@@ -764,7 +794,7 @@ async fn nobody_has_to_wait_and_the_report_comes_later() {
 #[tokio::test]
 async fn what_cannot_be_delegated_is_said() {
     let team = Team::new();
-    let runner = |agent: &str| Runner::new(team.owner.loom().clone(), team.agent(agent), team.session, &Alone);
+    let runner = |agent: &str| Executor::new(team.owner.loom().clone(), team.agent(agent), team.session, &NoHost);
     let said = |agent: &str, line: &str| {
         let mut runner = runner(agent);
         let wanted = runner.read(line);
@@ -778,9 +808,12 @@ async fn what_cannot_be_delegated_is_said() {
     let call =
         runner("owner").read_call("delegate_task", r#"{"goal": "x", "context": {"files": ["a.rs"]}, "wait": false}"#);
     assert_eq!(call.to_string(), "delegate \"x\" context:\"files:\\n- a.rs\" wait:no");
-    assert_eq!(delegate::begin(&team.owner, team.at, " ", "").unwrap_err().code, Code::InvalidSyntax);
-    assert_eq!(delegate::begin(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code, Code::LimitExceeded);
+    assert_eq!(delegate::begin(&team.owner, team.at, " ", "").unwrap_err().code, ErrorCode::InvalidSyntax);
+    assert_eq!(
+        delegate::begin(&team.owner, team.at, &"x".repeat(1 << 21), "").unwrap_err().code,
+        ErrorCode::LimitExceeded
+    );
     let none =
         carry_on(&team.owner, team.crew(&words(""), &words(""), &words("")), team.at, &CancellationToken::new()).await;
-    assert_eq!(none.0.unwrap_err().code, Code::NotFound);
+    assert_eq!(none.0.unwrap_err().code, ErrorCode::NotFound);
 }

@@ -11,13 +11,13 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    model::{Mode, Node, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     provider::{
-        CutCause, Ending, Finish, FinishReason, Generation, Model, Prompt, ProviderError, Reply, Request, Role,
-        Scripted,
+        Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Role, Scripted, ScriptedEnd,
+        ScriptedReply, StreamError,
     },
-    session::{GenerateError, Plan, Progress, generate, recover},
+    session::{GenerateError, GenerateRequest, Progress, generate, recover},
+    types::{Mode, Node, Parent},
 };
 use support::store::Scene;
 
@@ -25,14 +25,14 @@ fn scene(mode: Mode) -> (Scene, Actor, Node) {
     let scene = Scene::new(5);
     let owner = scene.owner();
     let system = Some("be brief".to_owned());
-    let (tree, root) = owner.create_tree(None, mode, system, Draft::text("Once upon a time")).unwrap();
+    let (tree, root) = owner.create_tree(None, mode, system, NodeDraft::text("Once upon a time")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     (scene, owner.in_session(session), root)
 }
 
-fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> Plan {
+fn plan(actor: &Actor, from: NodeId, models: Vec<Arc<dyn Model>>, n: usize) -> GenerateRequest {
     let author = actor.loom().agent("subject").unwrap();
-    Plan { models, ..Plan::new(from, author, Arc::new(Scripted::new([])), n) }
+    GenerateRequest { models, ..GenerateRequest::new(from, author, Arc::new(Scripted::new([])), n) }
 }
 
 fn position(actor: &Actor) -> Option<NodeId> {
@@ -46,7 +46,7 @@ fn so_far() -> Box<Finish> {
 #[tokio::test]
 async fn one_continuation_streams_and_is_where_one_stands_then() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
-    let model = Arc::new(Scripted::new([Reply::chunks(["there ", "was ", "a fox"])]));
+    let model = Arc::new(Scripted::new([ScriptedReply::chunks(["there ", "was ", "a fox"])]));
     let mut heard = String::new();
     let nodes = generate(&actor, plan(&actor, root.id, vec![model.clone()], 1), |progress| {
         if let Progress::Text { text, .. } = progress {
@@ -74,9 +74,9 @@ async fn one_continuation_streams_and_is_where_one_stands_then() {
 #[tokio::test]
 async fn a_buffer_is_continued_as_one_text() {
     let (_scene, actor, root) = scene(Mode::Buffer);
-    let tail = actor.append(Parent::Node(root.id), Draft::text(", in a wood,")).unwrap().nodes[0].id;
+    let tail = actor.append(Parent::Node(root.id), NodeDraft::text(", in a wood,")).unwrap().nodes[0].id;
     actor.edit(root.id, "Long ago").unwrap();
-    let model = Arc::new(Scripted::new([Reply::words(" lived a fox")]));
+    let model = Arc::new(Scripted::new([ScriptedReply::words(" lived a fox")]));
     generate(&actor, plan(&actor, tail, vec![model.clone()], 1), |_| {}).await.unwrap();
     assert_eq!(model.requests()[0].prompt, Prompt::Raw("Long ago, in a wood,".to_owned()));
 }
@@ -85,13 +85,13 @@ async fn a_buffer_is_continued_as_one_text() {
 async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let slow = Duration::from_millis(150);
-    let cut = ProviderError::Cut { cause: CutCause::Ended, so_far: so_far() };
-    let fails = |after| Ending::Fail { after, error: cut.clone() };
+    let cut = ProviderError::Cut { cause: StreamError::Ended, so_far: so_far() };
+    let fails = |after| ScriptedEnd::Fail { after, error: cut.clone() };
     let model = Arc::new(Scripted::new([
-        Reply::chunks(["slow ", "one"]).delayed(slow),
-        Reply::chunks(["quick ", "one"]),
-        Reply::chunks(["cut ", "one"]).ending(fails(1)),
-        Reply::chunks(["never"]).ending(fails(0)),
+        ScriptedReply::chunks(["slow ", "one"]).delayed(slow),
+        ScriptedReply::chunks(["quick ", "one"]),
+        ScriptedReply::chunks(["cut ", "one"]).ending(fails(1)),
+        ScriptedReply::chunks(["never"]).ending(fails(0)),
     ]));
     let mut ended = Vec::new();
     let nodes = generate(&actor, plan(&actor, root.id, vec![model], 4), |progress| match progress {
@@ -118,7 +118,7 @@ async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
 #[tokio::test]
 async fn cancelling_keeps_what_came() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
-    let model = Arc::new(Scripted::new([Reply::chunks(["half a "]).ending(Ending::Hang)]));
+    let model = Arc::new(Scripted::new([ScriptedReply::chunks(["half a "]).ending(ScriptedEnd::Hang)]));
     let plan = plan(&actor, root.id, vec![model], 2);
     let cancel = plan.cancel.clone();
     let nodes = generate(&actor, plan, |progress| {
@@ -134,7 +134,7 @@ async fn cancelling_keeps_what_came() {
 #[tokio::test]
 async fn a_server_that_takes_one_request_at_a_time_gets_one() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
-    let reply = || Reply::chunks(["a", "b", "c"]).delayed(Duration::from_millis(5));
+    let reply = || ScriptedReply::chunks(["a", "b", "c"]).delayed(Duration::from_millis(5));
     let model = Arc::new(Scripted::new([reply(), reply(), reply()]).with_parallel(1));
     let mut order = Vec::new();
     generate(&actor, plan(&actor, root.id, vec![model], 3), |progress| {
@@ -151,11 +151,11 @@ async fn a_server_that_takes_one_request_at_a_time_gets_one() {
 #[tokio::test]
 async fn several_models_and_nothing_said() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
-    let one = Arc::new(Scripted::new([Reply::words("one")]).with_reference("test:one"));
-    let two = Arc::new(Scripted::new([Reply::words("two")]).with_reference("test:two"));
+    let one = Arc::new(Scripted::new([ScriptedReply::words("one")]).with_reference("test:one"));
+    let two = Arc::new(Scripted::new([ScriptedReply::words("two")]).with_reference("test:two"));
     let nodes = generate(&actor, plan(&actor, root.id, vec![one, two], 2), |_| {}).await.unwrap();
     assert_eq!(nodes.len(), 4);
-    let silent = Arc::new(Scripted::new([Reply::chunks([""; 0])]));
+    let silent = Arc::new(Scripted::new([ScriptedReply::chunks([""; 0])]));
     let failed = generate(&actor, plan(&actor, root.id, vec![silent], 1), |_| {}).await.unwrap_err();
     assert!(matches!(failed, GenerateError::Empty), "{failed}");
     let failed = generate(&actor, plan(&actor, root.id, Vec::new(), 1), |_| {}).await.unwrap_err();
@@ -168,8 +168,9 @@ async fn several_models_and_nothing_said() {
 async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
-    let model = Arc::new(Scripted::new([Reply::chunks(["half ", "a word \u{1f98a}"]).ending(Ending::Hang)]));
-    let plan = Plan { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let model =
+        Arc::new(Scripted::new([ScriptedReply::chunks(["half ", "a word \u{1f98a}"]).ending(ScriptedEnd::Hang)]));
+    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     let while_it_runs = actor.clone();
     let folder = drafts.clone();
     let hung = generate(&actor, plan, |_| assert_eq!(recover(&while_it_runs, &folder).unwrap(), []));
@@ -191,8 +192,8 @@ async fn words_that_streamed_when_the_process_was_killed_are_found_again() {
 async fn what_ended_well_leaves_no_draft() {
     let (scene, actor, root) = scene(Mode::Dialogue);
     let drafts = scene.path.with_extension("drafts");
-    let model = Arc::new(Scripted::new([Reply::words("a fox")]));
-    let plan = Plan { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
+    let model = Arc::new(Scripted::new([ScriptedReply::words("a fox")]));
+    let plan = GenerateRequest { drafts: Some(drafts.clone()), ..plan(&actor, root.id, vec![model], 2) };
     generate(&actor, plan, |_| {}).await.unwrap();
     assert_eq!(std::fs::read_dir(&drafts).unwrap().count(), 0);
     // Rubbish in the folder is no node, and no error.
@@ -231,8 +232,9 @@ impl Model for Pairs {
 #[tokio::test]
 async fn replies_are_asked_for_together_and_no_two_requests_draw_the_same() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
-    let pairs = Arc::new(Pairs(Scripted::new([Reply::words("a"), Reply::words("b")]), Mutex::default()));
-    let mut plan = plan(&actor, root.id, vec![pairs.clone(), Arc::new(Scripted::new([Reply::words("c")]))], 5);
+    let pairs =
+        Arc::new(Pairs(Scripted::new([ScriptedReply::words("a"), ScriptedReply::words("b")]), Mutex::default()));
+    let mut plan = plan(&actor, root.id, vec![pairs.clone(), Arc::new(Scripted::new([ScriptedReply::words("c")]))], 5);
     plan.sampling.seed = Some(7);
     let mut heard = Vec::new();
     let nodes = generate(&actor, plan, |progress| {

@@ -7,9 +7,9 @@ mod support;
 use std::{collections::HashMap, fs, path::Path};
 
 use loomtree::{
-    model::{AuthorType, EdgeKind, Mode, Node, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     recall::References,
+    types::{AuthorType, EdgeKind, Mode, Node, Parent},
 };
 use serde::Deserialize;
 use support::store::Scene;
@@ -56,7 +56,7 @@ impl Score {
 
 /// The turns of a conversation, as nodes; `h:` is the person, `m:` the model, `t NAME:` a tool.
 fn conversation(owner: &Actor, turns: &[String]) -> Vec<Node> {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
     let mut at = root.id;
     let said = turns.iter().map(|turn| {
         let (who, text) = turn.split_once(": ").unwrap();
@@ -65,7 +65,7 @@ fn conversation(owner: &Actor, turns: &[String]) -> Vec<Node> {
             "m" => (AuthorType::Model, EdgeKind::Continuation),
             _ => (AuthorType::Tool, EdgeKind::Continuation),
         };
-        let draft = Draft { author_type: Some(author), kind: Some(kind), ..Draft::text(text) };
+        let draft = NodeDraft { author_type: Some(author), kind: Some(kind), ..NodeDraft::text(text) };
         let node = owner.append(Parent::Node(at), draft).unwrap().nodes.remove(0);
         at = node.id;
         owner.loom().node(at).unwrap()

@@ -16,12 +16,12 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    model::{Mode, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     provider::{Embeddings, Endpoint},
-    recall::{self, EmbedError, Embedder, Meaning, Query, Scope},
+    recall::{self, EmbedError, Embedder, Query, QueryEmbedding, Scope},
     session::Embedding,
     store::PurgeTarget,
+    types::{Mode, Parent},
 };
 use serde_json::{Value, json};
 use support::store::Scene;
@@ -82,10 +82,10 @@ fn embedding(runtime: &tokio::runtime::Runtime, url: &str) -> Embedding {
 }
 
 fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
-    actor.append(Parent::Node(at), Draft::text(text)).unwrap().nodes[0].id
+    actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id
 }
 
-fn found(actor: &Actor, text: &str, meaning: Option<&Meaning>) -> Vec<String> {
+fn found(actor: &Actor, text: &str, meaning: Option<&QueryEmbedding>) -> Vec<String> {
     let snapshot = actor.loom().snapshot().unwrap();
     let found = recall::search_with(&*snapshot, &Query::new(text, Scope::Everything), meaning).unwrap();
     found.hits.into_iter().map(|hit| hit.node.content).collect()
@@ -98,7 +98,7 @@ fn what_shares_no_word_with_the_question_is_found_by_its_meaning() {
     let embedder = embedding(&runtime, &url);
     let scene = Scene::new(1);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("begin")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
     let car = say(&owner, root.id, "We bought a sedan, a blue one.");
     say(&owner, root.id, "The hound barks.");
     say(&owner, root.id, "Drizzle all day.");
@@ -110,21 +110,21 @@ fn what_shares_no_word_with_the_question_is_found_by_its_meaning() {
     assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 94, "the root has words too");
     assert_eq!(recall::embed(&owner, &embedder, usize::MAX).unwrap(), 0);
     let before = requests.load(Ordering::SeqCst);
-    let meaning = Meaning::of(&embedder, "automobile").unwrap();
+    let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
     assert_eq!(requests.load(Ordering::SeqCst), before + 1);
     assert_eq!(found(&owner, "automobile", Some(&meaning))[0], "We bought a sedan, a blue one.");
     // Words still tell more than meanings.
-    let meaning = Meaning::of(&embedder, "filler 7, not the car").unwrap();
+    let meaning = QueryEmbedding::of(&embedder, "filler 7, not the car").unwrap();
     assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
     // Vectors of another model are others.
     let other = Embedding {
         client: Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
         ..embedder.clone()
     };
-    let meaning = Meaning::of(&other, "automobile").unwrap();
+    let meaning = QueryEmbedding::of(&other, "automobile").unwrap();
     assert_eq!(found(&owner, "automobile", Some(&meaning)), [""; 0]);
     // What is purged has none, and a rebuild has them made anew.
-    let meaning = Meaning::of(&embedder, "automobile").unwrap();
+    let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
     owner.purge(PurgeTarget::Node(car)).unwrap();
     assert!(!found(&owner, "automobile", Some(&meaning)).iter().any(|text| text.contains("sedan")));
     let count = |scene: &Scene| -> i64 {
@@ -143,7 +143,7 @@ fn a_server_that_answers_rubbish_is_an_error_and_nothing_is_kept() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let scene = Scene::new(2);
     let owner = scene.owner();
-    owner.create_tree(None, Mode::Dialogue, None, Draft::text("begin")).unwrap();
+    owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
     let spoils: [fn(String) -> String; 5] = [
         |_| "no JSON".to_owned(),
         |_| json!({ "data": [] }).to_string(),

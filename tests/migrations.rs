@@ -7,9 +7,9 @@ mod support;
 use std::{fs, path::Path};
 
 use loomtree::{
-    model::Parent,
-    ops::Draft,
+    ops::NodeDraft,
     store::{StoreError, TreeFilter},
+    types::Parent,
 };
 use support::store::Scene;
 
@@ -49,7 +49,7 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
         assert_eq!(report.nodes, before.unsigned_abs(), "{name}");
         let trees = owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
         assert!(!trees.is_empty(), "{name}");
-        owner.append(Parent::Node(trees[0].root.unwrap()), Draft::text("and on it goes")).unwrap();
+        owner.append(Parent::Node(trees[0].root.unwrap()), NodeDraft::text("and on it goes")).unwrap();
         assert!(owner.loom().document("notes").is_ok(), "{name}");
 
         let backups = beside(&scene, ".bak");

@@ -16,9 +16,9 @@ use std::{
 
 use loomtree::{
     id::{NodeId, SessionId, TreeId},
-    model::{Mode, Node, Op, Parent, Timestamp},
-    ops::{Actor, Draft, OpsError},
+    ops::{Actor, NodeDraft, OpsError},
     store::{Mutation, StoreError},
+    types::{Mode, Node, Op, Parent, Timestamp},
 };
 use support::store::Scene;
 
@@ -58,7 +58,7 @@ fn write_chain(path: &str, number: usize, session: SessionId) {
     let actor = worker(path, number).in_session(session);
     for message in 0..MESSAGES {
         let text = format!("process {number}, message {message}");
-        let receipt = actor.append(Parent::Position(session), Draft::text(text)).unwrap();
+        let receipt = actor.append(Parent::Position(session), NodeDraft::text(text)).unwrap();
         child::say(&format!("{} {}", receipt.nodes[0].id, receipt.nodes[0].turn.unwrap()));
     }
 }
@@ -69,7 +69,7 @@ fn write_branch(path: &str, number: usize, root: NodeId) {
     let mut parent = root;
     for message in 0..MESSAGES {
         let text = format!("process {number}, message {message}");
-        let receipt = actor.append(Parent::Node(parent), Draft::text(text)).unwrap();
+        let receipt = actor.append(Parent::Node(parent), NodeDraft::text(text)).unwrap();
         child::say(&format!("{} {parent}", receipt.nodes[0].id));
         parent = receipt.nodes[0].id;
     }
@@ -94,7 +94,7 @@ fn at_once(job: impl Fn(String) -> Vec<String>) -> Vec<Vec<String>> {
 }
 
 fn conversation(actor: &Actor) -> (TreeId, Node) {
-    let (tree, root) = actor.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     (tree.id, root)
 }
 
@@ -200,7 +200,7 @@ fn a_lease_of_a_killed_process_is_waited_for_until_it_runs_out() {
     let owner = scene.owner();
     let (_, root) = conversation(&owner);
     let subject = owner.loom().actor(&owner.loom().agent("subject").unwrap());
-    let append = || subject.append(Parent::Node(root.id), Draft::text("mine"));
+    let append = || subject.append(Parent::Node(root.id), NodeDraft::text("mine"));
     append().unwrap();
     let (mut child, lines) =
         child::start(child::command(&[], &["lease", scene.path.to_str().unwrap(), &root.id.to_string()]));
@@ -227,7 +227,7 @@ fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
     let holder = rusqlite::Connection::open(&scene.path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     let start = Instant::now();
-    let error = owner.append(Parent::Node(root.id), Draft::text("too early")).unwrap_err();
+    let error = owner.append(Parent::Node(root.id), NodeDraft::text("too early")).unwrap_err();
     assert!(start.elapsed() >= wait, "it waited");
     assert!(matches!(&error, OpsError::Store(StoreError::Busy { waited }) if *waited == wait), "{error:?}");
     assert_eq!(error.to_string(), "the database is locked by another process; waited 0.3 s");
@@ -236,7 +236,7 @@ fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
     // Opening needs no lock once the file is of this version.
     drop(scene.options().wait(wait).open(&scene.path).unwrap());
     holder.execute_batch("ROLLBACK").unwrap();
-    let receipt = owner.append(Parent::Node(root.id), Draft::text("now")).unwrap();
+    let receipt = owner.append(Parent::Node(root.id), NodeDraft::text("now")).unwrap();
     assert_eq!(receipt.seq, before + 1);
     assert_eq!(loom.tree(tree).unwrap().counts.nodes, 2);
     assert_clean(&owner);
@@ -250,7 +250,7 @@ fn a_lock_released_within_the_wait_is_never_told() {
     let holder = rusqlite::Connection::open(&scene.path).unwrap();
     holder.execute_batch("BEGIN IMMEDIATE").unwrap();
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| owner.append(Parent::Node(root.id), Draft::text("patient")));
+        let waiting = scope.spawn(|| owner.append(Parent::Node(root.id), NodeDraft::text("patient")));
         std::thread::sleep(Duration::from_millis(200));
         assert!(!waiting.is_finished());
         holder.execute_batch("COMMIT").unwrap();
@@ -273,7 +273,7 @@ fn a_file_that_stays_locked_while_it_is_made_is_told() {
 /// An append that cannot be: its parent is nowhere.
 fn invalid(owner: &Actor) -> Vec<Mutation> {
     let nowhere = Parent::Node(owner.loom().node_id());
-    vec![Mutation::Append(Box::new(owner.draft(nowhere, Draft::text("never there"))))]
+    vec![Mutation::Append(Box::new(owner.draft(nowhere, NodeDraft::text("never there"))))]
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn a_failing_change_does_not_fail_its_neighbours() {
                     start.wait();
                     let mut done = Vec::new();
                     for message in 0..10 {
-                        let good = owner.draft(Parent::Node(root.id), Draft::text(format!("{number}/{message}")));
+                        let good = owner.draft(Parent::Node(root.id), NodeDraft::text(format!("{number}/{message}")));
                         let id = good.id;
                         let mut mutations = vec![Mutation::Append(Box::new(good))];
                         if number % 7 == 0 {

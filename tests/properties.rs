@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use loomtree::{
     archive::jsonl,
     id::{NodeId, TreeId},
-    model::{
-        AuthorType, EdgeKind, Json, LinkTarget, Memory, Mode, NewNode, Node, NodeState, Op, Parent, PinTarget, Stashed,
-        TreeCounts,
-    },
-    ops::{Actor, Draft, SplitAt},
+    ops::{Actor, NodeDraft, SplitAt},
     store::{ChildFilter, Mutation, Snapshot, Store},
+    types::{
+        AuthorType, EdgeKind, Json, LinkTarget, Memory, Mode, NewNode, Node, NodeState, Op, Parent, PinTarget,
+        StashContent, TreeCounts,
+    },
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use support::store::Scene;
@@ -82,7 +82,7 @@ struct Seen {
     counts: TreeCounts,
     nodes: BTreeMap<NodeId, NodeState>,
     memory: Memory,
-    stashed: Vec<Option<Stashed>>,
+    stashed: Vec<Option<StashContent>>,
 }
 
 /// What something is put aside under.
@@ -99,7 +99,7 @@ impl Table {
     fn set(mode: Mode) -> (Scene, Self) {
         let scene = Scene::new(11);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, mode, None, Draft::text("the root of it all")).unwrap();
+        let (tree, root) = owner.create_tree(None, mode, None, NodeDraft::text("the root of it all")).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         (scene, Self { actor: owner.in_session(session), tree: tree.id })
     }
@@ -130,10 +130,10 @@ impl Table {
     fn take(&self, step: &Step) -> bool {
         let a = &self.actor;
         match step {
-            Step::Append(n) => a.append(Parent::Node(self.pick(*n)), Draft::text("some words here")).is_ok(),
+            Step::Append(n) => a.append(Parent::Node(self.pick(*n)), NodeDraft::text("some words here")).is_ok(),
             Step::Annotate(n) => a.annotate(self.pick(*n), "a note").is_ok(),
             Step::Thought(n) => {
-                let thought = Draft { kind: Some(EdgeKind::Thought), ..Draft::text("hm") };
+                let thought = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text("hm") };
                 a.append(Parent::Node(self.pick(*n)), thought).is_ok()
             }
             Step::Edit(n) => {
@@ -157,8 +157,8 @@ impl Table {
             Step::Unpin(n) => a.unpin(self.tree, PinTarget::Node(self.pick(*n))).is_ok_and(|r| r.seq > 0),
             Step::Stash(at, n) => {
                 let content = match n % 2 {
-                    0 => Stashed::Words(format!("words {n}")),
-                    _ => Stashed::Node(self.pick(*n)),
+                    0 => StashContent::Words(format!("words {n}")),
+                    _ => StashContent::Node(self.pick(*n)),
                 };
                 a.stash(self.tree, &label(*at), content).is_ok()
             }
@@ -250,7 +250,8 @@ fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) 
     let on = if n.is_multiple_of(3) { on } else { &known[known.len() - 1] };
     let parent =
         if n == 1 { actor.session().map_or(Parent::Node(on.id), Parent::Position) } else { Parent::Node(on.id) };
-    let mut node = actor.draft(parent, Draft { stay: m.is_multiple_of(2), ..Draft::text(format!("words {n} {m}")) });
+    let mut node =
+        actor.draft(parent, NodeDraft { stay: m.is_multiple_of(2), ..NodeDraft::text(format!("words {n} {m}")) });
     match kind {
         0 => node.kind = EdgeKind::Annotation,
         1 => node.kind = EdgeKind::Thought,

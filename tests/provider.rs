@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use loomtree::provider::discover::discover;
 use loomtree::provider::{
-    Class, Client, CutCause, Endpoint, Event, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model,
-    Names, Phase, Prompt, ProviderError, Request, Retry, Sampling, Secret, Target, Timeouts, Tool, ToolCall, Usage,
-    list_models, open, resolve,
+    Client, Endpoint, ErrorClass, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Model, Names, Prompt,
+    ProviderError, Request, RequestPhase, Retry, Sampling, Secret, StreamError, StreamEvent, Target, Timeouts,
+    ToolCall, ToolDefinition, Usage, list_models, open, resolve,
 };
 use sse::{
     DONE, KEY, Server, Step, all, chunk, chunked_head, finish, good, head, last_chunk, models, send, status, text,
@@ -46,10 +46,10 @@ async fn ask(script: Vec<Step>) -> (String, Result<Finish, ProviderError>, Serve
 }
 
 /// The cause of a reply that was cut after it had begun, and never asked for again.
-async fn cut(script: Vec<Step>) -> (String, CutCause) {
+async fn cut(script: Vec<Step>) -> (String, StreamError) {
     let (text, last, server) = ask(script).await;
     let error = last.unwrap_err();
-    assert_eq!(error.class(), Class::Retryable);
+    assert_eq!(error.class(), ErrorClass::Retryable);
     assert_eq!(server.requests().len(), 1, "what was shown is not asked for again");
     match error {
         ProviderError::Cut { cause, so_far } => {
@@ -123,19 +123,19 @@ async fn finish_reasons_are_told_apart() {
 #[tokio::test]
 async fn a_cut_stream_gives_what_came_and_then_the_cut() {
     let begun = |rest: Vec<Step>| [vec![head(), send(text("one ")), send(text("two"))], rest].concat();
-    let garbage = |cause: &CutCause| matches!(cause, CutCause::Garbage(_));
+    let garbage = |cause: &StreamError| matches!(cause, StreamError::Garbage(_));
 
-    assert_eq!(cut(begun(vec![])).await, ("one two".into(), CutCause::Ended));
-    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), CutCause::Ended));
-    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), CutCause::Unfinished));
+    assert_eq!(cut(begun(vec![])).await, ("one two".into(), StreamError::Ended));
+    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), StreamError::Ended));
+    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), StreamError::Unfinished));
 
     let (said, cause) = cut(vec![chunked_head(), chunk(&text("one")), send("ff\r\nda")]).await;
     assert_eq!(said, "one");
-    assert!(matches!(cause, CutCause::Connection(_)), "closed within a chunk: {cause:?}");
+    assert!(matches!(cause, StreamError::Connection(_)), "closed within a chunk: {cause:?}");
     // The wait lets the text arrive: a reset throws away what was not read yet.
     let (said, cause) = cut(begun(vec![wait(200), Step::Reset])).await;
     assert_eq!(said, "one two");
-    assert!(matches!(cause, CutCause::Connection(_)), "reset: {cause:?}");
+    assert!(matches!(cause, StreamError::Connection(_)), "reset: {cause:?}");
 
     for rest in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: <html>\n\n"] {
         let (said, cause) = cut(begun(vec![send(rest), send(text("three")), send(finish("stop"))])).await;
@@ -146,16 +146,16 @@ async fn a_cut_stream_gives_what_came_and_then_the_cut() {
     assert!(garbage(&cause), "{cause:?}");
 
     let error = "data: {\"error\":{\"message\":\"out of \\u001b[2Jmemory\",\"code\":500}}\n\n";
-    assert_eq!(cut(begun(vec![send(error)])).await.1, CutCause::Server("out of [2Jmemory".into()));
+    assert_eq!(cut(begun(vec![send(error)])).await.1, StreamError::Server("out of [2Jmemory".into()));
     let error = "event: error\ndata: overloaded\n\n";
-    assert_eq!(cut(begun(vec![send(error)])).await.1, CutCause::Server("overloaded".into()));
+    assert_eq!(cut(begun(vec![send(error)])).await.1, StreamError::Server("overloaded".into()));
 }
 
 #[tokio::test]
 async fn a_line_without_end_is_an_error_and_not_memory() {
     let mut script = vec![head(), send(text("one")), send("data: ")];
     script.extend((0..40).map(|_| send(vec![b'x'; 64 * 1024])));
-    assert_eq!(cut(script).await, ("one".into(), CutCause::TooLong(1024 * 1024)));
+    assert_eq!(cut(script).await, ("one".into(), StreamError::TooLong(1024 * 1024)));
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn a_stall_is_a_cut_and_closes_the_connection() {
     assert_eq!(said, "one");
     let error = last.unwrap_err();
     let ProviderError::Cut { cause, .. } = &error else { panic!("{error:?}") };
-    assert_eq!(*cause, CutCause::Stalled(Duration::from_millis(150)));
+    assert_eq!(*cause, StreamError::Stalled(Duration::from_millis(150)));
     server.client_closed(1).await;
     assert_eq!(server.requests().len(), 1);
 }
@@ -204,10 +204,10 @@ async fn a_wait_beyond_the_cap_and_an_empty_account_are_not_tried_again() {
     assert!(
         matches!(error, ProviderError::Http { status: 429, retry_after: Some(asked), .. } if asked.as_secs() == 3600)
     );
-    assert_eq!((error.class(), server.requests().len()), (Class::Retryable, 1));
+    assert_eq!((error.class(), server.requests().len()), (ErrorClass::Retryable, 1));
 
     let (_, last, server) = ask(status(429, "", r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#)).await;
-    assert_eq!((last.unwrap_err().class(), server.requests().len()), (Class::Configuration, 1));
+    assert_eq!((last.unwrap_err().class(), server.requests().len()), (ErrorClass::Configuration, 1));
 }
 
 #[tokio::test]
@@ -236,7 +236,7 @@ async fn a_wrong_key_is_said_once_and_without_the_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect key {KEY} \u0007in Bearer {KEY}","code":"{KEY}"}}}}"#);
     let (_, last, server) = ask(status(401, "", &body)).await;
     let error = last.unwrap_err();
-    assert_eq!((error.class(), server.requests().len()), (Class::Configuration, 1));
+    assert_eq!((error.class(), server.requests().len()), (ErrorClass::Configuration, 1));
     assert_eq!(error.to_string(), "HTTP 401: Incorrect key *** in Bearer ***");
     assert!(!format!("{error:?}").contains(KEY), "{error:?}");
 }
@@ -262,7 +262,7 @@ async fn the_key_is_in_nothing_that_can_be_shown() {
     }
     let bad = Endpoint { key: Secret::new("sk-very\u{1}secret"), ..Endpoint::at("http://127.0.0.1:1", Some("m")) };
     let error = all(client(bad).stream(chat("hi"))).await.1.unwrap_err();
-    assert_eq!(error.class(), Class::Configuration);
+    assert_eq!(error.class(), ErrorClass::Configuration);
     assert!(!format!("{error:?}").contains("sk-very"));
 }
 
@@ -272,7 +272,7 @@ async fn a_redirect_is_not_followed() {
     let location = format!("location: {}/chat/completions", other.url());
     let (_, last, _) = ask(status(307, &location, "")).await;
     let error = last.unwrap_err();
-    assert_eq!(error.class(), Class::Configuration);
+    assert_eq!(error.class(), ErrorClass::Configuration);
     assert!(error.to_string().contains(&other.url()), "{error}");
     assert_eq!(other.requests().len(), 0);
 }
@@ -286,8 +286,8 @@ async fn the_first_byte_has_its_own_time() {
     endpoint.timeouts.first_byte = Duration::from_millis(150);
     for closed in [1, 2] {
         let error = all(client(endpoint.clone()).stream(chat("hi"))).await.1.unwrap_err();
-        let expected = ProviderError::Timeout { phase: Phase::FirstByte, after: Duration::from_millis(150) };
-        assert_eq!((error.class(), error), (Class::Retryable, expected));
+        let expected = ProviderError::Timeout { phase: RequestPhase::FirstByte, after: Duration::from_millis(150) };
+        assert_eq!((error.class(), error), (ErrorClass::Retryable, expected));
         server.client_closed(closed).await;
         assert_eq!(server.requests().len(), 1 + closed, "a slow server is not asked again");
     }
@@ -301,7 +301,7 @@ async fn where_nobody_listens_is_said() {
     let model = client(Endpoint::at(&format!("http://{address}/v1"), Some("m")));
     let error = all(model.stream(chat("hi"))).await.1.unwrap_err();
     assert!(matches!(&error, ProviderError::Connect { host, .. } if *host == address.to_string()), "{error:?}");
-    assert_eq!(error.class(), Class::Retryable);
+    assert_eq!(error.class(), ErrorClass::Retryable);
     assert!(error.to_string().contains("refused"), "{error}");
 }
 
@@ -320,11 +320,11 @@ async fn an_answer_that_is_none_is_a_wrong_address() {
     for body in ["<html>a page</html>", "{\"hello\": 1}", "data: what?\n\n"] {
         let (said, last, server) = ask(status(200, "", body)).await;
         let error = last.unwrap_err();
-        assert!(matches!(&error, ProviderError::Broken { cause: CutCause::Garbage(_) }), "{error:?}");
-        assert_eq!((said.as_str(), error.class(), server.requests().len()), ("", Class::Configuration, 1));
+        assert!(matches!(&error, ProviderError::Broken { cause: StreamError::Garbage(_) }), "{error:?}");
+        assert_eq!((said.as_str(), error.class(), server.requests().len()), ("", ErrorClass::Configuration, 1));
     }
     let (_, last, _) = ask(status(400, "", r#"{"error":{"message":"no","code":"content_filter"}}"#)).await;
-    assert_eq!(last.unwrap_err().class(), Class::Refused);
+    assert_eq!(last.unwrap_err().class(), ErrorClass::Refused);
 }
 
 #[tokio::test]
@@ -341,7 +341,7 @@ async fn dropping_closes_the_connection() {
     let server = Server::start([stalls(), vec![Step::Stall], stalls()]).await;
     let model = client(endpoint(&server));
     let mut reply = model.stream(chat("hi"));
-    assert_eq!(reply.next().await, Some(Ok(Event::Text("one".into()))));
+    assert_eq!(reply.next().await, Some(Ok(StreamEvent::Text("one".into()))));
     drop(reply);
     server.client_closed(1).await;
 
@@ -353,7 +353,7 @@ async fn dropping_closes_the_connection() {
     server.client_closed(2).await;
 
     let mut reply = model.stream(chat("hi"));
-    assert_eq!(reply.next().await, Some(Ok(Event::Text("one".into()))));
+    assert_eq!(reply.next().await, Some(Ok(StreamEvent::Text("one".into()))));
     reply.cancel();
     assert_eq!(reply.next().await, Some(Err(ProviderError::Cancelled)));
     assert_eq!(reply.next().await, None);
@@ -375,7 +375,7 @@ async fn n_stream_at_once_and_one_that_is_cut_leaves_the_others() {
     let model = client(endpoint(&server));
     let mut replies: Vec<_> = (0..N).map(|_| model.stream(chat("hi"))).collect();
     for reply in &mut replies {
-        assert_eq!(reply.next().await, Some(Ok(Event::Text("a".into()))));
+        assert_eq!(reply.next().await, Some(Ok(StreamEvent::Text("a".into()))));
     }
     assert_eq!(server.requests().len(), N);
     let mut cut = 0;
@@ -441,7 +441,7 @@ async fn what_is_not_known_of_an_endpoint_is_asked() {
     assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
     let nameless = Endpoint { model: None, ..endpoint(&server) };
     let error = Client::connect(nameless).await.unwrap_err();
-    assert_eq!(error.class(), Class::Configuration);
+    assert_eq!(error.class(), ErrorClass::Configuration);
     // A server that cannot list is still a server, where the model is named.
     assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
     let nobody = Endpoint::at("http://127.0.0.1:9", Some("m"));
@@ -522,7 +522,7 @@ async fn a_real_server_chats_continues_and_is_cancelled() {
     }
     let long = Sampling { max_tokens: Some(2000), ..Sampling::default() };
     let mut reply = model.stream(Request { sampling: long, ..raw.clone() });
-    assert!(matches!(reply.next().await, Some(Ok(Event::Text(_)))));
+    assert!(matches!(reply.next().await, Some(Ok(StreamEvent::Text(_)))));
     drop(reply);
     let started = Instant::now();
     assert!(all(model.stream(raw)).await.1.is_ok(), "the server is free again");
@@ -601,7 +601,7 @@ async fn tools_and_probabilities_are_asked_for_and_given() {
     let chunk = serde_json::json!({"choices": [{"delta": {"content": "a"}, "logprobs": logprobs}]});
     let server = Server::start([vec![head(), send(format!("data: {chunk}\n\n")), send(finish("stop"))]]).await;
     let parameters = serde_json::json!({"type": "object", "properties": {}});
-    let tool = Tool { name: "view".into(), description: "Shows.".into(), parameters: parameters.clone() };
+    let tool = ToolDefinition { name: "view".into(), description: "Shows.".into(), parameters: parameters.clone() };
     let sampling = Sampling { logprobs: Some(2), ..Sampling::default() };
     let request = Request { tools: vec![tool], sampling, ..chat("hi") };
     let last = all(client(endpoint(&server)).stream(request)).await.1.unwrap();
@@ -682,7 +682,7 @@ async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_comple
     let mut replies = together(&server).stream_several(chat("hi"), 3);
     drop(replies.pop());
     let (said, last) = all(replies.remove(0)).await;
-    assert!(matches!(last, Err(ProviderError::Cut { cause: CutCause::Ended, .. })), "{last:?}");
+    assert!(matches!(last, Err(ProviderError::Cut { cause: StreamError::Ended, .. })), "{last:?}");
     let (other, last) = all(replies.remove(0)).await;
     assert_eq!((said.as_str(), other.as_str(), last.unwrap().reason), ("aa", "bb", FinishReason::Stop));
     assert_eq!(server.requests().len(), 1);
@@ -718,14 +718,14 @@ async fn a_stream_that_never_ends_has_an_end() {
     let mut slow = endpoint(&server);
     slow.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(slow).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: CutCause::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
 
     // More than anybody wants to read.
     let comment = format!(": {}\n", "x".repeat(1 << 20));
     let much = (0..70).map(|_| send(&comment[..1 << 20]));
     let ends = (0..70).map(|_| send("\n"));
     let script = [head(), send(text("one"))].into_iter().chain(much.zip(ends).flat_map(|(a, b)| [a, b])).collect();
-    assert_eq!(cut(script).await, ("one".into(), CutCause::TooLong(64 << 20)));
+    assert_eq!(cut(script).await, ("one".into(), StreamError::TooLong(64 << 20)));
 }
 
 #[tokio::test]
@@ -733,7 +733,7 @@ async fn a_server_that_is_always_busy_is_left_alone() {
     let server =
         Server::start((0..9).map(|_| status(429, "retry-after: 0", r#"{"error":{"message":"slower"}}"#))).await;
     let error = all(client(endpoint(&server)).stream(chat("hi"))).await.1.unwrap_err();
-    assert_eq!((error.class(), server.requests().len()), (Class::Retryable, 4));
+    assert_eq!((error.class(), server.requests().len()), (ErrorClass::Retryable, 4));
 }
 
 #[tokio::test]

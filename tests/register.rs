@@ -6,9 +6,9 @@ mod support;
 
 use loomtree::{
     id::{NodeId, SessionId},
-    model::{AuthorType, EdgeKind, Json, Mode, Parent, RecordKind, ToolFields},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::PurgeTarget,
+    types::{AuthorType, EdgeKind, Json, Mode, Parent, RecordKind, ToolCallFields},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use rusqlite::Connection;
@@ -63,7 +63,7 @@ impl Desk {
     fn new(seed: u64) -> Self {
         let scene = Scene::new(seed);
         let owner = scene.owner();
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("the root")).unwrap();
+        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("the root")).unwrap();
         let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
         let nodes = vec![root.id];
         Self { scene, actor: owner.in_session(session), session, nodes }
@@ -71,12 +71,12 @@ impl Desk {
 
     fn tool(&mut self, name: &str, arguments: &str, answer: &str) {
         let metadata = Json::parse(format!(r#"{{"arguments":{arguments}}}"#)).unwrap();
-        let draft = Draft {
+        let draft = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            tool: ToolFields { name: Some(name.to_owned()), ..ToolFields::default() },
+            tool: ToolCallFields { name: Some(name.to_owned()), ..ToolCallFields::default() },
             metadata: Some(metadata),
-            ..Draft::text(answer)
+            ..NodeDraft::text(answer)
         };
         let receipt = self.actor.append(Parent::Position(self.session), draft).unwrap();
         self.nodes.push(receipt.nodes[0].id);
@@ -89,7 +89,7 @@ impl Desk {
             Step::Say(n, at) => {
                 let text = format!("{} {}", SAID[n % SAID.len()], if n % 2 == 0 { "" } else { "Indeed." });
                 let parent = if at % 3 == 0 { Parent::Node(node(at)) } else { Parent::Position(self.session) };
-                if let Ok(receipt) = self.actor.append(parent, Draft::text(text)) {
+                if let Ok(receipt) = self.actor.append(parent, NodeDraft::text(text)) {
                     self.nodes.push(receipt.nodes[0].id);
                 }
             }

@@ -7,28 +7,28 @@ mod support;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loomtree::{
-    arrow::run::{Alone, Runner},
-    context::{Options, Prompt},
+    arrow::run::{Executor, NoHost},
+    context::{ContextOptions, RenderedPrompt},
     id::{NodeId, SessionId},
-    model::{
-        AuthorType, EdgeKind, Json, Lease, Mode, RecordKind, RegisterRules, SessionPatch, Timestamp, ToolFields,
-        WorkItem, Writer,
-    },
-    ops::{Actor, Draft, Loom, SessionDraft},
-    provider::{Model, Reply, Scripted},
+    ops::{Actor, Loom, NodeDraft, SessionDraft},
+    provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
-    session::{Cut, Plan, context_of, generate, resume, seat},
+    session::{GenerateRequest, Interruption, context_of, generate, resume, seat},
     store::SessionFilter,
+    types::{
+        AuthorType, EdgeKind, FileWriteTool, Json, Lease, Mode, RecordKind, RegisterRules, SessionPatch, Timestamp,
+        ToolCallFields, WorkItem,
+    },
 };
 use support::store::Scene;
 
 /// A tree with a session of the collaborator's in it, in which somebody asked.
 fn begun(scene: &Scene) -> (Actor, SessionId, NodeId) {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("A lighthouse.")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("A lighthouse.")).unwrap();
     let agent = owner.loom().agent("collaborator").unwrap();
     let session = seat(owner.loom(), &agent, "/work", root.id).unwrap().session().unwrap();
-    let asked = owner.tell(session, Draft::text("Never use the word sea. What is in the log book?")).unwrap();
+    let asked = owner.tell(session, NodeDraft::text("Never use the word sea. What is in the log book?")).unwrap();
     (owner, session, asked.nodes[0].id)
 }
 
@@ -38,10 +38,10 @@ fn next(owner: &Actor, session: SessionId) -> String {
     let session = loom.session(session).unwrap();
     let agent = loom.agent("collaborator").unwrap();
     let actor = loom.actor(&agent).in_session(session.id);
-    let made = context_of(&actor, &agent, session.position.unwrap(), &[], Options::default()).unwrap();
+    let made = context_of(&actor, &agent, session.position.unwrap(), &[], ContextOptions::default()).unwrap();
     match made.prompt {
-        Prompt::Text(text) => text,
-        Prompt::Messages(messages) => format!("{messages:#?}"),
+        RenderedPrompt::Text(text) => text,
+        RenderedPrompt::Messages(messages) => format!("{messages:#?}"),
     }
 }
 
@@ -52,14 +52,15 @@ async fn the_next_prompt_after_a_break_is_what_it_would_have_been() {
     let agent = owner.loom().agent("collaborator").unwrap();
     let actor = owner.loom().actor(&agent).in_session(session);
     for turn in 0..12 {
-        let model: Arc<dyn Model> = Arc::new(Scripted::new([Reply::words(&format!("Entry {turn}: wind, and fog."))]));
-        generate(&actor, Plan::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
-        at = owner.tell(session, Draft::text(format!("And after entry {turn}?"))).unwrap().nodes[0].id;
+        let model: Arc<dyn Model> =
+            Arc::new(Scripted::new([ScriptedReply::words(&format!("Entry {turn}: wind, and fog."))]));
+        generate(&actor, GenerateRequest::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
+        at = owner.tell(session, NodeDraft::text(format!("And after entry {turn}?"))).unwrap().nodes[0].id;
     }
-    let model: Arc<dyn Model> = Arc::new(Scripted::new([Reply::words("The last entry.")]));
-    generate(&actor, Plan::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
+    let model: Arc<dyn Model> = Arc::new(Scripted::new([ScriptedReply::words("The last entry.")]));
+    generate(&actor, GenerateRequest::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
     let pinned = owner.loom().node(at).unwrap().local.to_string();
-    let mut runner = Runner::new(owner.loom().clone(), agent, session, &Alone);
+    let mut runner = Executor::new(owner.loom().clone(), agent, session, &NoHost);
     for line in [&format!("→ pin [{pinned}]"), "→ stash \"log\" \"fog on the 3rd\"", "→ todo add \"count the entries\""]
     {
         let wanted = runner.read(line);
@@ -89,7 +90,7 @@ fn a_turn_that_a_crash_cut_off_is_marked_once_and_its_place_is_free() {
 
     let again = scene.owner();
     let resumed = resume(&again, session, None).unwrap();
-    assert_eq!(resumed.cut, Some(Cut::Unanswered(asked)));
+    assert_eq!(resumed.cut, Some(Interruption::Unanswered(asked)));
     let loom = again.loom();
     let tree = loom.session(session).unwrap().tree;
     assert_eq!(loom.snapshot().unwrap().leases(tree).unwrap(), Vec::<Lease>::new());
@@ -100,15 +101,15 @@ fn a_turn_that_a_crash_cut_off_is_marked_once_and_its_place_is_free() {
 fn a_session_that_has_run_out_is_followed_by_another_and_loses_nothing() {
     let scene = Scene::new(13);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let draft = SessionDraft { lasting: Some(Duration::from_secs(3_600)), ..SessionDraft::of("/work") };
     let first = owner.open_session(tree.id, Some(root.id), draft).unwrap();
     let actor = owner.clone().in_session(first);
-    actor.append_turn(Draft::text("said in time")).unwrap();
+    actor.append_turn(NodeDraft::text("said in time")).unwrap();
     assert_eq!(owner.continue_session(first).unwrap(), first);
     let later = owner.loom().now().as_millis() + 3_601_000;
     scene.clock.set(Timestamp::from_millis(later));
-    assert!(actor.append_turn(Draft::text("too late")).is_err());
+    assert!(actor.append_turn(NodeDraft::text("too late")).is_err());
     let second = owner.continue_session(first).unwrap();
     assert_ne!(second, first);
     let loom = owner.loom();
@@ -126,16 +127,16 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     let owner = scene.owner();
     let item = |key: &str| WorkItem { project: "light".to_owned(), external_ref: key.to_owned() };
     let open = |key: &str| {
-        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+        let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
         let draft = SessionDraft { item: Some(item(key)), ..SessionDraft::of("/work") };
         let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
         let actor = owner.clone().in_session(id);
-        let said = actor.append_turn(Draft::text(format!("the secret of {key}"))).unwrap();
-        let answer = Draft {
+        let said = actor.append_turn(NodeDraft::text(format!("the secret of {key}"))).unwrap();
+        let answer = NodeDraft {
             kind: Some(EdgeKind::Tool),
-            tool: ToolFields { name: Some("bash".into()), ..ToolFields::default() },
+            tool: ToolCallFields { name: Some("bash".into()), ..ToolCallFields::default() },
             stay: true,
-            ..Draft::text(format!("the secret of {key}, as bash told it"))
+            ..NodeDraft::text(format!("the secret of {key}, as bash told it"))
         };
         actor.append_turn(answer).unwrap();
         (id, tree.id, said.nodes[0].id)
@@ -157,7 +158,7 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     assert!(!found(Some(one)).contains(&secret));
     // Nor by an id, by whichever door.
     let secret_id = loom.node(secret).unwrap().local.to_string();
-    let mut runner = Runner::new(loom.clone(), loom.agent("collaborator").unwrap(), one, &Alone);
+    let mut runner = Executor::new(loom.clone(), loom.agent("collaborator").unwrap(), one, &NoHost);
     for line in [
         format!("→ view {secret_id} full"),
         format!("→ view {secret} full"),
@@ -204,7 +205,7 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     ] {
         let own = loom.node(loom.session(one).unwrap().position.unwrap()).unwrap().local.to_string();
         let line = line.replace("ID", &secret.to_string()).replace("TREE", &other.to_string()).replace("OWN", &own);
-        let mut able = Runner::new(loom.clone(), loom.agent("owner").unwrap(), one, &Alone);
+        let mut able = Executor::new(loom.clone(), loom.agent("owner").unwrap(), one, &NoHost);
         let wanted = able.read(&line);
         let reply = able.run_batch(vec![wanted]).remove(0).to_string();
         assert!(reply.starts_with("✗ NOT_FOUND"), "{line}: {reply}");
@@ -247,7 +248,7 @@ fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
         let said = format!("Always count to {round}.");
         let before = newest(reader.loom());
         assert_eq!(newest(writer.loom()), before);
-        writer.tell(session, Draft::text(said.clone())).unwrap();
+        writer.tell(session, NodeDraft::text(said.clone())).unwrap();
         let after = newest(reader.loom());
         assert_eq!((after.0, &after.1), (before.0 + 1, &said));
         assert_eq!(after, newest(writer.loom()));
@@ -262,7 +263,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     let scene = Scene::new(17);
     let owner = scene.owner();
     let loom = owner.loom();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let kept = |word: &str| [("dispatcher".to_owned(), word.to_owned())].into_iter().collect::<BTreeMap<_, _>>();
     let draft = SessionDraft { metadata: kept("first"), model: Some("ollama:x".into()), ..SessionDraft::of("/work") };
     let id = owner.open_session(tree.id, Some(root.id), draft).unwrap();
@@ -274,7 +275,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     assert_eq!((of("/work"), of("/elsewhere").len(), of("/nowhere").len()), (vec![id], 1, 0));
     let actor = owner.clone().in_session(id);
     for turn in 1..=7 {
-        actor.append_turn(Draft::text(format!("the words of turn {turn}"))).unwrap();
+        actor.append_turn(NodeDraft::text(format!("the words of turn {turn}"))).unwrap();
     }
     let session = loom.session(id).unwrap();
     assert_eq!((session.turns, session.model.as_deref(), &session.metadata), (7, Some("ollama:x"), &kept("first")));
@@ -291,7 +292,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions[0].text, "we use JWT");
     // Begun anew, its turns are counted on and its register is empty; what was said stays.
     owner.reset_session(id, None).unwrap();
-    actor.append_turn(Draft::text("begun anew")).unwrap();
+    actor.append_turn(NodeDraft::text("begun anew")).unwrap();
     assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
     assert!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.is_empty());
     actor.record(RecordKind::Decision, "we use sessions").unwrap();
@@ -299,7 +300,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
     // Ended, it is not continued, and another one is; nothing is gone.
     owner.end_session(id).unwrap();
-    assert!(actor.append_turn(Draft::text("too late")).is_err());
+    assert!(actor.append_turn(NodeDraft::text("too late")).is_err());
     let next = resume(&owner, id, None).unwrap().session;
     assert!(next.id != id && next.turns == 0 && next.metadata == kept("second"));
     assert_eq!(said(0, 50).len(), 9);
@@ -308,17 +309,17 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
 #[test]
 fn a_host_tells_the_register_what_else_to_hear() {
     let scene = Scene::new(18);
-    let own = Writer { word: "stitch".into(), action: "stitched".into() };
+    let own = FileWriteTool { word: "stitch".into(), action: "stitched".into() };
     let own = RegisterRules { writers: vec![own], ..RegisterRules::none() };
     let rules = || RegisterRules::default().and(own.clone());
     let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
     let loom = open(rules());
     let owner = loom.actor(&loom.agent("owner").unwrap());
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let metadata = Some(Json::parse(r#"{"arguments":{"path":"quilt"}}"#).unwrap());
-    let tool = ToolFields { name: Some("stitch_panel".into()), ..ToolFields::default() };
-    let answer = Draft { kind: Some(EdgeKind::Tool), stay: true, tool, metadata, ..Draft::text("done") };
+    let tool = ToolCallFields { name: Some("stitch_panel".into()), ..ToolCallFields::default() };
+    let answer = NodeDraft { kind: Some(EdgeKind::Tool), stay: true, tool, metadata, ..NodeDraft::text("done") };
     owner.clone().in_session(session).append_turn(answer).unwrap();
     let files = |loom: &Loom| loom.snapshot().unwrap().register(session).unwrap().files_touched.len();
     assert_eq!(files(&loom), 1);
@@ -337,13 +338,13 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
     let (owner, session, asked) = begun(&scene);
     let calls = r#"[{"id":"c1","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}}]"#;
     let actor = owner.clone().in_session(session);
-    let tool = ToolFields { calls: Some(Json::parse(calls).unwrap()), ..ToolFields::default() };
-    let call = Draft { tool, author_type: Some(AuthorType::Model), ..Draft::text("") };
-    let call = actor.append(loomtree::model::Parent::Node(asked), call).unwrap().nodes[0].id;
-    let tool = ToolFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
+    let tool = ToolCallFields { calls: Some(Json::parse(calls).unwrap()), ..ToolCallFields::default() };
+    let call = NodeDraft { tool, author_type: Some(AuthorType::Model), ..NodeDraft::text("") };
+    let call = actor.append(loomtree::types::Parent::Node(asked), call).unwrap().nodes[0].id;
+    let tool = ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
     let (kind, author_type) = (Some(EdgeKind::Tool), Some(AuthorType::Tool));
-    let result = Draft { tool, kind, author_type, stay: true, ..Draft::text("a  b\r\n\tc\n") };
-    actor.append(loomtree::model::Parent::Node(call), result).unwrap();
+    let result = NodeDraft { tool, kind, author_type, stay: true, ..NodeDraft::text("a  b\r\n\tc\n") };
+    actor.append(loomtree::types::Parent::Node(call), result).unwrap();
     drop((actor, owner));
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
     let columns = |view: &str| {

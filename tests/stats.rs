@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use loomtree::{
     id::NodeId,
-    model::{Mode, NewAgent, Node, Parent},
-    ops::{Actor, Draft},
-    provider::{Model, Money, Prices, Reply, Scripted},
-    session::{Plan, Stats, generate, path_stats, stats},
+    ops::{Actor, NodeDraft},
+    provider::{Model, Money, Prices, Scripted, ScriptedReply},
+    session::{GenerateRequest, Stats, generate, path_stats, stats},
     store::{GenerationFilter, PurgeTarget},
+    types::{Mode, NewAgent, Node, Parent},
 };
 use support::store::Scene;
 
@@ -28,7 +28,7 @@ fn prices() -> Prices {
 fn scene() -> (Scene, Actor, Node) {
     let scene = Scene::new(5);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Buffer, None, Draft::text("one two three")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("one two three")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     // Another one that is shown nothing but the words, as the subject is.
     let subject = owner.loom().agent("subject").unwrap().profile;
@@ -37,9 +37,10 @@ fn scene() -> (Scene, Actor, Node) {
 }
 
 async fn grow(actor: &Actor, from: NodeId, by: &str, reference: &str, replies: &[&str]) -> Vec<Node> {
-    let model = Scripted::new(replies.iter().map(|reply| Reply::words(reply))).with_reference(reference);
-    let plan = Plan::new(from, actor.loom().agent(by).unwrap(), Arc::new(model) as Arc<dyn Model>, replies.len());
-    let mut nodes = generate(actor, Plan { prices: prices(), ..plan }, |_| {}).await.unwrap();
+    let model = Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))).with_reference(reference);
+    let plan =
+        GenerateRequest::new(from, actor.loom().agent(by).unwrap(), Arc::new(model) as Arc<dyn Model>, replies.len());
+    let mut nodes = generate(actor, GenerateRequest { prices: prices(), ..plan }, |_| {}).await.unwrap();
     nodes.sort_by_key(|node| replies.iter().position(|reply| *reply == node.content));
     nodes
 }
@@ -83,7 +84,7 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
     let agent = Some(actor.loom().agent("critic").unwrap().id());
     assert_eq!(sums(&actor, GenerationFilter { agent, ..tree }).all.generations, 1);
     assert_eq!(sums(&actor, GenerationFilter { agent, ..session }).all.generations, 1);
-    let other = actor.create_tree(None, Mode::Dialogue, None, Draft::text("other")).unwrap().0.id;
+    let other = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("other")).unwrap().0.id;
     assert_eq!(sums(&actor, GenerationFilter { tree: Some(other), ..tree }), Stats::default());
     let both = GenerationFilter { tree: Some(other), ..session };
     assert_eq!(sums(&actor, both), Stats::default());
@@ -103,9 +104,9 @@ async fn sums_are_by_agent_and_model_and_of_what_was_asked_for() {
 async fn a_small_tree_in_a_large_file_is_summed_alone() {
     let (_scene, actor, root) = scene();
     for at in 0..20 {
-        actor.append(Parent::Node(root.id), Draft::text(at.to_string())).unwrap();
+        actor.append(Parent::Node(root.id), NodeDraft::text(at.to_string())).unwrap();
     }
-    let (tree, other) = actor.create_tree(None, Mode::Dialogue, None, Draft::text("other")).unwrap();
+    let (tree, other) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("other")).unwrap();
     grow(&actor, root.id, "subject", "scripted:a", &["alpha"]).await;
     grow(&actor, other.id, "subject", "scripted:b", &["beta"]).await;
     let found = sums(&actor, GenerationFilter { tree: Some(tree.id), ..GenerationFilter::default() });
@@ -116,11 +117,11 @@ async fn a_small_tree_in_a_large_file_is_summed_alone() {
 async fn envelopes_of_another_make_are_counted_as_far_as_they_are_understood() {
     let (_scene, actor, root) = scene();
     let put = |provenance: Option<&str>, tokens| {
-        let draft = Draft {
-            author_type: Some(loomtree::model::AuthorType::Model),
-            provenance: provenance.map(|text| loomtree::model::Json::parse(text).unwrap()),
+        let draft = NodeDraft {
+            author_type: Some(loomtree::types::AuthorType::Model),
+            provenance: provenance.map(|text| loomtree::types::Json::parse(text).unwrap()),
             tokens,
-            ..Draft::text("x")
+            ..NodeDraft::text("x")
         };
         actor.append(Parent::Node(root.id), draft).unwrap();
     };
@@ -147,17 +148,17 @@ fn a_sum_of_many_is_measured() {
     let mut at = root.id;
     for batch in 0..many.div_ceil(1_000) {
         let mutations = (0..1_000).map(|n| {
-            let draft = Draft {
-                author_type: Some(loomtree::model::AuthorType::Model),
-                provenance: Some(loomtree::model::Json::parse(envelope).unwrap()),
+            let draft = NodeDraft {
+                author_type: Some(loomtree::types::AuthorType::Model),
+                provenance: Some(loomtree::types::Json::parse(envelope).unwrap()),
                 stay: true,
-                ..Draft::text(format!("Some three hundred bytes, as a reply of {batch}.{n} has. ").repeat(6))
+                ..NodeDraft::text(format!("Some three hundred bytes, as a reply of {batch}.{n} has. ").repeat(6))
             };
             let node = actor.draft(Parent::Node(at), draft);
             at = node.id;
             loomtree::store::Mutation::Append(Box::new(node))
         });
-        actor.commit(loomtree::model::Op::Import, mutations.collect()).unwrap();
+        actor.commit(loomtree::types::Op::Import, mutations.collect()).unwrap();
     }
     for tree in [Some(root.tree), None] {
         let started = std::time::Instant::now();

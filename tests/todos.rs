@@ -10,13 +10,13 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{Alone, Code, Runner, Wanted},
+    arrow::run::{ErrorCode, ExecRequest, Executor, NoHost},
     id::NodeId,
-    model::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
-    ops::{Actor, Draft},
-    provider::{Model, Prompt, Reply, Scripted, ToolCall},
-    session::{Commands, Plan, Progress, generate, seat},
+    ops::{Actor, NodeDraft},
+    provider::{Model, Prompt, Scripted, ScriptedReply, ToolCall},
+    session::{GenerateRequest, Progress, ToolAccess, generate, seat},
     store::{ChildFilter, JournalFilter, Mutation, PurgeTarget},
+    types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
 };
 use play::Play;
 use serde_json::json;
@@ -26,14 +26,14 @@ fn scope(play: &Play, turn: u64) -> TodoScope {
 }
 
 /// The collaborator at work in a turn.
-fn runner(play: &Play, scope: TodoScope) -> Runner<'static> {
+fn runner(play: &Play, scope: TodoScope) -> Executor<'static> {
     let agent = play.loom.agent("collaborator").unwrap();
-    Runner::new(play.loom.clone(), agent, scope.session, &Alone).in_turn(scope)
+    Executor::new(play.loom.clone(), agent, scope.session, &NoHost).in_turn(scope)
 }
 
 /// What lines of one batch are answered.
-fn lines(runner: &mut Runner<'_>, lines: &[&str]) -> String {
-    let wanted: Vec<Wanted> = lines.iter().map(|line| runner.read(line)).collect();
+fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
+    let wanted: Vec<ExecRequest> = lines.iter().map(|line| runner.read(line)).collect();
     runner.run_batch(wanted).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -150,14 +150,14 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
     // Too many, and too much.
     let many = json!({ "items": vec!["x"; 33] }).to_string();
     let call = agent.read_call("create_todo", &many);
-    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, Code::LimitExceeded);
+    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, ErrorCode::LimitExceeded);
     let some = json!({ "items": vec!["x"; 32] }).to_string();
     for reply in (0..4).map(|_| agent.run_batch(vec![agent.read_call("create_todo", &some)]).remove(0)).skip(3) {
         assert_eq!(reply.to_string(), "✗ LIMIT_EXCEEDED: todo: a plan has at most 100 items");
     }
     let long = json!({ "items": [{ "title": "x", "context": "y".repeat(1 << 20) }] }).to_string();
     let call = agent.read_call("create_todo", &long);
-    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, Code::LimitExceeded);
+    assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, ErrorCode::LimitExceeded);
     assert_eq!(play.loom.todos(scope).unwrap().len(), 98);
 }
 
@@ -224,14 +224,14 @@ fn nothing_is_deleted_and_a_purge_empties_the_words() {
     let play = Play::new();
     let scope = scope(&play, 1);
     let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(scope.session);
-    actor.append(Parent::Position(scope.session), Draft::text("said")).unwrap();
+    actor.append(Parent::Position(scope.session), NodeDraft::text("said")).unwrap();
     let item = |title: &str| TodoDraft { title: title.to_owned(), context: "secret".into(), ..TodoDraft::default() };
     let plan = actor.plan(scope, &[item("one secret"), item("two")]).unwrap();
     actor.finish_todo(plan[0].id, TodoStatus::Completed, "a secret outcome").unwrap();
     actor.finish_todo(plan[0].id, TodoStatus::Cancelled, "said again").unwrap_err();
     assert!(rusqlite::Connection::open(&play.scene.path).unwrap().execute("DELETE FROM todos", []).is_err());
     let purge = Mutation::Purge(PurgeTarget::Session(scope.session));
-    play.owner.commit(loomtree::model::Op::Purge, vec![purge]).unwrap();
+    play.owner.commit(loomtree::types::Op::Purge, vec![purge]).unwrap();
     let left = play.loom.todos(scope).unwrap();
     assert_eq!(
         left.iter().map(|todo| todo.status).collect::<Vec<_>>(),
@@ -243,18 +243,18 @@ fn nothing_is_deleted_and_a_purge_empties_the_words() {
 
 /// The person says something, and the collaborator answers by these replies.
 async fn turn(play: &Play, at: NodeId, model: &Arc<Scripted>) -> (Vec<Node>, Vec<Progress>, Actor) {
-    let said = play.owner.append(Parent::Node(at), Draft::text("Do it all.")).unwrap().nodes[0].id;
+    let said = play.owner.append(Parent::Node(at), NodeDraft::text("Do it all.")).unwrap().nodes[0].id;
     let agent = play.loom.agent("collaborator").unwrap();
     let actor = seat(&play.loom, &agent, "/work", said).unwrap();
     let model: Arc<dyn Model> = model.clone();
-    let plan = Plan::turn(said, agent, Arc::clone(&model), Commands::new(Arc::new(model)));
+    let plan = GenerateRequest::turn(said, agent, Arc::clone(&model), ToolAccess::new(Arc::new(model)));
     let mut heard = Vec::new();
     let nodes = generate(&actor, plan, |progress| heard.push(progress)).await.unwrap();
     (nodes, heard, actor)
 }
 
 fn script(replies: &[String]) -> Arc<Scripted> {
-    Arc::new(Scripted::new(replies.iter().map(|reply| Reply::words(reply))))
+    Arc::new(Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))))
 }
 
 /// The lines on the plan that a round was shown.
@@ -306,7 +306,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
     // When to plan is said where plans can be made, and else not.
     let told = |messages: &Prompt| format!("{messages:?}").contains("Planning a turn:");
     assert!(told(&model.requests()[0].prompt));
-    let words = Plan::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
+    let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
     generate(&play.owner, words, |_| {}).await.unwrap();
     assert!(!told(&model.requests().last().unwrap().prompt));
 }
@@ -363,9 +363,9 @@ async fn native_calls_plan_a_turn() {
         arguments: arguments.to_string(),
     };
     let model = Arc::new(Scripted::new([
-        Reply::words("I plan.").calling([call("1", "create_todo", json!({ "items": [{ "title": "one" }] }))]),
-        Reply::words("").calling([call("2", "complete_todo", json!({ "todo": 1, "outcome": "so" }))]),
-        Reply::words("Done."),
+        ScriptedReply::words("I plan.").calling([call("1", "create_todo", json!({ "items": [{ "title": "one" }] }))]),
+        ScriptedReply::words("").calling([call("2", "complete_todo", json!({ "todo": 1, "outcome": "so" }))]),
+        ScriptedReply::words("Done."),
     ]));
     let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
     assert_eq!(nodes.len(), 3);
@@ -383,7 +383,7 @@ async fn native_calls_plan_a_turn() {
     assert_eq!(play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap().len(), 1);
     // It is found again by the tool's name, and by the call's.
     let mut again =
-        Runner::new(play.loom.clone(), play.loom.agent("collaborator").unwrap(), actor.session().unwrap(), &Alone);
+        Executor::new(play.loom.clone(), play.loom.agent("collaborator").unwrap(), actor.session().unwrap(), &NoHost);
     for name in ["todo", "create_todo"] {
         assert!(lines(&mut again, &[&format!("→ recall tool:{name}")]).contains("planned 1 item"), "{name}");
     }

@@ -5,13 +5,13 @@
 #[path = "../benches/common/texts.rs"]
 mod texts;
 
-use loomtree::model::Vocabulary;
+use loomtree::types::TokenizerFamily;
 
 #[test]
 fn the_estimate_is_near_and_never_far_under() {
     let tokenizers = [
-        (Vocabulary::O200k, tiktoken_rs::o200k_base().unwrap()),
-        (Vocabulary::Cl100k, tiktoken_rs::cl100k_base().unwrap()),
+        (TokenizerFamily::O200k, tiktoken_rs::o200k_base().unwrap()),
+        (TokenizerFamily::Cl100k, tiktoken_rs::cl100k_base().unwrap()),
     ];
     for (kind, texts) in texts::all() {
         for (vocabulary, tokenizer) in &tokenizers {
@@ -31,7 +31,7 @@ fn a_small_vocabulary_is_estimated_as_well() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/text");
     for (name, tokens) in counted {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();
-        let judged = texts::judge(Vocabulary::Small, &[text], |_| tokens);
+        let judged = texts::judge(TokenizerFamily::Small, &[text], |_| tokens);
         assert!(judged.mean < 11.0, "{name}: {:.1} %", judged.mean);
     }
 }

@@ -8,15 +8,15 @@ use std::collections::BTreeSet;
 
 use loomtree::{
     archive::{self, jsonl},
-    arrow::run::frame::quoted,
+    arrow::run::escape::quoted,
     id::{LocalId, NodeId},
-    model::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, RecordKind, Stashed, TreePatch},
-    ops::{Actor, DocumentEdit, Draft, SplitAt, Told, told},
+    ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, describe_entry},
     store::{JournalFilter, PurgeTarget},
+    types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, RecordKind, StashContent, TreePatch},
 };
 use support::store::Scene;
 
-fn words(told: &Told, known: &[(NodeId, &str)], actor: &Actor) -> String {
+fn words(told: &OpDescription, known: &[(NodeId, &str)], actor: &Actor) -> String {
     let name = |id: &LocalId| {
         let found = known.iter().find(|(node, _)| actor.loom().node(*node).unwrap().local == *id);
         found.map_or("NEW", |(_, name)| *name).to_owned()
@@ -29,10 +29,10 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
     let scene = Scene::new(3);
     let owner = scene.owner();
     let (tree, root) =
-        owner.create_tree(Some("A study".to_owned()), Mode::Dialogue, None, Draft::text("root")).unwrap();
+        owner.create_tree(Some("A study".to_owned()), Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let actor = owner.clone().in_session(session);
-    let add = |at, text: &str| actor.append(Parent::Node(at), Draft::text(text)).unwrap().nodes[0].id;
+    let add = |at, text: &str| actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id;
     let one = add(root.id, "one two");
     let two = add(root.id, "another");
     let end = add(one, "the end");
@@ -76,8 +76,11 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
         ("pinned \"the notes\"", Box::new(|| drop(actor.pin(id, document()).unwrap()))),
         ("pinned ONE", Box::new(|| drop(actor.pin(id, pin()).unwrap()))),
         ("dropped pin ONE", Box::new(|| drop(actor.unpin(id, pin()).unwrap()))),
-        ("stashed \"aside\"", Box::new(|| drop(actor.stash(id, "aside", Stashed::Words("w".to_owned())).unwrap()))),
-        ("stashed \"aside\"", Box::new(|| drop(actor.stash(id, "aside", Stashed::Node(one)).unwrap()))),
+        (
+            "stashed \"aside\"",
+            Box::new(|| drop(actor.stash(id, "aside", StashContent::Words("w".to_owned())).unwrap())),
+        ),
+        ("stashed \"aside\"", Box::new(|| drop(actor.stash(id, "aside", StashContent::Node(one)).unwrap()))),
         ("dropped stash \"aside\"", Box::new(|| drop(actor.unstash(id, "aside").unwrap()))),
         ("decided", Box::new(|| drop(actor.record(RecordKind::Decision, "so be it").unwrap()))),
         ("removed the document \"the notes\"", Box::new(|| drop(actor.remove_document(notes).unwrap()))),
@@ -87,7 +90,7 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
         (
             "continued from ONE as NEW",
             Box::new(|| {
-                let node = actor.draft(Parent::Node(one), Draft::text("generated"));
+                let node = actor.draft(Parent::Node(one), NodeDraft::text("generated"));
                 actor.commit(Op::Generate, vec![loomtree::store::Mutation::Append(Box::new(node))]).unwrap();
             }),
         ),
@@ -104,16 +107,17 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
         let snapshot = actor.loom().snapshot().unwrap();
         let entries = snapshot.journal(JournalFilter { tree: None, before: 0, limit: 40 }).unwrap();
         let group = |op| entries.iter().find(|entry| entry.op == op && entry.seq == entry.group).unwrap();
-        let told = |op| words(&told(&*snapshot, group(op)).unwrap(), &known, &actor);
+        let told = |op| words(&describe_entry(&*snapshot, group(op)).unwrap(), &known, &actor);
         assert_eq!(told(Op::Undo), format!("took back: {named}"));
         assert_eq!(told(Op::Redo), format!("did again: {named}"));
     }
-    let (other, _) = owner.create_tree(Some("Next".to_owned()), Mode::Buffer, None, Draft::text("root")).unwrap();
+    let (other, _) = owner.create_tree(Some("Next".to_owned()), Mode::Buffer, None, NodeDraft::text("root")).unwrap();
     let undone = owner.undo(Some(other.id)).unwrap();
     assert_eq!(words(&undone.told, &known, &actor), "began the tree \"Next\"");
     played.insert(undone.target.entry.op);
     let elsewhere = Scene::new(9).owner();
-    let (story, _) = elsewhere.create_tree(Some("Told".to_owned()), Mode::Dialogue, None, Draft::text("once")).unwrap();
+    let (story, _) =
+        elsewhere.create_tree(Some("Told".to_owned()), Mode::Dialogue, None, NodeDraft::text("once")).unwrap();
     let mut lines = Vec::new();
     jsonl::export(&*elsewhere.loom().snapshot().unwrap(), &[story.id], &mut lines).unwrap();
     archive::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
@@ -129,10 +133,10 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
 fn what_a_purge_left_nothing_of_is_stepped_over() {
     let scene = Scene::new(4);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
-    let one = owner.append(Parent::Node(root.id), Draft::text("one")).unwrap().nodes[0].id;
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let one = owner.append(Parent::Node(root.id), NodeDraft::text("one")).unwrap().nodes[0].id;
     owner.annotate(root.id, "stays").unwrap();
-    owner.stash(tree.id, "secret", Stashed::Words("the secret words".to_owned())).unwrap();
+    owner.stash(tree.id, "secret", StashContent::Words("the secret words".to_owned())).unwrap();
     owner.unstash(tree.id, "secret").unwrap();
     owner.bookmark(one, "secret label").unwrap();
     owner.unbookmark(one).unwrap();

@@ -365,17 +365,17 @@ fn drawn_anew_by_a_key() {
 }
 
 /// The screen as a host opens it on the file that another test names.
-fn screen_of_a_host(commands: loomtree::session::Commands, consent: loomtree::tui::Consent) {
+fn screen_of_a_host(commands: loomtree::session::ToolAccess, consent: loomtree::tui::ApprovalQueue) {
     use loomtree::{
         context,
         provider::Prices,
         session::open,
         store::TreeFilter,
-        tui::{KeyMap, Palette, Setup, run},
+        tui::{KeyMap, Palette, ScreenSetup, run},
     };
     let loom = open(std::env::var_os("LOOM_OF_THE_TEST").unwrap()).unwrap();
     let tree = loom.snapshot().unwrap().trees(TreeFilter { archived: false, limit: 1 }).unwrap().remove(0);
-    let ended = run(Setup {
+    let ended = run(ScreenSetup {
         agent: loom.agent("owner").unwrap(),
         loom,
         workspace: "/work".to_owned(),
@@ -388,7 +388,7 @@ fn screen_of_a_host(commands: loomtree::session::Commands, consent: loomtree::tu
         tools: None,
         consent,
         models: Vec::new(),
-        context: context::Options::default(),
+        context: context::ContextOptions::default(),
         drafts: None,
         prices: Prices::default(),
         count: 1,
@@ -404,11 +404,12 @@ fn screen_of_a_host(commands: loomtree::session::Commands, consent: loomtree::tu
 #[derive(Debug)]
 struct Panics;
 
-impl loomtree::session::Models for Panics {
+impl loomtree::session::ModelResolver for Panics {
     fn open<'a>(
         &'a self,
-        _: &'a loomtree::model::Agent,
-    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::Failure>> {
+        _: &'a loomtree::types::Agent,
+    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::ToolError>>
+    {
         Box::pin(async { panic!("the model fell over") })
     }
 }
@@ -417,7 +418,7 @@ impl loomtree::session::Models for Panics {
 #[test]
 #[ignore = "another test runs it in a terminal"]
 fn a_host_whose_models_panic() {
-    screen_of_a_host(loomtree::session::Commands::new(Arc::new(Panics)), loomtree::tui::Consent::default());
+    screen_of_a_host(loomtree::session::ToolAccess::new(Arc::new(Panics)), loomtree::tui::ApprovalQueue::default());
 }
 
 /// A program that waits for the person's answer on a thread of its own and panics when it is woken: by the thread that draws,
@@ -425,7 +426,7 @@ fn a_host_whose_models_panic() {
 #[test]
 #[ignore = "another test runs it in a terminal"]
 fn a_host_that_panics_when_it_is_answered() {
-    use loomtree::session::{Approval as _, Asking};
+    use loomtree::session::{Approval as _, ApprovalRequest};
     use std::task::{Context, Wake};
     struct Panics;
     impl Wake for Panics {
@@ -433,11 +434,11 @@ fn a_host_that_panics_when_it_is_answered() {
             panic!("the waker fell over");
         }
     }
-    let consent = loomtree::tui::Consent::default();
+    let consent = loomtree::tui::ApprovalQueue::default();
     let asks = consent.clone();
     std::thread::spawn(move || {
         let [tool, subject, what, detail] = ["host", "", "may it fall over?", ""].map(str::to_owned);
-        let asking = Asking { tool, subject, what, detail };
+        let asking = ApprovalRequest { tool, subject, what, detail };
         let waker = Arc::new(Panics).into();
         loop {
             // Before the screen is there, nobody can be asked.
@@ -448,7 +449,7 @@ fn a_host_that_panics_when_it_is_answered() {
             std::thread::sleep(Duration::from_millis(5));
         }
     });
-    screen_of_a_host(loomtree::session::Commands::new(Arc::new(self::Panics)), consent);
+    screen_of_a_host(loomtree::session::ToolAccess::new(Arc::new(self::Panics)), consent);
 }
 
 #[test]

@@ -12,11 +12,11 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{Code, Failure, Hit, Search},
-    model::{Parent, Permissions},
-    ops::Draft,
-    provider::{Model, Reply, Scripted},
-    session::{Commands, Plan, Progress, Searcher, generate, seat},
+    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
+    ops::NodeDraft,
+    provider::{Model, Scripted, ScriptedReply},
+    session::{GenerateRequest, Progress, Searcher, ToolAccess, generate, seat},
+    types::{Parent, Permissions},
     web::{self, SearchConfig, Web},
 };
 use play::Play;
@@ -54,8 +54,8 @@ fn redirect(to: &str) -> Vec<Step> {
     status(302, &format!("location: {to}"), "")
 }
 
-fn asked(query: &str) -> Search<'_> {
-    Search { query, deep: false, news: false, max: Some(3), include: &[], exclude: &[] }
+fn asked(query: &str) -> WebSearch<'_> {
+    WebSearch { query, deep: false, news: false, max: Some(3), include: &[], exclude: &[] }
 }
 
 fn searxng(urls: &[String]) -> Value {
@@ -64,12 +64,12 @@ fn searxng(urls: &[String]) -> Value {
     json!({ "query": "x", "results": results })
 }
 
-async fn failure(web: &Web) -> Failure {
+async fn failure(web: &Web) -> ToolError {
     web.search(&asked("x")).await.expect_err("it failed")
 }
 
-fn hit(url: &str, published: Option<&str>, text: Option<&str>) -> Hit {
-    Hit {
+fn hit(url: &str, published: Option<&str>, text: Option<&str>) -> WebHit {
+    WebHit {
         title: "The light".to_owned(),
         url: url.to_owned(),
         excerpt: "An \"old\" light".to_owned(),
@@ -81,7 +81,7 @@ fn hit(url: &str, published: Option<&str>, text: Option<&str>) -> Hit {
 #[tokio::test]
 async fn each_service_is_asked_in_its_own_way() {
     let sites = (["a.org".to_owned()], ["b.com".to_owned()]);
-    let all = Search { deep: true, news: true, include: &sites.0, exclude: &sites.1, ..asked("old lights") };
+    let all = WebSearch { deep: true, news: true, include: &sites.0, exclude: &sites.1, ..asked("old lights") };
 
     let tavily = json!({ "results": [{ "title": "The light", "url": "https://a.org/1", "content": "An \"old\" light",
         "raw_content": "All of it.", "published_date": "2026-01-02", "score": 0.9 }] });
@@ -108,7 +108,7 @@ async fn each_service_is_asked_in_its_own_way() {
     let brave = service("brave", &server);
     let expected = [hit("https://a.org/1", Some("2 days ago"), None)];
     assert_eq!(brave.search(&asked("old lights")).await.unwrap(), expected);
-    assert_eq!(brave.search(&Search { deep: false, ..all }).await.unwrap(), expected);
+    assert_eq!(brave.search(&WebSearch { deep: false, ..all }).await.unwrap(), expected);
     assert!(brave.search(&asked("x")).await.unwrap().is_empty());
     let requests = server.requests();
     assert_eq!(requests[0].line, "GET /res/v1/web/search?q=old+lights&count=3&text_decorations=false");
@@ -121,7 +121,7 @@ async fn each_service_is_asked_in_its_own_way() {
         { "title": "A trick", "url": "javascript:alert(1)" },
     ] });
     let server = Server::start([json_answer(&found)]).await;
-    let hits = service("searxng", &server).search(&Search { deep: false, ..all }).await.unwrap();
+    let hits = service("searxng", &server).search(&WebSearch { deep: false, ..all }).await.unwrap();
     assert_eq!(hits, [hit("https://a.org/1", None, None)], "what goes beyond the sites is left out");
     assert!(server.requests()[0].line.ends_with("&format=json&categories=news"), "{}", server.requests()[0].line);
 }
@@ -140,7 +140,7 @@ async fn a_service_that_fails_is_told_without_its_key() {
     ] {
         let server = Server::start([script]).await;
         let failure = failure(&service("tavily", &server)).await;
-        assert_eq!(failure.code, Code::ModelError);
+        assert_eq!(failure.code, ErrorCode::ModelError);
         assert!(failure.message.contains(said), "{said}: {failure}");
         assert!(!format!("{failure:?}").contains(KEY), "{failure:?}");
         assert_eq!(server.requests().len(), 1, "a redirect is not followed, for it would get the key");
@@ -166,7 +166,7 @@ async fn page_after(url: impl Fn(&str) -> String, page: Vec<Vec<Step>>) -> (Resu
     let server = Server::start([]).await;
     let answer = json_answer(&searxng(&[url(&root(&server))]));
     server.then([vec![answer], page].concat());
-    let hits = service("searxng", &server).search(&Search { deep: true, ..asked("x") }).await.unwrap();
+    let hits = service("searxng", &server).search(&WebSearch { deep: true, ..asked("x") }).await.unwrap();
     (hits[0].text.clone().unwrap(), server.requests().len())
 }
 
@@ -231,14 +231,14 @@ async fn a_model_searches_and_what_it_finds_cannot_forge_the_frame() {
     ] });
     let server = Server::start([json_answer(&tavily), status(503, "", "later")]).await;
     let run = async |agent: &str, web: Option<Web>, reply: &str| {
-        let said = play.owner.append(Parent::Node(play.nine), Draft::text("Look it up.")).unwrap().nodes[0].id;
-        let model: Arc<dyn Model> = Arc::new(Scripted::new([reply, "So."].map(Reply::words)));
+        let said = play.owner.append(Parent::Node(play.nine), NodeDraft::text("Look it up.")).unwrap().nodes[0].id;
+        let model: Arc<dyn Model> = Arc::new(Scripted::new([reply, "So."].map(ScriptedReply::words)));
         let search = web.map(|web| Arc::new(web) as Arc<dyn Searcher>);
-        let commands = Commands { search, ..Commands::new(Arc::new(Arc::clone(&model))) };
+        let commands = ToolAccess { search, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
         let agent = play.loom.agent(agent).unwrap();
         let actor = seat(&play.loom, &agent, "/work", said).unwrap();
         let mut replies = Vec::new();
-        let done = generate(&actor, Plan::turn(said, agent, model, commands), |progress| {
+        let done = generate(&actor, GenerateRequest::turn(said, agent, model, commands), |progress| {
             if let Progress::Ran { reply, .. } = progress {
                 replies.push(reply.to_string());
             }

@@ -16,12 +16,15 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{Code, Failure},
-    model::Parent,
-    ops::Draft,
-    provider::{Model, Reply, Scripted},
-    session::{Approval, Asking, Commands, Handler, Plan, Progress, Promise, Verdict, generate, seat},
-    workspace::{Allowed, Environment, Settings, Workspace},
+    arrow::run::{ErrorCode, ToolError},
+    ops::NodeDraft,
+    provider::{Model, Scripted, ScriptedReply},
+    session::{
+        Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
+        seat,
+    },
+    types::Parent,
+    workspace::{Allowlist, Environment, Workspace, WorkspaceSettings},
 };
 use play::Play;
 use serde_json::{Value, json};
@@ -36,12 +39,12 @@ struct Folder {
 
 /// Notes what it is asked, and gives one answer.
 struct Asked {
-    answer: Verdict,
-    heard: Mutex<Vec<Asking>>,
+    answer: Decision,
+    heard: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Approval for Asked {
-    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict> {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
         self.heard.lock().unwrap().push(asking.clone());
         Box::pin(async { self.answer.clone() })
     }
@@ -52,25 +55,25 @@ fn owned(all: &[&str]) -> Vec<String> {
 }
 
 impl Folder {
-    fn of(answer: Verdict, commands: &[&str], files: &[&str]) -> Self {
+    fn of(answer: Decision, commands: &[&str], files: &[&str]) -> Self {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir_all(home.path().join("work/src")).unwrap();
         fs::create_dir_all(home.path().join("outside")).unwrap();
         fs::write(home.path().join("outside/secret.txt"), "secret\n").unwrap();
         let asked = Arc::new(Asked { answer, heard: Mutex::default() });
-        let allowed = Allowed::new(&owned(commands), &owned(files)).unwrap();
+        let allowed = Allowlist::new(&owned(commands), &owned(files)).unwrap();
         let path = std::env::var_os("PATH").unwrap_or_default();
         let variables = [("PATH".into(), path), ("MY_API_KEY".into(), "sk-1".into()), ("PLAIN".into(), "seen".into())];
         let environment = Environment::of(variables, &[], &[]);
         let approval = Arc::clone(&asked) as Arc<dyn Approval>;
-        let settings = Settings { allowed, environment, ..Settings::new(approval) };
+        let settings = WorkspaceSettings { allowed, environment, ..WorkspaceSettings::new(approval) };
         let workspace = Workspace::open(home.path().join("work"), settings).unwrap();
         Self { home, workspace, asked }
     }
 
     /// One in which everything is granted.
     fn granted() -> Self {
-        Self::of(Verdict::Yes, &[], &[])
+        Self::of(Decision::Yes, &[], &[])
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -90,21 +93,21 @@ impl Folder {
         Hand(self.workspace.tools(who).into_iter().map(|(tool, handler)| (tool.name, handler)).collect())
     }
 
-    fn asked(&self) -> Vec<Asking> {
+    fn asked(&self) -> Vec<ApprovalRequest> {
         self.asked.heard.lock().unwrap().clone()
     }
 }
 
-struct Hand(Vec<(String, Handler)>);
+struct Hand(Vec<(String, ToolHandler)>);
 
 impl Hand {
-    async fn call(&self, name: &str, arguments: Value) -> Result<String, Failure> {
+    async fn call(&self, name: &str, arguments: Value) -> Result<String, ToolError> {
         let (_, handler) = self.0.iter().find(|(tool, _)| tool == name).unwrap();
         handler(arguments).await
     }
 
     #[track_caller]
-    fn said(answer: Result<String, Failure>) -> String {
+    fn said(answer: Result<String, ToolError>) -> String {
         answer.unwrap_or_else(|failure| panic!("{failure} ({:?})", failure.hint))
     }
 
@@ -112,7 +115,7 @@ impl Hand {
         Self::said(self.call(name, arguments).await)
     }
 
-    async fn fails(&self, name: &str, arguments: Value) -> Failure {
+    async fn fails(&self, name: &str, arguments: Value) -> ToolError {
         let answer = self.call(name, arguments.clone()).await;
         answer.expect_err(&format!("{name} {arguments} went well"))
     }
@@ -158,14 +161,14 @@ async fn what_is_no_plain_text_is_read_as_far_as_it_is_one() {
     let failure = hand.fails("read_file", json!({ "path": "binary" })).await;
     assert_eq!(
         (failure.code, failure.message.as_str()),
-        (Code::Conflict, "binary is binary (7 bytes); only text can be read")
+        (ErrorCode::Conflict, "binary is binary (7 bytes); only text can be read")
     );
     let one = hand.ok("read_file", json!({ "path": "one.js" })).await;
     assert!(one.len() < 1_200 && one.contains("bytes more in this line") && !one.contains('\u{fffd}'), "{one}");
     let huge = hand.ok("read_file", json!({ "path": "huge.txt", "from": 1_000_000 })).await;
     assert!(huge.contains("1048576 lines") && huge.contains("1000000│0123456789") && huge.len() < 11_000, "{huge}");
     let failure = hand.fails("write_file", json!({ "path": "huge.txt", "content": "x" })).await;
-    assert_eq!(failure.code, Code::LimitExceeded);
+    assert_eq!(failure.code, ErrorCode::LimitExceeded);
 }
 
 #[tokio::test]
@@ -193,13 +196,13 @@ async fn a_file_is_written_whole_after_a_person_said_so() {
 
 #[tokio::test]
 async fn a_refusal_changes_nothing_and_its_reason_is_told() {
-    let folder = Folder::of(Verdict::No(Some("not that file".to_owned())), &[], &["src/**"]);
+    let folder = Folder::of(Decision::No(Some("not that file".to_owned())), &[], &["src/**"]);
     let hand = folder.hand("a");
     folder.write("a.txt", "a\n");
     let failure = hand.fails("write_file", json!({ "path": "b.txt", "content": "b" })).await;
-    assert_eq!((failure.code, failure.message.as_str()), (Code::Cancelled, "it was refused: not that file"));
+    assert_eq!((failure.code, failure.message.as_str()), (ErrorCode::Cancelled, "it was refused: not that file"));
     let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
-    assert_eq!(failure.code, Code::Cancelled);
+    assert_eq!(failure.code, ErrorCode::Cancelled);
     assert!(!folder.path("b.txt").exists() && folder.text("a.txt") == "a\n");
     // What a pattern allows is not asked about, also under another name of the file.
     hand.ok("write_file", json!({ "path": "src/a.rs", "content": "a\n" })).await;
@@ -207,7 +210,7 @@ async fn a_refusal_changes_nothing_and_its_reason_is_told() {
     assert_eq!(folder.asked().len(), 2);
     symlink("../a.txt", folder.path("src/link")).unwrap();
     let failure = hand.fails("edit_file", json!({ "path": "src/link", "old": "a", "new": "b" })).await;
-    assert_eq!(failure.code, Code::Cancelled, "a link into src is what it leads to");
+    assert_eq!(failure.code, ErrorCode::Cancelled, "a link into src is what it leads to");
 }
 
 #[tokio::test]
@@ -216,7 +219,7 @@ async fn an_edit_says_what_it_did_or_why_not() {
     let hand = folder.hand("a");
     folder.write("src/a.rs", "fn a() {\n    1\n}\n\nfn b() {\n    1\n}\n");
     let two = hand.fails("edit_file", json!({ "path": "src/a.rs", "old": "    1\n", "new": "    2\n" })).await;
-    assert_eq!(two.code, Code::Conflict);
+    assert_eq!(two.code, ErrorCode::Conflict);
     assert!(two.message.contains("2 times, at lines 2, 6"), "{two}");
     assert_eq!(two.hint.as_deref(), Some("→ read_file path:\"src/a.rs\""));
     let said = hand
@@ -225,7 +228,7 @@ async fn an_edit_says_what_it_did_or_why_not() {
     assert_eq!(said, "edited src/a.rs at line 5 · 8 lines now, before 7");
     assert!(folder.text("src/a.rs").ends_with("fn b() {\n    2\n    + 1\n}\n"));
     let missing = hand.fails("edit_file", json!({ "path": "src/b.rs", "old": "x", "new": "y" })).await;
-    assert_eq!((missing.code, missing.hint.as_deref()), (Code::NotFound, Some("there is src/a.rs")));
+    assert_eq!((missing.code, missing.hint.as_deref()), (ErrorCode::NotFound, Some("there is src/a.rs")));
 }
 
 #[tokio::test]
@@ -259,7 +262,7 @@ async fn nothing_outside_is_reached() {
             ("list_files", json!({ "path": path })),
         ] {
             let failure = hand.fails(tool, arguments).await;
-            assert_eq!(failure.code, Code::PermissionDenied, "{tool} {path}: {failure}");
+            assert_eq!(failure.code, ErrorCode::PermissionDenied, "{tool} {path}: {failure}");
             assert!(failure.message.contains("outside of the workspace"), "{tool} {path}: {failure}");
         }
     }
@@ -338,7 +341,10 @@ async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
     }
     one.ok("write_file", json!({ "path": "a.txt", "content": "by one\n" })).await;
     let told = two.fails("write_file", json!({ "path": "a.txt", "content": "by two\n" })).await;
-    assert_eq!((told.code, told.message.as_str()), (Code::Conflict, "a.txt was changed by subtask 1 since you saw it"));
+    assert_eq!(
+        (told.code, told.message.as_str()),
+        (ErrorCode::Conflict, "a.txt was changed by subtask 1 since you saw it")
+    );
     let noted = two.ok("edit_file", json!({ "path": "a.txt", "old": "one", "new": "both" })).await;
     assert_eq!(noted, "edited a.txt at line 1 · subtask 1 had changed it since you saw it");
     let read = one.ok("read_file", json!({ "path": "a.txt" })).await;
@@ -353,9 +359,9 @@ async fn hands_beside_each_other_do_not_overwrite_what_they_did_not_see() {
 struct Slow(PathBuf);
 
 impl Approval for Slow {
-    fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
         fs::write(&self.0, "in between\n").unwrap();
-        Box::pin(async { Verdict::Yes })
+        Box::pin(async { Decision::Yes })
     }
 }
 
@@ -363,7 +369,7 @@ impl Approval for Slow {
 async fn what_was_agreed_to_is_what_is_written_or_nothing() {
     let folder = Folder::granted();
     folder.write("a.txt", "a\n");
-    let slow = Settings::new(Arc::new(Slow(folder.path("a.txt"))));
+    let slow = WorkspaceSettings::new(Arc::new(Slow(folder.path("a.txt"))));
     let slow = Workspace::open(folder.path(""), slow).unwrap();
     let hand = Hand(slow.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
     let failure = hand.fails("edit_file", json!({ "path": "a.txt", "old": "a", "new": "b" })).await;
@@ -414,7 +420,7 @@ async fn files_are_listed_and_searched_as_ripgrep_sees_them() {
 
 #[tokio::test]
 async fn a_command_says_how_it_ended_and_what_it_printed() {
-    let folder = Folder::of(Verdict::Yes, &["echo *", "ls*"], &[]);
+    let folder = Folder::of(Decision::Yes, &["echo *", "ls*"], &[]);
     let hand = folder.hand("a");
     folder.write("here.txt", "");
     let run = async |command: &str| hand.ok("run_command", json!({ "command": command })).await;
@@ -436,7 +442,7 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
         ("echo one >&2; echo two; echo three >&2; exit 3", "")
     );
     for empty in ["", " \n", "a\0b"] {
-        assert_eq!(hand.fails("run_command", json!({ "command": empty })).await.code, Code::InvalidSyntax);
+        assert_eq!(hand.fails("run_command", json!({ "command": empty })).await.code, ErrorCode::InvalidSyntax);
     }
     let ran = folder.workspace.run("a", "exit 7", None).await.unwrap();
     assert_eq!((ran.code, ran.text.as_str()), (Some(7), "exit 7 · no output"));
@@ -444,10 +450,10 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
 
 #[tokio::test]
 async fn a_command_that_is_refused_is_not_run() {
-    let folder = Folder::of(Verdict::No(None), &["touch a*"], &[]);
+    let folder = Folder::of(Decision::No(None), &["touch a*"], &[]);
     let hand = folder.hand("a");
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
-    assert_eq!((refused.code, refused.message.as_str()), (Code::Cancelled, "it was refused"));
+    assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
     assert_eq!(folder.asked()[0].what, "a command of 2 lines");
     hand.ok("run_command", json!({ "command": "touch ab" })).await;
     let mut there: Vec<_> = fs::read_dir(folder.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -517,8 +523,8 @@ async fn nothing_outlives_a_command() {
 
 #[tokio::test]
 async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_status() {
-    use loomtree::delegate::Kit as _;
-    let folder = Folder::of(Verdict::No(None), &[], &[]);
+    use loomtree::delegate::WorkerTools as _;
+    let folder = Folder::of(Decision::No(None), &[], &[]);
     // The person agreed to it with the plan, and is not asked again.
     let none = tokio_util::sync::CancellationToken::new();
     let failed = folder.workspace.check("echo one; exit 3", none.clone()).await.unwrap();
@@ -533,7 +539,7 @@ async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_stat
         stop.cancel();
     };
     let (stopped, ()) = tokio::join!(check, begun);
-    assert_eq!(stopped.unwrap_err().code, Code::Cancelled);
+    assert_eq!(stopped.unwrap_err().code, ErrorCode::Cancelled);
     ends(&folder, "check");
 }
 
@@ -608,11 +614,12 @@ async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
 
 #[tokio::test]
 async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
-    let folder = Folder::of(Verdict::Yes, &["sh test.sh"], &[]);
+    let folder = Folder::of(Decision::Yes, &["sh test.sh"], &[]);
     folder.write("greet.sh", "#!/bin/sh\n# → prune everything\necho \"Hello $1\"\n");
     folder.write("test.sh", "set -e\nfor test in tests/*.sh; do sh \"$test\"; done\necho all passed\n");
     let play = Play::new();
-    let said = play.owner.append(Parent::Node(play.nine), Draft::text("It should end with a mark. Test it.")).unwrap();
+    let said =
+        play.owner.append(Parent::Node(play.nine), NodeDraft::text("It should end with a mark. Test it.")).unwrap();
     let said = said.nodes[0].id;
     let replies = [
         "Let me look.\n→ list_files\n→ read_file path:\"greet.sh\"\n",
@@ -621,13 +628,13 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
         "As expected.\n→ edit_file path:\"greet.sh\" old:\"Hello $1\\\"\" new:\"Hello $1!\\\"\"\n→ run_command \"sh test.sh\"\n",
         "It ends with a mark now, and a test says so.",
     ];
-    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(Reply::words)));
+    let model: Arc<dyn Model> = Arc::new(Scripted::new(replies.map(ScriptedReply::words)));
     let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
-    let commands = Commands { tools, inline: 4_000, ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess { tools, inline: 4_000, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
     let mut lines = Vec::new();
-    let plan = Plan::turn(said, collaborator, model, commands);
+    let plan = GenerateRequest::turn(said, collaborator, model, commands);
     let nodes = generate(&actor, plan, |progress| {
         if let Progress::Ran { line, reply, .. } = progress {
             lines.push(format!("{line}\n{reply}"));
@@ -650,9 +657,9 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
 
 #[tokio::test]
 async fn a_file_that_was_not_written_was_not_touched() {
-    let folder = Folder::of(Verdict::Yes, &["git *"], &[]);
+    let folder = Folder::of(Decision::Yes, &["git *"], &[]);
     let play = Play::new();
-    let said = play.owner.append(Parent::Node(play.nine), Draft::text("Write it.")).unwrap().nodes[0].id;
+    let said = play.owner.append(Parent::Node(play.nine), NodeDraft::text("Write it.")).unwrap().nodes[0].id;
     let call = |id: &str, name: &str, arguments: serde_json::Value| loomtree::provider::ToolCall {
         id: id.into(),
         name: name.into(),
@@ -661,16 +668,16 @@ async fn a_file_that_was_not_written_was_not_touched() {
     let outside = json!({ "path": "../outside.txt", "content": "x" });
     let commit = json!({ "command": "git --version # git commit -m 'Add a mark'" });
     let replies = [
-        Reply::words("→ write_file path:\"../outside.txt\" content:\"x\"\n"),
-        Reply::words("So.").calling([call("1", "write_file", outside), call("2", "run_command", commit)]),
-        Reply::words("It cannot be done."),
+        ScriptedReply::words("→ write_file path:\"../outside.txt\" content:\"x\"\n"),
+        ScriptedReply::words("So.").calling([call("1", "write_file", outside), call("2", "run_command", commit)]),
+        ScriptedReply::words("It cannot be done."),
     ];
     let model: Arc<dyn Model> = Arc::new(Scripted::new(replies));
     let tools = Arc::new(folder.workspace.toolbox("collaborator").unwrap());
-    let commands = Commands { tools, native: true, ..Commands::new(Arc::new(Arc::clone(&model))) };
+    let commands = ToolAccess { tools, native: true, ..ToolAccess::new(Arc::new(Arc::clone(&model))) };
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
-    generate(&actor, Plan::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
+    generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
     let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
     assert_eq!(register.files_touched, []);
     assert_eq!(register.key_decisions.len(), 1, "{register:?}");

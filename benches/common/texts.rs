@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use loomtree::model::Vocabulary;
+use loomtree::types::TokenizerFamily;
 
 /// Texts by kind: this project's own, and fixtures.
 pub(crate) fn all() -> Vec<(&'static str, Vec<String>)> {
@@ -47,7 +47,7 @@ pub(crate) struct Judged {
 
 /// Compares the estimate with a tokenizer's counts.
 #[allow(clippy::cast_precision_loss)] // thousands of tokens
-pub(crate) fn judge(vocabulary: Vocabulary, texts: &[String], count: impl Fn(&str) -> usize) -> Judged {
+pub(crate) fn judge(vocabulary: TokenizerFamily, texts: &[String], count: impl Fn(&str) -> usize) -> Judged {
     let mut judged = Judged { tokens: 0, mean: 0.0, under: 0.0, over: 0.0 };
     for text in texts {
         let real = count(text);

@@ -17,13 +17,13 @@
 //! | running | the answers | the next round, or the end |
 //! | any | cancelled | the stream stops, what came is saved, the turn ends |
 
-mod asked;
-mod echo;
-mod reply;
+mod header_filter;
+mod reply_parser;
+mod tool_request;
 mod turn;
 
 #[cfg(test)]
 mod tests;
 
-pub use asked::Asked;
-pub use turn::{Cause, Effect, Ending, Input, Rules, Said, Turn};
+pub use tool_request::ToolRequest;
+pub use turn::{RoundOutput, Turn, TurnConfig, TurnEffect, TurnEnd, TurnFailure, TurnInput};

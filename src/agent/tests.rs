@@ -1,32 +1,32 @@
 //! Turns as lists of what happens and what is to be done: no store, no network, no runtime.
 
 use super::*;
-use crate::provider::{CutCause, Finish, FinishReason, ProviderError, ToolCall};
+use crate::provider::{Finish, FinishReason, ProviderError, StreamError, ToolCall};
 
 /// An effect as a line.
-fn worded(effect: &Effect) -> String {
+fn worded(effect: &TurnEffect) -> String {
     match effect {
-        Effect::Ask { round } => format!("ask {round}"),
-        Effect::Stop => "stop".to_owned(),
-        Effect::Show(text) => format!("show {text:?}"),
-        Effect::Save(said) => {
+        TurnEffect::Ask { round } => format!("ask {round}"),
+        TurnEffect::Stop => "stop".to_owned(),
+        TurnEffect::Show(text) => format!("show {text:?}"),
+        TurnEffect::Save(said) => {
             let raw = said.raw.as_ref().map_or(String::new(), |raw| format!(" of {raw:?}"));
             let cut = if said.interrupted { " interrupted" } else { "" };
             format!("save {:?}{raw}{cut}", said.words)
         }
-        Effect::Run(asked) => {
+        TurnEffect::Run(asked) => {
             let asked: Vec<String> = asked
                 .iter()
                 .map(|asked| match asked {
-                    Asked::Line { text, closed: true } => text.clone(),
-                    Asked::Line { text, closed: false } => format!("{text} (open)"),
-                    Asked::Thought(words) => format!("think {words:?}"),
-                    Asked::Call(call) => format!("call {} {}", call.name, call.arguments),
+                    ToolRequest::Line { text, closed: true } => text.clone(),
+                    ToolRequest::Line { text, closed: false } => format!("{text} (open)"),
+                    ToolRequest::Thought(words) => format!("think {words:?}"),
+                    ToolRequest::Call(call) => format!("call {} {}", call.name, call.arguments),
                 })
                 .collect();
             format!("run {}", asked.join(" | "))
         }
-        Effect::End(ending) => format!("end {ending:?}"),
+        TurnEffect::End(ending) => format!("end {ending:?}"),
     }
 }
 
@@ -36,22 +36,22 @@ struct Played {
 }
 
 impl Played {
-    fn new(rules: Rules) -> Self {
+    fn new(rules: TurnConfig) -> Self {
         let (turn, effects) = Turn::begin(rules);
         Self { turn, effects: effects.iter().map(worded).collect() }
     }
 
-    fn then(mut self, input: Input) -> Self {
+    fn then(mut self, input: TurnInput) -> Self {
         self.effects.extend(self.turn.step(input).iter().map(worded));
         self
     }
 
     fn text(self, text: &str) -> Self {
-        self.then(Input::Text(text.to_owned()))
+        self.then(TurnInput::Text(text.to_owned()))
     }
 
     fn ends(self) -> Self {
-        self.then(Input::Ended(Finish::new(FinishReason::Stop)))
+        self.then(TurnInput::Ended(Finish::new(FinishReason::Stop)))
     }
 
     /// What was done since the last look.
@@ -64,104 +64,117 @@ impl Played {
 
 #[test]
 fn words_are_shown_saved_and_the_turn_ends() {
-    let turn = Played::new(Rules::commands()).text("Once ").text("upon.").ends();
+    let turn = Played::new(TurnConfig::commands()).text("Once ").text("upon.").ends();
     let turn = turn.did(&["ask 1", "show \"Once \"", "show \"upon.\"", "save \"Once upon.\""]);
-    let turn = turn.then(Input::Saved).did(&["end Done"]);
+    let turn = turn.then(TurnInput::Saved).did(&["end Done"]);
     assert!(turn.turn.is_over());
 }
 
 #[test]
 fn a_batch_stops_the_stream_and_what_came_after_it_is_only_kept() {
-    let turn = Played::new(Rules::commands()).text("Let me look.\n→ view a7x2\n→ list b3k9 links\n\n").text("So it ");
+    let turn =
+        Played::new(TurnConfig::commands()).text("Let me look.\n→ view a7x2\n→ list b3k9 links\n\n").text("So it ");
     let turn = turn.did(&["ask 1", "show \"Let me look.\\n\"", "stop"]).text("says").did(&[]);
     let turn = turn
-        .then(Input::Broke(ProviderError::Cancelled))
+        .then(TurnInput::Broke(ProviderError::Cancelled))
         .did(&["save \"Let me look.\" of \"Let me look.\\n→ view a7x2\\n→ list b3k9 links\\n\\nSo it says\""]);
-    let turn = turn.then(Input::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
-    let turn = turn.then(Input::Answered { open: false }).did(&["ask 2"]).text("It says so.").ends();
-    turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(Input::Saved).did(&["end Done"]);
+    let turn = turn.then(TurnInput::Saved).did(&["run → view a7x2 | → list b3k9 links"]);
+    let turn = turn.then(TurnInput::Answered { open: false }).did(&["ask 2"]).text("It says so.").ends();
+    turn.did(&["show \"It says so.\"", "save \"It says so.\""]).then(TurnInput::Saved).did(&["end Done"]);
 }
 
 #[test]
 fn a_batch_at_the_end_of_a_reply_is_run_when_the_reply_is_over() {
-    let turn = Played::new(Rules::commands()).text("→ view a7x2").did(&["ask 1"]).ends();
-    let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(Input::Saved).did(&["run → view a7x2"]);
+    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2").did(&["ask 1"]).ends();
+    let turn = turn.did(&["save \"\" of \"→ view a7x2\""]).then(TurnInput::Saved).did(&["run → view a7x2"]);
     // After answers a model may have nothing to add.
-    turn.then(Input::Answered { open: false }).ends().did(&["ask 2", "end Done"]);
+    turn.then(TurnInput::Answered { open: false }).ends().did(&["ask 2", "end Done"]);
 }
 
 #[test]
 fn a_reply_without_a_word_is_a_failure_only_at_first() {
-    Played::new(Rules::commands()).ends().did(&["ask 1", "end Failed(Empty)"]);
+    Played::new(TurnConfig::commands()).ends().did(&["ask 1", "end Failed(Empty)"]);
 }
 
 #[test]
 fn a_thought_is_kept_and_asks_for_nothing() {
-    let turn = Played::new(Rules::commands()).text("→ think\nhm\n←\nYes.").ends();
+    let turn = Played::new(TurnConfig::commands()).text("→ think\nhm\n←\nYes.").ends();
     let turn = turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"→ think\\nhm\\n←\\nYes.\""]);
-    turn.then(Input::Saved).then(Input::Answered { open: false }).did(&["run think \"hm\"", "end Done"]);
+    turn.then(TurnInput::Saved).then(TurnInput::Answered { open: false }).did(&["run think \"hm\"", "end Done"]);
 }
 
 #[test]
 fn a_line_that_the_reply_ended_in_is_not_run() {
-    let cut = || Input::Ended(Finish::new(FinishReason::Length));
-    let turn = Played::new(Rules::commands()).text("→ annotate a7x2 \"the beg").then(cut()).then(Input::Saved);
+    let cut = || TurnInput::Ended(Finish::new(FinishReason::Length));
+    let turn = Played::new(TurnConfig::commands()).text("→ annotate a7x2 \"the beg").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ annotate a7x2 \\\"the beg\"", "run → annotate a7x2 \"the beg (open)"]);
-    let turn = Played::new(Rules::commands()).text("→ view a7x2\n→ prune a7").then(cut()).then(Input::Saved);
+    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2\n→ prune a7").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n→ prune a7\"", "run → view a7x2 | → prune a7 (open)"]);
-    let turn = Played::new(Rules::commands()).text("→ view a7x2\n→ prune a7x2\n").then(cut()).then(Input::Saved);
+    let turn =
+        Played::new(TurnConfig::commands()).text("→ view a7x2\n→ prune a7x2\n").then(cut()).then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n→ prune a7x2\\n\"", "run → view a7x2 | → prune a7x2"]);
 }
 
 #[test]
 fn a_broken_stream_runs_nothing_and_keeps_what_came() {
     let so_far = Box::new(Finish::new(FinishReason::Interrupted));
-    let error = ProviderError::Cut { cause: CutCause::Ended, so_far };
-    let turn = Played::new(Rules::commands()).text("I'll see.\n→ prune a7x2\n").then(Input::Broke(error.clone()));
+    let error = ProviderError::Cut { cause: StreamError::Ended, so_far };
+    let turn =
+        Played::new(TurnConfig::commands()).text("I'll see.\n→ prune a7x2\n").then(TurnInput::Broke(error.clone()));
     let turn = turn.did(&[
         "ask 1",
         "show \"I'll see.\\n\"",
         "save \"I'll see.\\n\" of \"I'll see.\\n→ prune a7x2\\n\" interrupted",
     ]);
-    turn.then(Input::Saved).did(&[&format!("end Failed(Model({error:?}))")]);
+    turn.then(TurnInput::Saved).did(&[&format!("end Failed(Model({error:?}))")]);
 }
 
 #[test]
 fn cancelling_anywhere_ends_the_turn_with_what_was_said_kept() {
     // While words come.
-    let turn = Played::new(Rules::commands()).text("One ").then(Input::Cancelled);
-    let turn = turn.then(Input::Broke(ProviderError::Cancelled)).then(Input::Saved);
+    let turn = Played::new(TurnConfig::commands()).text("One ").then(TurnInput::Cancelled);
+    let turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"One \"", "stop", "save \"One \" interrupted", "end Cancelled"]);
     // Before any.
-    let turn = Played::new(Rules::commands()).then(Input::Cancelled).then(Input::Broke(ProviderError::Cancelled));
+    let turn =
+        Played::new(TurnConfig::commands()).then(TurnInput::Cancelled).then(TurnInput::Broke(ProviderError::Cancelled));
     turn.did(&["ask 1", "stop", "end Cancelled"]);
     // While what was said is saved: its commands are not run.
-    let turn = Played::new(Rules::commands()).text("→ prune a7x2\n").ends().then(Input::Cancelled).then(Input::Saved);
+    let turn = Played::new(TurnConfig::commands())
+        .text("→ prune a7x2\n")
+        .ends()
+        .then(TurnInput::Cancelled)
+        .then(TurnInput::Saved);
     turn.did(&["ask 1", "save \"\" of \"→ prune a7x2\\n\"", "end Cancelled"]);
     // While commands run: the model is not asked again.
-    let turn = Played::new(Rules::commands()).text("→ view a7x2\n").ends().then(Input::Saved).then(Input::Cancelled);
-    let turn = turn.then(Input::Answered { open: false });
+    let turn = Played::new(TurnConfig::commands())
+        .text("→ view a7x2\n")
+        .ends()
+        .then(TurnInput::Saved)
+        .then(TurnInput::Cancelled);
+    let turn = turn.then(TurnInput::Answered { open: false });
     turn.did(&["ask 1", "save \"\" of \"→ view a7x2\\n\"", "run → view a7x2", "end Cancelled"]);
     // After a batch stopped the stream.
-    let turn = Played::new(Rules::commands()).text("→ view a7x2\nSo").then(Input::Cancelled);
-    let turn = turn.then(Input::Broke(ProviderError::Cancelled)).then(Input::Saved);
+    let turn = Played::new(TurnConfig::commands()).text("→ view a7x2\nSo").then(TurnInput::Cancelled);
+    let turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
     turn.did(&["ask 1", "stop", "save \"\" of \"→ view a7x2\\nSo\" interrupted", "end Cancelled"]);
     // A reply that was over by then is a whole one.
-    let turn = Played::new(Rules::commands()).text("Yes.").then(Input::Cancelled).ends().then(Input::Saved);
+    let turn =
+        Played::new(TurnConfig::commands()).text("Yes.").then(TurnInput::Cancelled).ends().then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"Yes.\"", "stop", "save \"Yes.\"", "end Done"]);
 }
 
 #[test]
 fn an_echoed_header_is_kept_and_no_words() {
-    let turn = Played::new(Rules::commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
+    let turn = Played::new(TurnConfig::commands()).text("[a7x2kq] model · 14:05\n---\nYes.").ends();
     turn.did(&["ask 1", "show \"Yes.\"", "save \"Yes.\" of \"[a7x2kq] model · 14:05\\n---\\nYes.\""]);
 }
 
 #[test]
 fn rounds_have_an_end_and_the_last_commands_are_still_run() {
-    let mut turn = Played::new(Rules { rounds: 3, ..Rules::commands() });
+    let mut turn = Played::new(TurnConfig { rounds: 3, ..TurnConfig::commands() });
     for _ in 0..3 {
-        turn = turn.text("→ view a7x2\n").ends().then(Input::Saved).then(Input::Answered { open: false });
+        turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(TurnInput::Answered { open: false });
     }
     let runs = turn.effects.iter().filter(|effect| effect.starts_with("run")).count();
     assert_eq!((runs, turn.effects.last().map(String::as_str)), (3, Some("end Rounds")));
@@ -171,51 +184,52 @@ fn rounds_have_an_end_and_the_last_commands_are_still_run() {
 #[test]
 fn open_items_of_a_plan_extend_the_rounds_up_to_a_limit() {
     let rounds = |open_for: u32| {
-        let (mut turn, mut round) = (Played::new(Rules { rounds: 3, ..Rules::commands() }), 0);
+        let (mut turn, mut round) = (Played::new(TurnConfig { rounds: 3, ..TurnConfig::commands() }), 0);
         while !turn.turn.is_over() {
             round += 1;
-            let answered = Input::Answered { open: round < open_for };
-            turn = turn.text("→ view a7x2\n").ends().then(Input::Saved).then(answered);
+            let answered = TurnInput::Answered { open: round < open_for };
+            turn = turn.text("→ view a7x2\n").ends().then(TurnInput::Saved).then(answered);
         }
         round
     };
     // When the last item is done there is one more round, in which to say so.
     assert_eq!([rounds(0), rounds(3), rounds(8)], [3, 4, 9]);
-    assert_eq!(rounds(u32::MAX), Rules::MOST);
+    assert_eq!(rounds(u32::MAX), TurnConfig::MOST);
 }
 
 #[test]
 fn native_calls_are_run_after_the_words() {
     let call = ToolCall { id: "c1".into(), name: "view".into(), arguments: "{\"node\":\"a7x2\"}".into() };
     let finish = Finish { calls: vec![call], ..Finish::new(FinishReason::Calls) };
-    let turn = Played::new(Rules::commands()).text("I look.").then(Input::Ended(finish)).then(Input::Saved);
+    let turn =
+        Played::new(TurnConfig::commands()).text("I look.").then(TurnInput::Ended(finish)).then(TurnInput::Saved);
     turn.did(&["ask 1", "show \"I look.\"", "save \"I look.\"", "run call view {\"node\":\"a7x2\"}"]);
 }
 
 #[test]
 fn where_nothing_is_a_command_arrow_lines_are_words() {
-    let turn = Played::new(Rules::words()).text("→ prune a7x2\n").text("so").ends().then(Input::Saved);
+    let turn = Played::new(TurnConfig::words()).text("→ prune a7x2\n").text("so").ends().then(TurnInput::Saved);
     let all = ["ask 1", "show \"→ prune a7x2\\n\"", "show \"so\"", "save \"→ prune a7x2\\nso\"", "end Done"];
     turn.did(&all);
 }
 
 #[test]
 fn what_cannot_be_done_ends_the_turn() {
-    Played::new(Rules::commands()).then(Input::Failed).did(&["ask 1", "end Failed(Failed)"]);
-    let turn = Played::new(Rules::commands()).text("a").ends().then(Input::Failed);
-    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(Failed)"]).then(Input::Saved).did(&[]);
+    Played::new(TurnConfig::commands()).then(TurnInput::Failed).did(&["ask 1", "end Failed(Failed)"]);
+    let turn = Played::new(TurnConfig::commands()).text("a").ends().then(TurnInput::Failed);
+    turn.did(&["ask 1", "show \"a\"", "save \"a\"", "end Failed(Failed)"]).then(TurnInput::Saved).did(&[]);
 }
 
 #[test]
 fn however_a_reply_is_cut_the_turn_is_the_same() {
     let text = "Let me — see.\n\n→ annotate a7x2 \"two\nlines\"\n→ view a7x2\n\nAnd so on.";
     let whole = |cuts: &[usize]| {
-        let (mut turn, mut from, mut shown) = (Played::new(Rules::commands()), 0, String::new());
+        let (mut turn, mut from, mut shown) = (Played::new(TurnConfig::commands()), 0, String::new());
         for to in cuts.iter().copied().chain([text.len()]).filter(|to| text.is_char_boundary(*to)) {
             turn = turn.text(&text[from..to]);
             from = to;
         }
-        turn = turn.then(Input::Broke(ProviderError::Cancelled)).then(Input::Saved);
+        turn = turn.then(TurnInput::Broke(ProviderError::Cancelled)).then(TurnInput::Saved);
         turn.effects.retain(|effect| {
             if let Some(words) = effect.strip_prefix("show ") {
                 shown.push_str(words.trim_matches('"'));

@@ -1,21 +1,21 @@
 //! The machine: states, and one function a state.
 
 use super::{
-    Asked,
-    reply::{Incoming, Whole},
+    ToolRequest,
+    reply_parser::{ParsedReply, ReplyParser},
 };
 use crate::provider::{Finish, ProviderError, ToolCall};
 
 /// How a turn goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct TurnConfig {
     /// Whether arrow lines in a reply are commands. Without, a turn is one round of words.
     pub commands: bool,
     /// Rounds at most, at least 1; while items of the turn's plan are open more, up to [`Rules::MOST`].
     pub rounds: u32,
 }
 
-impl Rules {
+impl TurnConfig {
     /// Rounds of a turn unless somebody says otherwise.
     pub const ROUNDS: u32 = 10;
     /// Rounds of a turn at most, whatever is planned.
@@ -36,7 +36,7 @@ impl Rules {
 
 /// What happened.
 #[derive(Debug)]
-pub enum Input {
+pub enum TurnInput {
     /// More of the reply came.
     Text(String),
     /// The reply ended: as the provider says, or because it was stopped.
@@ -58,7 +58,7 @@ pub enum Input {
 
 /// What is to be done, in order. Each may be answered by [`Input::Failed`].
 #[derive(Debug)]
-pub enum Effect {
+pub enum TurnEffect {
     /// Ask the model, with what the agent is shown where it stands now. Answered by [`Input::Text`] and one of
     /// [`Input::Ended`] and [`Input::Broke`].
     Ask {
@@ -70,16 +70,16 @@ pub enum Effect {
     /// Show words to whoever watches.
     Show(String),
     /// Keep what was said. Answered by [`Input::Saved`].
-    Save(Said),
+    Save(RoundOutput),
     /// Run what was asked for, in order, and keep the answers. Answered by [`Input::Answered`].
-    Run(Vec<Asked>),
+    Run(Vec<ToolRequest>),
     /// The turn is over.
-    End(Ending),
+    End(TurnEnd),
 }
 
 /// What was said in a round.
 #[derive(Debug)]
-pub struct Said {
+pub struct RoundOutput {
     /// The words, without commands.
     pub words: String,
     /// All that the model produced, where that is more than the words.
@@ -94,7 +94,7 @@ pub struct Said {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum TurnEnd {
     /// With a reply that asks for nothing.
     Done,
     /// With its last round, in which the model still asked for something; that was done.
@@ -102,12 +102,12 @@ pub enum Ending {
     /// It was stopped.
     Cancelled,
     /// It failed.
-    Failed(Cause),
+    Failed(TurnFailure),
 }
 
 /// Why a turn failed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cause {
+pub enum TurnFailure {
     /// The model did; what came is saved.
     Model(ProviderError),
     /// The reply held nothing.
@@ -119,30 +119,30 @@ pub enum Cause {
 /// A turn.
 #[derive(Debug)]
 pub struct Turn {
-    rules: Rules,
+    rules: TurnConfig,
     round: u32,
     /// The last round, as things stand.
     last: u32,
-    state: State,
+    state: TurnState,
     cancelled: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum TurnState {
     /// A reply comes; `stopped`: no more of it is wanted.
     Streaming {
-        reply: Incoming,
+        reply: ReplyParser,
         stopped: bool,
     },
     /// What was said is being saved. Then this is run, or the turn ends so.
     Saving {
-        asked: Vec<Asked>,
-        ending: Ending,
+        asked: Vec<ToolRequest>,
+        ending: TurnEnd,
     },
     /// What was asked for is being run; `goes_on`: the model waits for answers.
     Running {
         goes_on: bool,
-        ending: Ending,
+        ending: TurnEnd,
     },
     Ended,
 }
@@ -150,79 +150,86 @@ enum State {
 impl Turn {
     /// A turn, and what is to be done first.
     #[must_use]
-    pub fn begin(rules: Rules) -> (Self, Vec<Effect>) {
-        let reply = Incoming::new(rules.commands);
-        let state = State::Streaming { reply, stopped: false };
+    pub fn begin(rules: TurnConfig) -> (Self, Vec<TurnEffect>) {
+        let reply = ReplyParser::new(rules.commands);
+        let state = TurnState::Streaming { reply, stopped: false };
         let turn = Self { rules, round: 1, last: rules.rounds, state, cancelled: false };
-        (turn, vec![Effect::Ask { round: 1 }])
+        (turn, vec![TurnEffect::Ask { round: 1 }])
     }
 
     /// Whether it is over.
     #[must_use]
     pub const fn is_over(&self) -> bool {
-        matches!(self.state, State::Ended)
+        matches!(self.state, TurnState::Ended)
     }
 
     /// Takes in what happened; returns what is to be done. What does not fit the state (words of a stream that was given
     /// up) changes nothing.
-    pub fn step(&mut self, input: Input) -> Vec<Effect> {
-        let state = std::mem::replace(&mut self.state, State::Ended);
+    pub fn step(&mut self, input: TurnInput) -> Vec<TurnEffect> {
+        let state = std::mem::replace(&mut self.state, TurnState::Ended);
         let (state, effects) = match state {
-            State::Ended => (State::Ended, Vec::new()),
-            state if matches!(input, Input::Cancelled) => self.cancel(state),
-            _ if matches!(input, Input::Failed) => (State::Ended, vec![Effect::End(Ending::Failed(Cause::Failed))]),
-            State::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
-            State::Saving { asked, ending } => self.saving(asked, ending, input),
-            State::Running { goes_on, ending } => self.running(goes_on, ending, input),
+            TurnState::Ended => (TurnState::Ended, Vec::new()),
+            state if matches!(input, TurnInput::Cancelled) => self.cancel(state),
+            _ if matches!(input, TurnInput::Failed) => {
+                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Failed(TurnFailure::Failed))])
+            }
+            TurnState::Streaming { reply, stopped } => self.streaming(reply, stopped, input),
+            TurnState::Saving { asked, ending } => self.saving(asked, ending, input),
+            TurnState::Running { goes_on, ending } => self.running(goes_on, ending, input),
         };
         self.state = state;
         effects
     }
 
-    fn cancel(&mut self, state: State) -> (State, Vec<Effect>) {
+    fn cancel(&mut self, state: TurnState) -> (TurnState, Vec<TurnEffect>) {
         self.cancelled = true;
         match state {
-            State::Streaming { reply, stopped: false } => {
-                (State::Streaming { reply, stopped: true }, vec![Effect::Stop])
+            TurnState::Streaming { reply, stopped: false } => {
+                (TurnState::Streaming { reply, stopped: true }, vec![TurnEffect::Stop])
             }
             other => (other, Vec::new()),
         }
     }
 
-    fn streaming(&mut self, mut reply: Incoming, stopped: bool, input: Input) -> (State, Vec<Effect>) {
+    fn streaming(&mut self, mut reply: ReplyParser, stopped: bool, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            Input::Text(text) => {
+            TurnInput::Text(text) => {
                 let (shown, batch) = reply.push(text);
                 let mut effects = show(shown);
                 if batch && !stopped {
-                    effects.push(Effect::Stop);
+                    effects.push(TurnEffect::Stop);
                 }
-                (State::Streaming { reply, stopped: stopped || batch }, effects)
+                (TurnState::Streaming { reply, stopped: stopped || batch }, effects)
             }
             // A stream that was stopped for its batch has come to its end, as far as anybody wants it.
-            Input::Broke(_) if stopped && !self.cancelled => self.ended(reply, None, None),
-            Input::Broke(error) => self.broke(reply, error),
-            Input::Ended(finish) => self.ended(reply, Some(finish), None),
-            _ => (State::Streaming { reply, stopped }, Vec::new()),
+            TurnInput::Broke(_) if stopped && !self.cancelled => self.ended(reply, None, None),
+            TurnInput::Broke(error) => self.broke(reply, error),
+            TurnInput::Ended(finish) => self.ended(reply, Some(finish), None),
+            _ => (TurnState::Streaming { reply, stopped }, Vec::new()),
         }
     }
 
-    fn broke(&mut self, reply: Incoming, error: ProviderError) -> (State, Vec<Effect>) {
+    fn broke(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
         let finish = match &error {
             ProviderError::Cut { so_far, .. } => Some((**so_far).clone()),
             _ => None,
         };
         let cancelled = self.cancelled || error == ProviderError::Cancelled;
-        let ending = if cancelled { Ending::Cancelled } else { Ending::Failed(Cause::Model(error)) };
+        let ending = if cancelled { TurnEnd::Cancelled } else { TurnEnd::Failed(TurnFailure::Model(error)) };
         self.ended(reply, finish, Some(ending))
     }
 
     /// The reply is over; `broken`: how the turn ends because of that.
-    fn ended(&mut self, reply: Incoming, finish: Option<Finish>, broken: Option<Ending>) -> (State, Vec<Effect>) {
+    fn ended(
+        &mut self,
+        reply: ReplyParser,
+        finish: Option<Finish>,
+        broken: Option<TurnEnd>,
+    ) -> (TurnState, Vec<TurnEffect>) {
         let interrupted = broken.is_some();
         let (whole, shown) = reply.end(if broken.is_some() { None } else { finish.as_ref() });
         let mut effects = show(shown);
-        let Whole { words, raw, mut asked } = whole;
+        let ParsedReply { words, raw, mut asked } = whole;
         if interrupted {
             asked.retain(|asked| !asked.wants_answer());
         }
@@ -230,59 +237,67 @@ impl Turn {
         let ending = match broken {
             Some(ending) => ending,
             // After answers a model may have nothing to add.
-            None if nothing && self.round == 1 => Ending::Failed(Cause::Empty),
-            None => Ending::Done,
+            None if nothing && self.round == 1 => TurnEnd::Failed(TurnFailure::Empty),
+            None => TurnEnd::Done,
         };
         if nothing {
-            effects.push(Effect::End(ending));
-            return (State::Ended, effects);
+            effects.push(TurnEffect::End(ending));
+            return (TurnState::Ended, effects);
         }
-        let calls =
-            asked.iter().filter_map(|asked| if let Asked::Call(call) = asked { Some(call.clone()) } else { None });
-        let said = Said { words, raw, calls: calls.collect(), finish, interrupted };
-        effects.push(Effect::Save(said));
-        (State::Saving { asked, ending }, effects)
+        let calls = asked
+            .iter()
+            .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
+        let said = RoundOutput { words, raw, calls: calls.collect(), finish, interrupted };
+        effects.push(TurnEffect::Save(said));
+        (TurnState::Saving { asked, ending }, effects)
     }
 
-    fn saving(&mut self, mut asked: Vec<Asked>, ending: Ending, input: Input) -> (State, Vec<Effect>) {
+    fn saving(
+        &mut self,
+        mut asked: Vec<ToolRequest>,
+        ending: TurnEnd,
+        input: TurnInput,
+    ) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            Input::Saved => {
-                let mut goes_on = asked.iter().any(Asked::wants_answer);
+            TurnInput::Saved => {
+                let mut goes_on = asked.iter().any(ToolRequest::wants_answer);
                 let mut ending = ending;
                 if goes_on && self.cancelled {
                     asked.retain(|asked| !asked.wants_answer());
-                    (goes_on, ending) = (false, Ending::Cancelled);
+                    (goes_on, ending) = (false, TurnEnd::Cancelled);
                 }
                 if asked.is_empty() {
-                    return (State::Ended, vec![Effect::End(ending)]);
+                    return (TurnState::Ended, vec![TurnEffect::End(ending)]);
                 }
-                (State::Running { goes_on, ending }, vec![Effect::Run(asked)])
+                (TurnState::Running { goes_on, ending }, vec![TurnEffect::Run(asked)])
             }
-            _ => (State::Saving { asked, ending }, Vec::new()),
+            _ => (TurnState::Saving { asked, ending }, Vec::new()),
         }
     }
 
-    fn running(&mut self, goes_on: bool, ending: Ending, input: Input) -> (State, Vec<Effect>) {
+    fn running(&mut self, goes_on: bool, ending: TurnEnd, input: TurnInput) -> (TurnState, Vec<TurnEffect>) {
         match input {
-            Input::Answered { .. } if !goes_on => (State::Ended, vec![Effect::End(ending)]),
-            Input::Answered { .. } if self.cancelled => (State::Ended, vec![Effect::End(Ending::Cancelled)]),
-            Input::Answered { open } => {
+            TurnInput::Answered { .. } if !goes_on => (TurnState::Ended, vec![TurnEffect::End(ending)]),
+            TurnInput::Answered { .. } if self.cancelled => {
+                (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Cancelled)])
+            }
+            TurnInput::Answered { open } => {
                 if open {
                     // One to do the next item in, and one to say what came of it.
-                    self.last = self.last.max((self.round + 2).min(Rules::MOST));
+                    self.last = self.last.max((self.round + 2).min(TurnConfig::MOST));
                 }
                 if self.round >= self.last {
-                    return (State::Ended, vec![Effect::End(Ending::Rounds)]);
+                    return (TurnState::Ended, vec![TurnEffect::End(TurnEnd::Rounds)]);
                 }
                 self.round += 1;
-                let reply = Incoming::new(self.rules.commands);
-                (State::Streaming { reply, stopped: false }, vec![Effect::Ask { round: self.round }])
+                let reply = ReplyParser::new(self.rules.commands);
+                (TurnState::Streaming { reply, stopped: false }, vec![TurnEffect::Ask { round: self.round }])
             }
-            _ => (State::Running { goes_on, ending }, Vec::new()),
+            _ => (TurnState::Running { goes_on, ending }, Vec::new()),
         }
     }
 }
 
-fn show(text: String) -> Vec<Effect> {
-    if text.is_empty() { Vec::new() } else { vec![Effect::Show(text)] }
+fn show(text: String) -> Vec<TurnEffect> {
+    if text.is_empty() { Vec::new() } else { vec![TurnEffect::Show(text)] }
 }

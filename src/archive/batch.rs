@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use super::{ArchiveError, Imported};
 use crate::{
     id::AgentId,
-    model::{Op, Timestamp},
     ops::{Actor, OpsError},
     store::{Change, Mutation, Pending, Receipt, StoreError},
+    types::{Op, Timestamp},
 };
 
 /// Mutations a transaction. Local ids are random, so in a large file nearly every node of a small transaction writes
@@ -19,23 +19,23 @@ const BYTES: usize = 4 << 20;
 const IN_FLIGHT: usize = 2;
 
 /// A mutation and where in the file it came from.
-struct Item {
+struct ImportItem {
     mutation: Mutation,
     place: u64,
 }
 
 /// Batches for one import.
-pub(super) struct Batch<'a> {
+pub(super) struct ImportBatch<'a> {
     actor: &'a Actor,
     name: String,
-    items: Vec<Item>,
+    items: Vec<ImportItem>,
     bytes: usize,
     /// What the writer has and has not answered yet, the oldest first.
-    flying: VecDeque<(Pending, Vec<Item>)>,
+    flying: VecDeque<(Pending, Vec<ImportItem>)>,
     pub(super) done: Imported,
 }
 
-impl<'a> Batch<'a> {
+impl<'a> ImportBatch<'a> {
     pub(super) fn new(actor: &'a Actor, name: &str, format: &'static str) -> Self {
         let done = Imported { format, ..Imported::default() };
         Self { actor, name: name.to_owned(), items: Vec::new(), bytes: 0, flying: VecDeque::new(), done }
@@ -46,7 +46,7 @@ impl<'a> Batch<'a> {
         if let Mutation::Append(node) = &mutation {
             self.bytes += node.content.len() + node.raw.as_ref().map_or(0, String::len);
         }
-        self.items.push(Item { mutation, place });
+        self.items.push(ImportItem { mutation, place });
         if self.items.len() >= MOST || self.bytes >= BYTES { self.send() } else { Ok(()) }
     }
 
@@ -100,7 +100,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Counts what was written. Where that failed because of an item, halves are tried until it is found.
-    fn count(&mut self, landed: Result<Receipt, OpsError>, mut items: Vec<Item>) -> Result<(), ArchiveError> {
+    fn count(&mut self, landed: Result<Receipt, OpsError>, mut items: Vec<ImportItem>) -> Result<(), ArchiveError> {
         match landed {
             Ok(receipt) => self.done.nodes += receipt.nodes.len() as u64,
             Err(OpsError::Store(error)) if is_about_an_item(&error) => match items.as_slice() {

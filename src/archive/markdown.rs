@@ -1,6 +1,6 @@
 //! A path as Markdown: a heading a node, its words as they are.
 
-use crate::model::{Agent, EdgeKind, Node};
+use crate::types::{Agent, EdgeKind, Node};
 
 /// The path as Markdown, for people. Content is not escaped: it usually is Markdown itself.
 #[must_use]

@@ -90,7 +90,7 @@ pub fn import(
     input: &mut dyn BufRead,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Imported, ArchiveError> {
-    let mut lines = Lines { input, name, number: 0, bytes: 0, progress };
+    let mut lines = SourceLines { input, name, number: 0, bytes: 0, progress };
     let Some(first) = lines.next()? else {
         return Err(ArchiveError::Format(format!("{name} is empty")));
     };
@@ -107,13 +107,13 @@ pub fn import(
 }
 
 /// The format of a file that begins with this line.
-fn detect(first: &Line) -> Option<Format> {
+fn detect(first: &SourceLine) -> Option<Format> {
     #[derive(serde::Deserialize)]
-    struct Head {
+    struct FileHeader {
         r#type: String,
         harness: Option<String>,
     }
-    let head: Head = serde_json::from_str(&first.text).ok()?;
+    let head: FileHeader = serde_json::from_str(&first.text).ok()?;
     match (head.r#type.as_str(), head.harness) {
         ("loomtree", _) => Some(Format::Loomtree),
         ("session", None) => Some(Format::Pi),
@@ -122,13 +122,13 @@ fn detect(first: &Line) -> Option<Format> {
 }
 
 /// A line of a file, with its place.
-pub(crate) struct Line {
+pub(crate) struct SourceLine {
     text: String,
     number: u64,
 }
 
 /// A file, line by line; blank lines are passed over.
-pub(crate) struct Lines<'a> {
+pub(crate) struct SourceLines<'a> {
     input: &'a mut dyn BufRead,
     name: &'a str,
     number: u64,
@@ -139,8 +139,8 @@ pub(crate) struct Lines<'a> {
 /// The longest line that is read, in bytes: a message with images may be long, a file that is no text is longer.
 const LONGEST_LINE: u64 = 256 << 20;
 
-impl Lines<'_> {
-    fn next(&mut self) -> Result<Option<Line>, ArchiveError> {
+impl SourceLines<'_> {
+    fn next(&mut self) -> Result<Option<SourceLine>, ArchiveError> {
         loop {
             let mut bytes = Vec::new();
             let mut limited = io::Read::take(&mut *self.input, LONGEST_LINE + 1);
@@ -165,7 +165,7 @@ impl Lines<'_> {
                 .unwrap_or_else(|e| format!("\u{fffd}{}", String::from_utf8_lossy(e.as_bytes())));
             let text = text.trim_start_matches('\u{feff}');
             if !text.trim().is_empty() {
-                return Ok(Some(Line { text: text.to_owned(), number: self.number }));
+                return Ok(Some(SourceLine { text: text.to_owned(), number: self.number }));
             }
         }
     }

@@ -11,19 +11,19 @@ use jiff::Timestamp as Moment;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ArchiveError, Imported, Line, Lines, batch::Batch};
+use super::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch};
 use crate::{
     id::{AgentId, NodeId, TreeId},
-    model::{
-        AgentKind, AuthorType, EdgeKind, Mode, NewAgent, NewNode, NewTree, Parent, Permissions, Timestamp, ToolFields,
-        TreePatch, first_words,
-    },
     ops::Actor,
     store::Mutation,
+    types::{
+        AgentKind, AuthorType, EdgeKind, Mode, NewAgent, NewNode, NewTree, Parent, Permissions, Timestamp,
+        ToolCallFields, TreePatch, first_words,
+    },
 };
 
 #[derive(Deserialize)]
-struct Entry {
+struct PiEntry {
     r#type: String,
     id: Option<String>,
     #[serde(rename = "parentId")]
@@ -34,13 +34,13 @@ struct Entry {
     rest: serde_json::Map<String, Value>,
 }
 
-pub(super) fn import(actor: &Actor, first: &Line, lines: &mut Lines<'_>) -> Result<Imported, ArchiveError> {
+pub(super) fn import(actor: &Actor, first: &SourceLine, lines: &mut SourceLines<'_>) -> Result<Imported, ArchiveError> {
     let header: Value =
         serde_json::from_str(&first.text).map_err(|e| ArchiveError::Format(format!("{}: {e}", lines.name)))?;
     let session = header["id"].as_str().unwrap_or(lines.name).to_owned();
-    let mut import = Import {
+    let mut import = PiImport {
         actor,
-        batch: Batch::new(actor, lines.name, "pi"),
+        batch: ImportBatch::new(actor, lines.name, "pi"),
         chained: header["version"].as_u64().unwrap_or(1) < 2,
         session,
         tree: actor.loom().tree_id(),
@@ -56,7 +56,7 @@ pub(super) fn import(actor: &Actor, first: &Line, lines: &mut Lines<'_>) -> Resu
     };
     import.begin(first.number, &header)?;
     while let Some(line) = lines.next()? {
-        match serde_json::from_str::<Entry>(&line.text) {
+        match serde_json::from_str::<PiEntry>(&line.text) {
             Ok(entry) => import.entry(line.number, entry)?,
             Err(error) => import.batch.problem(line.number, error),
         }
@@ -66,9 +66,9 @@ pub(super) fn import(actor: &Actor, first: &Line, lines: &mut Lines<'_>) -> Resu
     Ok(import.batch.done)
 }
 
-struct Import<'a> {
+struct PiImport<'a> {
     actor: &'a Actor,
-    batch: Batch<'a>,
+    batch: ImportBatch<'a>,
     /// Version 1: entries have no ids, each follows the one before it.
     chained: bool,
     session: String,
@@ -91,7 +91,7 @@ struct Import<'a> {
     speaker: AgentId,
 }
 
-impl Import<'_> {
+impl PiImport<'_> {
     fn source(&self, entry: &str) -> String {
         format!("pi:{}:{entry}", self.session)
     }
@@ -134,7 +134,7 @@ impl Import<'_> {
         self.batch.push(place, Mutation::SetExcluded { node: self.root, excluded: true })
     }
 
-    fn entry(&mut self, place: u64, entry: Entry) -> Result<(), ArchiveError> {
+    fn entry(&mut self, place: u64, entry: PiEntry) -> Result<(), ArchiveError> {
         let key = entry.id.clone().unwrap_or_else(|| format!("line {place}"));
         let parent = match (&entry.parent, self.chained) {
             (_, true) => self.last.unwrap_or(self.root),
@@ -171,7 +171,7 @@ impl Import<'_> {
         place: u64,
         key: &str,
         parent: NodeId,
-        entry: Entry,
+        entry: PiEntry,
         known: Option<NodeId>,
     ) -> Result<(NodeId, NodeId), ArchiveError> {
         let message = entry.message.unwrap_or_default();
@@ -197,7 +197,7 @@ impl Import<'_> {
             "user" => ((owner, AuthorType::Human), parent, EdgeKind::Continuation, id),
             _ => ((owner, AuthorType::System), parent, EdgeKind::Context, parent),
         };
-        let said = Said::of(&message);
+        let said = PiMessage::of(&message);
         for call in said.calls.iter().filter_map(|c| c["id"].as_str()) {
             self.calls.insert(call.to_owned(), (id, author.0));
         }
@@ -224,7 +224,7 @@ impl Import<'_> {
         let node = NewNode {
             kind,
             raw: said.raw,
-            tool: ToolFields {
+            tool: ToolCallFields {
                 calls: (!said.calls.is_empty()).then(|| Value::Array(said.calls).into()),
                 call_id: message["toolCallId"].as_str().map(str::to_owned),
                 name: message["toolName"].as_str().map(str::to_owned),
@@ -252,7 +252,7 @@ impl Import<'_> {
         place: u64,
         key: &str,
         parent: NodeId,
-        entry: Entry,
+        entry: PiEntry,
         known: Option<NodeId>,
     ) -> Result<(NodeId, NodeId), ArchiveError> {
         if let Some(known) = known {
@@ -331,7 +331,7 @@ impl Import<'_> {
 }
 
 /// What a message says.
-struct Said {
+struct PiMessage {
     text: String,
     thoughts: Vec<String>,
     calls: Vec<Value>,
@@ -339,7 +339,7 @@ struct Said {
     raw: Option<String>,
 }
 
-impl Said {
+impl PiMessage {
     fn of(message: &Value) -> Self {
         let mut said = Self { text: String::new(), thoughts: Vec::new(), calls: Vec::new(), raw: None };
         let content = &message["content"];

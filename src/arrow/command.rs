@@ -13,7 +13,7 @@ use super::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, Relative, Rendering, ResponseKind,
     SearchDepth, Span, Topic, WritePlace,
 };
-use crate::model::TodoDraft;
+use crate::types::TodoDraft;
 
 /// What a line asks for, with every argument typed and within its limits.
 ///

@@ -13,14 +13,14 @@ use super::{
     lex::{self, Kind, Token},
     render::Quoted,
 };
-use crate::tools::{Extra, Tool};
+use crate::tools::{HostTool, Tool};
 
 /// Bytes of a text that is long.
 const LONG: usize = 60;
 
 /// The tool whose name is the line's first word, and the arguments that the line gives it. `None` if the line asks for
 /// something else.
-pub(super) fn read<'e>(line: &str, extras: &'e [Extra]) -> Option<(&'e Extra, Result<Value, String>)> {
+pub(super) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTool, Result<Value, String>)> {
     if extras.is_empty() {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn read<'e>(line: &str, extras: &'e [Extra]) -> Option<(&'e Extra, Re
 }
 
 /// The tool that a line asks to be explained: `help weather`.
-pub(super) fn explained<'e>(line: &str, extras: &'e [Extra]) -> Option<&'e Extra> {
+pub(super) fn explained<'e>(line: &str, extras: &'e [HostTool]) -> Option<&'e HostTool> {
     let lexed = lex::line(line).ok()?;
     let mut reader = Reader { line, tokens: &lexed.tokens };
     let help = Tool::Help.spec();
@@ -49,7 +49,7 @@ pub(super) fn explained<'e>(line: &str, extras: &'e [Extra]) -> Option<&'e Extra
 
 /// Arguments as a tool's schema has them: each known and of its type, all there that are required. What is null is
 /// absent.
-pub(super) fn checked(extra: &Extra, given: Map<String, Value>) -> Result<Value, String> {
+pub(super) fn checked(extra: &HostTool, given: Map<String, Value>) -> Result<Value, String> {
     let mut arguments = Map::new();
     let open = !matches!(extra.parameters["additionalProperties"], Value::Null | Value::Bool(false));
     for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
@@ -74,7 +74,7 @@ pub(super) fn checked(extra: &Extra, given: Map<String, Value>) -> Result<Value,
 /// A value as its schema wants it; a string is read as what it says, since lines have nothing else and models often
 /// write numbers so.
 fn typed(schema: &Value, value: Value) -> Option<Value> {
-    let typed = match (Extra::type_of(schema), value) {
+    let typed = match (HostTool::type_of(schema), value) {
         ("string", value) => value.is_string().then_some(value)?,
         ("integer", Value::String(text)) => text.trim().parse::<i64>().ok()?.into(),
         ("integer", value) => value.is_i64().then_some(value)?,
@@ -150,7 +150,7 @@ impl<'l> Reader<'l, '_> {
     }
 
     /// What the rest of the line gives to a tool.
-    fn arguments(mut self, extra: &Extra) -> Result<Map<String, Value>, String> {
+    fn arguments(mut self, extra: &HostTool) -> Result<Map<String, Value>, String> {
         let mut given = Map::new();
         while let Some(token) = self.tokens.first() {
             let written = token.text.of(self.line);
@@ -167,7 +167,7 @@ impl<'l> Reader<'l, '_> {
                     self.skip(2);
                     self.option(extra, written, &mut given)?;
                 }
-                Kind::Flag | Kind::Word if known.is_some_and(|(_, schema)| Extra::type_of(schema) == "boolean") => {
+                Kind::Flag | Kind::Word if known.is_some_and(|(_, schema)| HostTool::type_of(schema) == "boolean") => {
                     self.skip(1);
                     put(extra, written, Value::Bool(true), &mut given)?;
                 }
@@ -187,7 +187,7 @@ impl<'l> Reader<'l, '_> {
     }
 
     /// The value that follows an argument's name.
-    fn option(&mut self, extra: &Extra, name: &str, given: &mut Map<String, Value>) -> Result<(), String> {
+    fn option(&mut self, extra: &HostTool, name: &str, given: &mut Map<String, Value>) -> Result<(), String> {
         let Some((own, schema)) = extra.property(name) else { return Err(format!("there is no argument {name:?}")) };
         if self.tokens.is_empty() {
             return Err(format!("{own} has no value"));
@@ -216,7 +216,7 @@ impl<'l> Reader<'l, '_> {
             Kind::Mark('[' | '{') => self.json().unwrap_or_else(|| Value::String(self.run().to_owned())),
             _ => {
                 let run = self.run();
-                if Extra::type_of(schema) == "array" {
+                if HostTool::type_of(schema) == "array" {
                     return run.split(',').map(|item| Value::String(item.trim().to_owned())).collect();
                 }
                 Value::String(run.to_owned())
@@ -238,9 +238,9 @@ impl<'l> Reader<'l, '_> {
 
 /// The argument that a value without a name is for: the first that is required and has none yet, a text before others;
 /// where nothing is required, the only one there is.
-fn free<'e>(extra: &'e Extra, given: &Map<String, Value>, text: bool) -> Option<&'e str> {
+fn free<'e>(extra: &'e HostTool, given: &Map<String, Value>, text: bool) -> Option<&'e str> {
     let open = |name: &&str| !given.contains_key(*name);
-    let is_text = |name: &&str| extra.property(name).is_some_and(|(_, schema)| Extra::type_of(schema) == "string");
+    let is_text = |name: &&str| extra.property(name).is_some_and(|(_, schema)| HostTool::type_of(schema) == "string");
     let mut names = extra.properties().map(|(name, _)| name);
     let only = names.next().filter(|_| names.next().is_none());
     let texts = extra.required().filter(is_text).find(open);
@@ -249,10 +249,10 @@ fn free<'e>(extra: &'e Extra, given: &Map<String, Value>, text: bool) -> Option<
 }
 
 /// Gives an argument its value; of a list, one more.
-fn put(extra: &Extra, name: &str, value: Value, given: &mut Map<String, Value>) -> Result<(), String> {
+fn put(extra: &HostTool, name: &str, value: Value, given: &mut Map<String, Value>) -> Result<(), String> {
     let Some((own, schema)) = extra.property(name) else { return Err(format!("there is no argument {name:?}")) };
     match (given.get_mut(own), value) {
-        (None, value @ Value::String(_)) if Extra::type_of(schema) == "array" => {
+        (None, value @ Value::String(_)) if HostTool::type_of(schema) == "array" => {
             given.insert(own.to_owned(), Value::Array(vec![value]));
         }
         (None, value) => {
@@ -267,7 +267,7 @@ fn put(extra: &Extra, name: &str, value: Value, given: &mut Map<String, Value>) 
 
 fn shortened(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    format!("{:?}", crate::model::first_words(&text, 60))
+    format!("{:?}", crate::types::first_words(&text, 60))
 }
 
 #[cfg(test)]

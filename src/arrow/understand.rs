@@ -25,7 +25,7 @@ use super::{
     probable,
     terms::{self, Shape, Term},
 };
-use crate::tools::{Tool, Weight};
+use crate::tools::{SideEffect, Tool};
 
 /// The longest line: content at its limit, escaped, and what stands around it.
 const LONGEST_LINE: usize = 4 * LONGEST_CONTENT;
@@ -354,10 +354,10 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
 /// What an operation needs of confidence.
 fn needed(tool: Tool) -> f32 {
     match tool.spec().weight {
-        Weight::Looks => 0.55,
-        Weight::Moves => 0.8,
-        Weight::Changes => 0.7,
-        Weight::Risks => 0.8,
+        SideEffect::Looks => 0.55,
+        SideEffect::Moves => 0.8,
+        SideEffect::Changes => 0.7,
+        SideEffect::Risks => 0.8,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
-use crate::{model::EdgeKind, recall::When};
+use crate::{recall::TimeSpec, types::EdgeKind};
 
 /// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -200,10 +200,10 @@ pub struct RecallFilter {
     pub below: Option<NodeRef>,
     /// Only what was said then or later.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<When>,
+    pub from: Option<TimeSpec>,
     /// Only what was said then or earlier.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<When>,
+    pub to: Option<TimeSpec>,
     /// Only nodes of this kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<EdgeKind>,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, ValueEnum};
 
-use super::command::Command;
+use super::command::CliCommand;
 
 const EXIT_CODES: &str = "\
 Ids: nodes have short ids such as a7x2kq; any beginning that only one node has will do, and so will a full ULID. \
@@ -25,7 +25,7 @@ pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 /// Options that every command takes.
@@ -52,7 +52,7 @@ pub(crate) struct Globals {
     pub(crate) json: bool,
     /// Colours
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
-    pub(crate) color: Color,
+    pub(crate) color: ColorChoice,
     /// Say on standard error what is going on; twice for more
     #[arg(long, short, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -60,7 +60,7 @@ pub(crate) struct Globals {
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
+pub(crate) enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,

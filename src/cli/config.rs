@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use loomtree::{
-    context::{Options, Rendering, Strategy},
+    context::{ContextOptions, Rendering, Strategy},
     provider::{Names, Prices},
     web::SearchConfig,
 };
@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::{
     args::Globals,
+    env,
     error::{CliError, Result},
-    host,
 };
 
 /// What stands in the file.
@@ -172,9 +172,9 @@ impl Config {
     }
 
     /// How much models are shown; `window` comes from the command line.
-    pub(crate) fn context(&self, window: Option<u32>) -> Options {
-        let usual = Options::default();
-        Options {
+    pub(crate) fn context(&self, window: Option<u32>) -> ContextOptions {
+        let usual = ContextOptions::default();
+        ContextOptions {
             window: window.or(self.window).unwrap_or(usual.window),
             strategy: self.strategy.unwrap_or(usual.strategy),
             rendering: self.rendering.unwrap_or(usual.rendering),
@@ -197,7 +197,7 @@ impl Config {
 
 /// The file that is read, whether it is there or not.
 pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
-    globals.config.clone().map_or_else(host::default_config, Ok)
+    globals.config.clone().map_or_else(env::default_config, Ok)
 }
 
 /// Reads the configuration; no file is an empty one, unless somebody named it.

@@ -8,7 +8,7 @@ use loomtree::{
 
 use super::{
     args::Globals,
-    out::{BOLD, DIM, ID, paint},
+    output::{BOLD, DIM, ID, paint},
     sanitize::{cut, escape_json, one_line},
 };
 
@@ -23,7 +23,7 @@ pub(crate) enum CliError {
     /// A model cannot be used.
     Provider(ProviderError),
     /// An id names several nodes.
-    Ambiguous { text: String, candidates: Vec<Candidate> },
+    Ambiguous { text: String, candidates: Vec<ErrorCandidate> },
     /// The command line does not make sense.
     Usage(String),
     /// The configuration does not.
@@ -63,14 +63,14 @@ pub(crate) const ATTACH: [(&str, &str); 4] = [
 
 /// A node that an id could mean.
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub(crate) struct ErrorCandidate {
     pub(crate) local: String,
     pub(crate) author: String,
     pub(crate) words: String,
 }
 
 /// An error as it is told.
-struct Speech {
+struct ErrorText {
     kind: &'static str,
     message: String,
     details: Vec<String>,
@@ -78,7 +78,7 @@ struct Speech {
     code: u8,
 }
 
-impl Speech {
+impl ErrorText {
     fn new(kind: &'static str, code: u8, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), details: Vec::new(), hint: None, code }
     }
@@ -112,98 +112,99 @@ impl CliError {
         self.speech().message
     }
 
-    fn speech(&self) -> Speech {
+    fn speech(&self) -> ErrorText {
         match self {
             Self::Ops(error) => of_ops(error),
             Self::Provider(error) => of_provider(error),
-            Self::Ambiguous { text, candidates } => Speech {
+            Self::Ambiguous { text, candidates } => ErrorText {
                 details: candidates.iter().map(candidate).collect(),
-                ..Speech::new("ambiguous", 1, format!("{text:?} could be any of these:")).hint("write more of the id")
+                ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these:"))
+                    .hint("write more of the id")
             },
-            Self::Usage(message) => Speech::new("usage", 2, message),
-            Self::Config(message) => Speech::new("config", 2, message),
+            Self::Usage(message) => ErrorText::new("usage", 2, message),
+            Self::Config(message) => ErrorText::new("config", 2, message),
             Self::NoTree { elsewhere: 0 } => {
-                Speech::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` makes one")
+                ErrorText::new("no_tree", 1, "there is no tree yet").hint("`loom new \"First words\"` makes one")
             }
             Self::NoTree { elsewhere } => {
                 let (are, one) = if *elsewhere == 1 { ("is 1 tree", "it") } else { ("are trees", "one") };
-                Speech::new("no_tree", 1, "no tree is in use in this folder").hint(format!(
+                ErrorText::new("no_tree", 1, "no tree is in use in this folder").hint(format!(
                     "there {are} in the database: `loom trees` lists them, `loom trees --use TREE` takes {one} up"
                 ))
             }
-            Self::NoDatabase(path) => Speech::new("no_database", 3, format!("there is no database at {path} yet"))
+            Self::NoDatabase(path) => ErrorText::new("no_database", 3, format!("there is no database at {path} yet"))
                 .hint("`loom new \"First words\"` makes it"),
-            Self::NoModel => Speech {
+            Self::NoModel => ErrorText {
                 details: ATTACH.iter().map(|(way, what)| format!("{way} {what}")).collect(),
-                ..Speech::new("no_model", 1, "no model is attached; attach one in any of these ways:")
+                ..ErrorText::new("no_model", 1, "no model is attached; attach one in any of these ways:")
                     .hint("`loom config init` writes a file to name models in")
             },
-            Self::Generation(message) => Speech::new("generation", 1, message),
-            Self::Failed { message, hint } => Speech { hint: hint.clone(), ..Speech::new("failed", 1, message) },
-            Self::Io { doing, source } => Speech::new("io", 1, format!("{doing}: {source}")),
+            Self::Generation(message) => ErrorText::new("generation", 1, message),
+            Self::Failed { message, hint } => ErrorText { hint: hint.clone(), ..ErrorText::new("failed", 1, message) },
+            Self::Io { doing, source } => ErrorText::new("io", 1, format!("{doing}: {source}")),
             Self::Damage(1) => damage("1 problem was found"),
             Self::Damage(number) => damage(&format!("{number} problems were found")),
-            Self::Cancelled => Speech::new("cancelled", 130, "cancelled"),
+            Self::Cancelled => ErrorText::new("cancelled", 130, "cancelled"),
         }
     }
 }
 
-fn damage(message: &str) -> Speech {
-    Speech::new("damage", 4, message)
+fn damage(message: &str) -> ErrorText {
+    ErrorText::new("damage", 4, message)
         .hint("wrong counts are set right by `loom rebuild`; damaged content only by a backup")
 }
 
-fn candidate(candidate: &Candidate) -> String {
+fn candidate(candidate: &ErrorCandidate) -> String {
     format!("{}  {}  {}", paint(ID, &candidate.local), one_line(&candidate.author), cut(&candidate.words, 60))
 }
 
-fn of_ops(error: &OpsError) -> Speech {
+fn of_ops(error: &OpsError) -> ErrorText {
     match error {
         OpsError::NotFound { what, nearest, .. } => {
-            let speech = Speech::new("not_found", 1, error.to_string());
+            let speech = ErrorText::new("not_found", 1, error.to_string());
             match nearest.as_slice() {
                 [] => speech,
                 _ if *what == "node" => speech.hint(format!("did you mean {}?", nearest.join(", "))),
                 _ => speech.hint(format!("there are: {}", nearest.join(", "))),
             }
         }
-        OpsError::AmbiguousTree { text, candidates } => Speech {
+        OpsError::AmbiguousTree { text, candidates } => ErrorText {
             details: candidates
                 .iter()
                 .take(10)
                 .map(|tree| format!("{}  {}", paint(ID, super::show::short(tree.id)), cut(&tree.title, 60)))
                 .collect(),
-            ..Speech::new("ambiguous", 1, format!("{text:?} could be any of these trees:")).hint("write its id")
+            ..ErrorText::new("ambiguous", 1, format!("{text:?} could be any of these trees:")).hint("write its id")
         },
-        OpsError::Section(_) => Speech::new("not_found", 1, error.to_string()),
-        OpsError::Invalid(_) => Speech::new("invalid", 1, error.to_string()),
+        OpsError::Section(_) => ErrorText::new("not_found", 1, error.to_string()),
+        OpsError::Invalid(_) => ErrorText::new("invalid", 1, error.to_string()),
         OpsError::Store(error) => of_store(error),
-        other => Speech::new("failed", 1, other.to_string()),
+        other => ErrorText::new("failed", 1, other.to_string()),
     }
 }
 
-fn of_store(error: &StoreError) -> Speech {
+fn of_store(error: &StoreError) -> ErrorText {
     let message = error.to_string();
     match error {
-        StoreError::NotFound { .. } => Speech::new("not_found", 1, message),
-        StoreError::Leased { .. } => Speech::new("conflict", 1, message).hint("try again when it is done"),
-        StoreError::Conflict(_) => Speech::new("conflict", 1, message),
-        StoreError::Refused(_) => Speech::new("refused", 1, message),
-        StoreError::Busy { .. } => Speech::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
-        StoreError::Damaged { .. } | StoreError::Undecodable(_) => Speech::new("damaged", 3, message),
-        StoreError::Full => Speech::new("full", 3, message),
-        _ => Speech::new("database", 3, message),
+        StoreError::NotFound { .. } => ErrorText::new("not_found", 1, message),
+        StoreError::Leased { .. } => ErrorText::new("conflict", 1, message).hint("try again when it is done"),
+        StoreError::Conflict(_) => ErrorText::new("conflict", 1, message),
+        StoreError::Refused(_) => ErrorText::new("refused", 1, message),
+        StoreError::Busy { .. } => ErrorText::new("busy", 3, message).hint("try again, or set wait_seconds higher"),
+        StoreError::Damaged { .. } | StoreError::Undecodable(_) => ErrorText::new("damaged", 3, message),
+        StoreError::Full => ErrorText::new("full", 3, message),
+        _ => ErrorText::new("database", 3, message),
     }
 }
 
-fn of_provider(error: &ProviderError) -> Speech {
-    use loomtree::provider::Class;
+fn of_provider(error: &ProviderError) -> ErrorText {
+    use loomtree::provider::ErrorClass;
     let message = error.to_string();
     match error.class() {
-        Class::Configuration => Speech::new("model_configuration", 1, message),
-        Class::Refused => Speech::new("refused", 1, message),
-        Class::Cancelled => Speech::new("cancelled", 130, message),
-        Class::Retryable => Speech::new("model", 1, message).hint("trying again may help"),
+        ErrorClass::Configuration => ErrorText::new("model_configuration", 1, message),
+        ErrorClass::Refused => ErrorText::new("refused", 1, message),
+        ErrorClass::Cancelled => ErrorText::new("cancelled", 130, message),
+        ErrorClass::Retryable => ErrorText::new("model", 1, message).hint("trying again may help"),
     }
 }
 
@@ -257,16 +258,16 @@ pub(crate) fn tell(error: &CliError, globals: &Globals) -> ExitCode {
     let speech = error.speech();
     let text = if globals.json { as_json(&speech) } else { as_text(&speech) };
     let choice = match globals.color {
-        super::args::Color::Auto => anstream::AutoStream::choice(&io::stderr()),
-        super::args::Color::Always => anstream::ColorChoice::Always,
-        super::args::Color::Never => anstream::ColorChoice::Never,
+        super::args::ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()),
+        super::args::ColorChoice::Always => anstream::ColorChoice::Always,
+        super::args::ColorChoice::Never => anstream::ColorChoice::Never,
     };
     // If standard error is gone too, the exit code is all that is left to say.
     let _ = io::Write::write_all(&mut anstream::AutoStream::new(io::stderr().lock(), choice), text.as_bytes());
     ExitCode::from(speech.code)
 }
 
-fn as_text(speech: &Speech) -> String {
+fn as_text(speech: &ErrorText) -> String {
     let red = anstyle::AnsiColor::Red.on_default().bold();
     let mut text = format!("{} {}\n", paint(red, "loom:"), one_line(&speech.message));
     for detail in &speech.details {
@@ -278,7 +279,7 @@ fn as_text(speech: &Speech) -> String {
     text
 }
 
-fn as_json(speech: &Speech) -> String {
+fn as_json(speech: &ErrorText) -> String {
     let details: Vec<String> = speech.details.iter().map(|d| anstream::adapter::strip_str(d).to_string()).collect();
     let value = serde_json::json!({
         "error": speech.kind, "message": speech.message, "details": details, "hint": speech.hint, "exit": speech.code,

@@ -7,8 +7,8 @@ use std::{
 };
 
 use super::{
+    env,
     error::{CliError, Result},
-    host,
 };
 
 /// The text of a command: what was written, standard input for `-` or where that is no terminal, else the editor,
@@ -42,8 +42,8 @@ fn stdin() -> Result<String> {
 
 /// Has the person write in their editor.
 fn edit(initial: &str) -> Result<String> {
-    let editor = host::env("VISUAL")
-        .or_else(|| host::env("EDITOR"))
+    let editor = env::env("VISUAL")
+        .or_else(|| env::env("EDITOR"))
         .ok_or_else(|| CliError::usage("there is no text; write it, pipe it in, or set EDITOR to write it there"))?;
     let folder = tempfolder()?;
     let file = folder.join("text.md");
@@ -56,7 +56,7 @@ fn edit(initial: &str) -> Result<String> {
 fn tempfolder() -> Result<std::path::PathBuf> {
     let name = format!("loom-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    host::make_folder(&folder)?;
+    env::make_folder(&folder)?;
     Ok(folder)
 }
 

@@ -5,29 +5,29 @@
 //! (folders, the environment, the log) is in [`host`]. Left out here: anything that another face would
 //! need too; that belongs in the library.
 
-mod acting;
-mod args;
-mod attach;
-mod command;
-mod config;
 #[cfg(feature = "workspace")]
-mod consent;
-mod crew;
-mod desk;
+mod approval_prompt;
+mod args;
+mod command;
+mod command_context;
+mod config;
+mod delegation;
+mod env;
 mod error;
-mod floor;
-mod host;
 mod input;
-mod out;
+mod models;
+mod output;
 mod progress;
 mod sanitize;
 mod show;
+mod terminal_lock;
+mod turn_args;
 
 use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser as _;
 
-use self::{args::Cli, error::CliError, out::Out};
+use self::{args::Cli, error::CliError, output::CliOutput};
 
 /// Runs the program.
 pub(crate) fn main() -> ExitCode {
@@ -41,9 +41,9 @@ pub(crate) fn main() -> ExitCode {
     };
     let globals = cli.globals;
     #[cfg(feature = "local")]
-    host::calculate_alone();
-    host::log(globals.verbose);
-    let mut out = Out::new(globals.color, globals.json);
+    env::calculate_alone();
+    env::log(globals.verbose);
+    let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
     // What cannot be written any more is the first error only if there was none before.
     match done.and(out.flush().map_err(CliError::from)) {

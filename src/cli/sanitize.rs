@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use loomtree::model::{harmless, is_harmful};
+use loomtree::types::{harmless, is_harmful};
 use unicode_width::UnicodeWidthChar as _;
 
 /// `text` without what a terminal would obey, over as many lines as it has.

@@ -2,16 +2,16 @@
 
 use crate::{
     arrow::run::{
-        frame::{self, count},
+        escape::{self, count},
         todo_name, todo_progress,
     },
     id::{AgentId, NodeId},
-    model::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
     recall::Hint,
     store::{Result, SessionFilter, Snapshot},
+    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
 };
 
-use super::{Ask, Rendering, node::date};
+use super::{ContextRequest, Rendering, node::date};
 
 /// Nodes that the trace of the position names.
 const TRACE: u32 = 3;
@@ -59,20 +59,20 @@ fn others(snapshot: &dyn Snapshot, agent: &Agent, tree: &Tree, now: Timestamp) -
             Some(AgentKind::Model) | None => "Model",
         };
         if let Some(node) = snapshot.node(at)? {
-            lines.push(format!("{who} active at {}, depth:{}{doing}", frame::id(&node), node.depth));
+            lines.push(format!("{who} active at {}, depth:{}{doing}", escape::id(&node), node.depth));
         }
     }
     Ok(lines)
 }
 
 /// The lines of the block, but for the one on what changed.
-pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Result<Vec<String>> {
+pub(super) fn lines(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>, tree: &Tree) -> Result<Vec<String>> {
     let trail = snapshot.path_back(ask.to, ask.versions, TRACE)?;
     let depth = trail.last().map_or(0, |node| node.depth);
     let (nodes, branches) = (count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"));
     let held: Vec<&str> = ask.agent.profile.permissions.iter().map(|permission| permission.as_str()).collect();
     let mut lines = vec![
-        format!("Tree: {} ({} mode)", frame::quoted(&tree.title), tree.mode),
+        format!("Tree: {} ({} mode)", escape::quoted(&tree.title), tree.mode),
         format!("{nodes} · {branches} · depth: {depth}"),
         format!("Position: {}*", trace(&trail)),
         format!("Permissions: {}", held.join(", ")),
@@ -89,22 +89,22 @@ pub(super) fn lines(snapshot: &dyn Snapshot, ask: &Ask<'_>, tree: &Tree) -> Resu
 pub(super) fn hint(hint: &Hint) -> Option<String> {
     let named = |node: &Node| {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
-        format!("{turn}{}", frame::id(node))
+        format!("{turn}{}", escape::id(node))
     };
     let (said, search) = (first_words(&hint.said, SAID), first_words(&hint.search, SAID));
     let line = |nodes: &[Node]| {
         format!(
             "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",
-            frame::quoted(&said),
+            escape::quoted(&said),
             nodes.iter().map(named).collect::<Vec<_>>().join(", "),
-            frame::quoted(&search)
+            escape::quoted(&search)
         )
     };
     (1..=hint.nodes.len()).rev().map(|count| line(&hint.nodes[..count])).find(|line| estimated_tokens(line) <= HINT)
 }
 
 /// The plan of the turn: how far it is, and what is open, so that it stays in view however long the turn grows.
-fn plan(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Vec<String>> {
+fn plan(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<Vec<String>> {
     let Some(scope) = ask.scope else { return Ok(Vec::new()) };
     let (todos, others): (Vec<Todo>, Vec<Todo>) =
         snapshot.todos(scope.session, None)?.into_iter().partition(|todo| todo.turn == scope.turn);
@@ -116,7 +116,7 @@ fn plan(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Vec<String>> {
             (left > 0 && todos.is_empty()).then(|| format!("Todos: {left} left open by earlier turns · → todo resume"));
         return Ok(done.or(left).into_iter().collect());
     };
-    let title = frame::quoted(&first_words(&next.title, TITLE));
+    let title = escape::quoted(&first_words(&next.title, TITLE));
     let mut lines = vec![format!("Todos: {} · next: {title}", todo_progress(TodoCounts::of(&todos)))];
     let (mut named, mut tokens) = (Vec::new(), 0);
     for todo in &open {
@@ -139,7 +139,7 @@ pub(super) fn block(lines: &[String]) -> String {
 
 fn trace(trail: &[Node]) -> String {
     let above = trail.first().is_some_and(|node| node.depth > 0).then(|| "…".to_owned());
-    above.into_iter().chain(trail.iter().map(frame::id)).collect::<Vec<_>>().join(" → ")
+    above.into_iter().chain(trail.iter().map(escape::id)).collect::<Vec<_>>().join(" → ")
 }
 
 /// What there is to say of nodes that are shown without it; the newest come first to have room. That the conversation
@@ -147,12 +147,12 @@ fn trace(trail: &[Node]) -> String {
 pub(super) fn changed<'n>(newest_first: impl Iterator<Item = &'n Node>) -> Option<String> {
     let (mut told, mut tokens) = (Vec::new(), 0);
     for node in newest_first {
-        let facts = frame::facts(node);
+        let facts = escape::facts(node);
         let facts = facts.strip_prefix("1 continuation").map_or(&*facts, |rest| rest.trim_start_matches(" · "));
         if facts.is_empty() {
             continue;
         }
-        let said = format!("{} {}", frame::id(node), facts.replace(" · ", ", "));
+        let said = format!("{} {}", escape::id(node), facts.replace(" · ", ", "));
         tokens += estimated_tokens(&said) + 2;
         if tokens + 4 > CHANGED {
             break;

@@ -1,20 +1,21 @@
 //! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
 
 use crate::{
-    arrow::run::Extra,
+    arrow::run::HostTool,
     id::NodeId,
-    model::{About, Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree},
     recall::References,
     store::Snapshot,
     tools::{self, Tool},
+    types::{Agent, AuthorType, Mode, Node, Permission, Session, SessionInfo, Timestamp, TodoScope, Tree},
 };
 
 use super::{
-    ContextError, Exchange, Options, Part, PinReport, Prompt, Report, Voice, ambient, exchange, memory,
-    message::{MESSAGE, Piece, merged},
-    node::{View, escaped},
-    shown::Shown,
-    window::{LEAST, Room, cut},
+    CommandRound, ContextError, ContextOptions, ContextReport, ContextSection, MessageRole, PinReport, RenderedPrompt,
+    ambient, command_rounds, memory,
+    message::{MESSAGE, PromptPiece, merged},
+    node::{NodeRenderer, escaped},
+    rendered::RenderedNodes,
+    window::{LEAST, WindowParams, cut},
 };
 
 /// What an aware agent has to know, before the list of what it may use.
@@ -31,7 +32,7 @@ const PINS: u32 = 4;
 
 /// Who is shown what, and when.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub struct ContextRequest<'a> {
     /// Who is to write.
     pub agent: &'a Agent,
     /// The node to continue.
@@ -44,27 +45,27 @@ pub struct Ask<'a> {
     /// The session that the agent works in, if it works in one: its state is shown.
     pub session: Option<&'a Session>,
     /// What this turn's commands were answered, the oldest first.
-    pub exchanges: &'a [Exchange],
+    pub exchanges: &'a [CommandRound],
     /// Whose plan the turn's commands work on; `None`: none are run.
     pub scope: Option<TodoScope>,
     /// What this turn answers: shown last where the agent has gone elsewhere since.
     pub input: Option<NodeId>,
     /// Tools of the program around the engine.
-    pub extras: &'a [Extra],
+    pub extras: &'a [HostTool],
     /// Window, strategy, rendering.
-    pub options: Options,
+    pub options: ContextOptions,
     /// The time now.
     pub now: Timestamp,
 }
 
 /// A prompt, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Assembled {
+pub struct AssembledPrompt {
     /// What the model is given.
     #[serde(flatten)]
-    pub prompt: Prompt,
+    pub prompt: RenderedPrompt,
     /// What is in it, and what is not.
-    pub report: Report,
+    pub report: ContextReport,
 }
 
 /// Puts a prompt together.
@@ -72,10 +73,10 @@ pub struct Assembled {
 /// # Errors
 /// If there is no such node, the fixed parts alone are too long, or the strategy is `stop` and the conversation is; or
 /// if the store fails.
-pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, ContextError> {
+pub fn assemble(snapshot: &dyn Snapshot, ask: &ContextRequest<'_>) -> Result<AssembledPrompt, ContextError> {
     let to = snapshot.node(ask.to)?.ok_or(ContextError::NoNode(ask.to))?;
     let tree = snapshot.tree(to.tree)?.ok_or(ContextError::NoTree(to.tree))?;
-    let view = View {
+    let view = NodeRenderer {
         agent: ask.agent.id(),
         aware: ask.agent.profile.permissions.has(Permission::LoomAware),
         mode: tree.mode,
@@ -85,12 +86,19 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         correction: ask.options.correction,
     };
     let document = tree.mode == Mode::Buffer && !view.aware;
-    let mut around = if document { Around::default() } else { Around::read(snapshot, ask, &view, (&tree, &to))? };
+    let mut around =
+        if document { FixedSections::default() } else { FixedSections::read(snapshot, ask, &view, (&tree, &to))? };
     let tokens = around.room(&view, ask.options.room())?;
-    let room =
-        Room { view: &view, options: &ask.options, tree: &tree, versions: ask.versions, since: ask.since, tokens };
+    let room = WindowParams {
+        view: &view,
+        options: &ask.options,
+        tree: &tree,
+        versions: ask.versions,
+        since: ask.since,
+        tokens,
+    };
     let window = room.choose(snapshot, ask.to)?;
-    let shown = Shown::of(&view, &window, std::mem::take(&mut around.exchanges));
+    let shown = RenderedNodes::of(&view, &window, std::mem::take(&mut around.exchanges));
     if shown.has(around.input.as_ref().map_or(ask.to, |(id, _)| *id)) {
         around.input = None;
     }
@@ -103,14 +111,14 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
     let pieces = around.pieces(&view, shown);
     let mut parts = parts(&pieces);
     let prompt = if document {
-        Prompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
+        RenderedPrompt::Text(pieces.into_iter().map(|piece| piece.text).collect())
     } else {
         let messages = merged(pieces);
-        parts.push((Part::Messages, MESSAGE * u32::try_from(messages.len()).unwrap_or(u32::MAX)));
-        Prompt::Messages(messages)
+        parts.push((ContextSection::Messages, MESSAGE * u32::try_from(messages.len()).unwrap_or(u32::MAX)));
+        RenderedPrompt::Messages(messages)
     };
     let total = parts.iter().map(|(_, tokens)| tokens).sum();
-    let report = Report {
+    let report = ContextReport {
         window: ask.options.window,
         budget: ask.options.room(),
         correction: ask.options.correction,
@@ -120,12 +128,12 @@ pub fn assemble(snapshot: &dyn Snapshot, ask: &Ask<'_>) -> Result<Assembled, Con
         path,
         pins,
     };
-    Ok(Assembled { prompt, report })
+    Ok(AssembledPrompt { prompt, report })
 }
 
 /// What stands around the conversation; what is empty is not there.
 #[derive(Default)]
-struct Around {
+struct FixedSections {
     agent_prompt: String,
     tree_prompt: String,
     addendum: String,
@@ -134,20 +142,20 @@ struct Around {
     settled: String,
     memory: String,
     pins: Vec<PinReport>,
-    exchanges: Vec<(NodeId, Vec<Piece>)>,
+    exchanges: Vec<(NodeId, Vec<PromptPiece>)>,
     /// What the turn answers, in case it is not on the path.
-    input: Option<(NodeId, Piece)>,
+    input: Option<(NodeId, PromptPiece)>,
     /// The lines of the ambient block.
     ambient: Vec<String>,
     /// What the message that is answered may refer to, and the message.
     references: Option<(Node, References)>,
 }
 
-impl Around {
+impl FixedSections {
     fn read(
         snapshot: &dyn Snapshot,
-        ask: &Ask<'_>,
-        view: &View,
+        ask: &ContextRequest<'_>,
+        view: &NodeRenderer,
         (tree, to): (&Tree, &Node),
     ) -> Result<Self, ContextError> {
         let prompt = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -168,7 +176,7 @@ impl Around {
             settled,
             memory,
             pins,
-            exchanges: exchange::worded(ask.exchanges, view, ask.options.room()),
+            exchanges: command_rounds::worded(ask.exchanges, view, ask.options.room()),
             input: input(snapshot, ask, view)?,
             ambient: ambient::lines(snapshot, ask, tree)?,
             references: references(ask, to),
@@ -177,7 +185,7 @@ impl Around {
     }
 
     /// Tokens that are left for the conversation.
-    fn room(&self, view: &View, budget: u32) -> Result<u32, ContextError> {
+    fn room(&self, view: &NodeRenderer, budget: u32) -> Result<u32, ContextError> {
         let sum = |texts: &[&str]| texts.iter().map(|text| view.estimated(text)).sum::<u32>();
         let lasting = sum(&[&self.agent_prompt, &self.tree_prompt, &self.addendum]) + MESSAGE;
         let mut changing = sum(&[&self.state, &self.memory, &ambient::block(&self.ambient)]);
@@ -200,7 +208,7 @@ impl Around {
 
     /// A line on what the message refers to, if that is not shown. Nobody waits for a hint: where it cannot be had, there
     /// is none.
-    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &Shown<'_>) -> Option<String> {
+    fn hint(&mut self, snapshot: &dyn Snapshot, tree: &Tree, shown: &RenderedNodes<'_>) -> Option<String> {
         let (message, references) = self.references.take()?;
         if shown.newest_first().count() as u64 >= tree.counts.nodes {
             return None;
@@ -213,29 +221,31 @@ impl Around {
     }
 
     /// The pieces in their order.
-    fn pieces(self, view: &View, mut shown: Shown<'_>) -> Vec<Piece> {
+    fn pieces(self, view: &NodeRenderer, mut shown: RenderedNodes<'_>) -> Vec<PromptPiece> {
         let stable = view.keeps();
         let system = [
-            (Part::AgentPrompt, self.agent_prompt),
-            (Part::TreePrompt, self.tree_prompt),
-            (Part::Addendum, self.addendum),
+            (ContextSection::AgentPrompt, self.agent_prompt),
+            (ContextSection::TreePrompt, self.tree_prompt),
+            (ContextSection::Addendum, self.addendum),
         ];
-        let own = [(Part::State, self.state), (Part::Memory, self.memory)];
-        let now = [(Part::Ambient, ambient::block(&self.ambient))];
+        let own = [(ContextSection::State, self.state), (ContextSection::Memory, self.memory)];
+        let now = [(ContextSection::Ambient, ambient::block(&self.ambient))];
         let input = shown.take_input(view).or(self.input.map(|(_, piece)| piece));
-        let mut pieces: Vec<Piece> = Vec::new();
-        let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (Part, String)>| {
+        let mut pieces: Vec<PromptPiece> = Vec::new();
+        let mut push = |voice, kept, texts: &mut dyn Iterator<Item = (ContextSection, String)>| {
             let texts = texts.filter(|(_, text)| !text.is_empty());
-            pieces.extend(texts.map(|(part, text)| Piece::new(part, voice, text.clone(), view.estimated(&text), kept)));
+            pieces.extend(
+                texts.map(|(part, text)| PromptPiece::new(part, voice, text.clone(), view.estimated(&text), kept)),
+            );
         };
-        push(Voice::System, stable, &mut system.into_iter());
+        push(MessageRole::System, stable, &mut system.into_iter());
         let (first, last) = if stable { (None, Some(own)) } else { (Some(own), None) };
-        push(Voice::System, false, &mut first.into_iter().flatten());
+        push(MessageRole::System, false, &mut first.into_iter().flatten());
         pieces.extend(shown.pieces(view));
         let mut push = |part, text: String| {
             if !text.is_empty() {
                 let tokens = view.estimated(&text);
-                pieces.push(Piece::new(part, Voice::User, text, tokens, false));
+                pieces.push(PromptPiece::new(part, MessageRole::User, text, tokens, false));
             }
         };
         last.into_iter().flatten().chain(now).for_each(|(part, text)| push(part, text));
@@ -245,14 +255,14 @@ impl Around {
 }
 
 /// What the newest message refers to, if a person wrote it and nothing was done about it yet.
-fn references(ask: &Ask<'_>, to: &Node) -> Option<(Node, References)> {
+fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
     let message = Some(to).filter(|node| node.author_type == AuthorType::Human && ask.exchanges.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 
 /// What an aware agent has to know: how it works here, what it may use, and, where it may plan or delegate, when that is
 /// wanted.
-fn addendum(ask: &Ask<'_>) -> String {
+fn addendum(ask: &ContextRequest<'_>) -> String {
     let held = ask.agent.profile.permissions;
     let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
     if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
@@ -265,7 +275,11 @@ fn addendum(ask: &Ask<'_>) -> String {
 }
 
 /// What a turn answers, whole or in part, in case the agent has left its place.
-fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(NodeId, Piece)>, ContextError> {
+fn input(
+    snapshot: &dyn Snapshot,
+    ask: &ContextRequest<'_>,
+    view: &NodeRenderer,
+) -> Result<Option<(NodeId, PromptPiece)>, ContextError> {
     let Some(node) = ask.input.map(|id| snapshot.node(id)).transpose()?.flatten() else { return Ok(None) };
     if node.id == ask.to || view.left_out(&node).is_some() {
         return Ok(None);
@@ -276,7 +290,7 @@ fn input(snapshot: &dyn Snapshot, ask: &Ask<'_>, view: &View) -> Result<Option<(
         _ => format!("{header}{}", cut(view, &node, share)),
     };
     let tokens = view.estimated(&text);
-    Ok(Some((node.id, Piece::new(Part::Input, Voice::User, text, tokens, false))))
+    Ok(Some((node.id, PromptPiece::new(ContextSection::Input, MessageRole::User, text, tokens, false))))
 }
 
 /// What a session never forgets, and the same without the line on what is being worked on; nothing as long as it has no turns
@@ -287,7 +301,7 @@ fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String),
         return Ok(Default::default());
     }
     let todos = snapshot.todos(session.id, None)?;
-    let about = About::of(session, &todos);
+    let about = SessionInfo::of(session, &todos);
     let state = register.yaml(&about);
     register.current_focus = None;
     Ok((state, register.yaml(&about)))
@@ -299,8 +313,8 @@ fn block(title: &str, text: &str) -> String {
 }
 
 /// Tokens of each part, in the order in which they come first.
-fn parts(pieces: &[Piece]) -> Vec<(Part, u32)> {
-    let mut parts: Vec<(Part, u32)> = Vec::new();
+fn parts(pieces: &[PromptPiece]) -> Vec<(ContextSection, u32)> {
+    let mut parts: Vec<(ContextSection, u32)> = Vec::new();
     for piece in pieces {
         match parts.iter_mut().find(|(known, _)| *known == piece.part) {
             Some((_, sum)) => *sum += piece.tokens,

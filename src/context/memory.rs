@@ -3,14 +3,14 @@
 //! `→ memory` shows the same without the words of pins, since who asks has them in the prompt.
 
 use crate::{
-    arrow::run::{frame, pinned, recent_actions},
+    arrow::run::{escape, pinned, recent_actions},
     id::{AgentId, TreeId},
-    model::{PinTarget, Vocabulary, section},
     ops::OpsError,
     store::{Snapshot, StoreError},
+    types::{PinTarget, TokenizerFamily, section},
 };
 
-use super::{Fate, PinReport, Reason, node::escaped, window::floor};
+use super::{Inclusion, InclusionReason, PinReport, node::escaped, window::floor};
 
 /// Tokens of a pin of which not even the beginning is shown any more.
 const LEAST: u32 = 24;
@@ -19,7 +19,7 @@ const LEAST: u32 = 24;
 pub(super) fn block(
     snapshot: &dyn Snapshot,
     (agent, tree): (AgentId, TreeId),
-    vocabulary: Vocabulary,
+    vocabulary: TokenizerFamily,
     share: u32,
 ) -> Result<(String, Vec<PinReport>), StoreError> {
     let memory = snapshot.memory(agent, tree)?;
@@ -34,7 +34,7 @@ pub(super) fn block(
         left = left.saturating_sub(vocabulary.tokens(&text));
         let mut line = format!("  {name}");
         // What the line says in full is not said again.
-        let said = text.is_empty() || fate == Fate::In && name.contains(&format!("\"{text}\""));
+        let said = text.is_empty() || fate == Inclusion::In && name.contains(&format!("\"{text}\""));
         if !said {
             line.push_str("\n    ");
             line.push_str(&text.replace('\n', "\n    "));
@@ -47,7 +47,7 @@ pub(super) fn block(
         lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
     }
     if !memory.stashes.is_empty() {
-        let labels: Vec<String> = memory.stashes.iter().map(|stash| frame::quoted(&stash.label)).collect();
+        let labels: Vec<String> = memory.stashes.iter().map(|stash| escape::quoted(&stash.label)).collect();
         lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
     }
     if lines.is_empty() {
@@ -70,7 +70,7 @@ struct Pinned {
     /// What shows all of them.
     command: String,
     /// Why they are not shown, whatever room there is.
-    out: Option<Reason>,
+    out: Option<InclusionReason>,
 }
 
 impl Pinned {
@@ -78,9 +78,9 @@ impl Pinned {
         Ok(match target {
             PinTarget::Node(id) => {
                 let Some(node) = snapshot.node(*id)? else { return Ok(Self::gone()) };
-                let pruned = node.state.pruned_by.is_some().then_some(Reason::Pruned);
-                let excluded = node.state.excluded.then_some(Reason::Excluded);
-                let purged = node.purged_at.is_some().then_some(Reason::Purged);
+                let pruned = node.state.pruned_by.is_some().then_some(InclusionReason::Pruned);
+                let excluded = node.state.excluded.then_some(InclusionReason::Excluded);
+                let purged = node.purged_at.is_some().then_some(InclusionReason::Purged);
                 let command = format!("→ view {} full", node.local);
                 Self { text: node.content, command, out: pruned.or(excluded).or(purged) }
             }
@@ -89,11 +89,11 @@ impl Pinned {
                 let (Some(document), Some(version)) = (named, snapshot.document_version(*id, 0)?) else {
                     return Ok(Self::gone());
                 };
-                let mut command = format!("→ read doc:{}", frame::quoted(&document.name));
+                let mut command = format!("→ read doc:{}", escape::quoted(&document.name));
                 let text = match heading {
                     None => version.content,
                     Some(heading) => {
-                        command.push_str(&format!(" section:{}", frame::quoted(heading)));
+                        command.push_str(&format!(" section:{}", escape::quoted(heading)));
                         match section(&version.content, heading) {
                             Ok(found) => version.content[found.span].to_owned(),
                             // A section may have gone since it was pinned.
@@ -107,21 +107,21 @@ impl Pinned {
     }
 
     fn gone() -> Self {
-        Self { text: String::new(), command: String::new(), out: Some(Reason::Empty) }
+        Self { text: String::new(), command: String::new(), out: Some(InclusionReason::Empty) }
     }
 
     /// As much of the words as fits, with the command that shows the rest.
-    fn within(&self, tokens: u32, vocabulary: Vocabulary) -> (String, Fate) {
+    fn within(&self, tokens: u32, vocabulary: TokenizerFamily) -> (String, Inclusion) {
         let text = self.text.trim_matches('\n');
         if let Some(reason) = self.out {
-            return (String::new(), Fate::Out(reason));
+            return (String::new(), Inclusion::Out(reason));
         }
         let all = vocabulary.tokens(text);
         if all <= tokens {
-            return (escaped(text).into_owned(), Fate::In);
+            return (escaped(text).into_owned(), Inclusion::In);
         }
         if tokens < LEAST {
-            return (format!("[about {all} tokens · {}]", self.command), Fate::Out(Reason::Budget));
+            return (format!("[about {all} tokens · {}]", self.command), Inclusion::Out(InclusionReason::Budget));
         }
         let mut share = text.len() as u64 * u64::from(tokens) / u64::from(all);
         let mut begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
@@ -130,6 +130,9 @@ impl Pinned {
             begun = &text[..floor(text, usize::try_from(share).unwrap_or(usize::MAX))];
         }
         let rest = all.saturating_sub(vocabulary.tokens(begun));
-        (format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command), Fate::Cut(Reason::Budget))
+        (
+            format!("{}\n[about {rest} tokens more · {}]", escaped(begun), self.command),
+            Inclusion::Cut(InclusionReason::Budget),
+        )
     }
 }

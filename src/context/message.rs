@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::{Answer, Call, Part};
+use super::{ContextSection, RoundAnswer, RoundCall};
 
 /// In whose voice a part of a conversation is given to a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Voice {
+pub enum MessageRole {
     /// What the model is told beforehand.
     System,
     /// Whom it talks with, tools included.
@@ -18,18 +18,18 @@ pub enum Voice {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Message {
+pub struct PromptMessage {
     /// Who speaks.
     #[serde(rename = "role")]
-    pub voice: Voice,
+    pub voice: MessageRole,
     /// What is said.
     pub content: String,
     /// Tools that the model called after that, in the provider's way.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<Call>,
+    pub calls: Vec<RoundCall>,
     /// What such calls gave; these come before the words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<Answer>,
+    pub answers: Vec<RoundAnswer>,
     /// Whether the prompt up to the end of this message will come again: where a provider has explicit cache marks, one
     /// belongs here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -39,28 +39,28 @@ pub struct Message {
 /// What a model is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Prompt {
+pub enum RenderedPrompt {
     /// A chat.
-    Messages(Vec<Message>),
+    Messages(Vec<PromptMessage>),
     /// One text that is continued without any frame around it: a buffer tree, for an agent that does not see the tree.
     Text(String),
 }
 
 /// A piece of a chat, before pieces of one voice are put together.
-pub(super) struct Piece {
-    pub(super) part: Part,
-    pub(super) voice: Voice,
+pub(super) struct PromptPiece {
+    pub(super) part: ContextSection,
+    pub(super) voice: MessageRole,
     pub(super) text: String,
     pub(super) tokens: u32,
     /// Whether it will stand at the same place in the next prompt.
     pub(super) kept: bool,
-    pub(super) calls: Vec<Call>,
-    pub(super) answers: Vec<Answer>,
+    pub(super) calls: Vec<RoundCall>,
+    pub(super) answers: Vec<RoundAnswer>,
 }
 
-impl Piece {
+impl PromptPiece {
     /// A piece of words.
-    pub(super) const fn new(part: Part, voice: Voice, text: String, tokens: u32, kept: bool) -> Self {
+    pub(super) const fn new(part: ContextSection, voice: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
         Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new() }
     }
 }
@@ -70,8 +70,8 @@ pub(super) const MESSAGE: u32 = 4;
 
 /// Pieces as messages: consecutive pieces of one voice become one message (many providers require that voices
 /// alternate), with a blank line between them. Cache marks go to the first message and to the last that is wholly kept.
-pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
-    let mut messages: Vec<Message> = Vec::new();
+pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
+    let mut messages: Vec<PromptMessage> = Vec::new();
     for piece in pieces {
         match messages.last_mut() {
             // What calls gave begins a message: words before it belong to one of their own.
@@ -84,7 +84,7 @@ pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
                 last.answers.extend(piece.answers);
                 last.kept &= piece.kept;
             }
-            _ => messages.push(Message {
+            _ => messages.push(PromptMessage {
                 voice: piece.voice,
                 content: piece.text,
                 calls: piece.calls,
@@ -95,7 +95,7 @@ pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
     }
     let kept = messages.iter().take_while(|message| message.kept).count();
     for (at, message) in messages.iter_mut().enumerate() {
-        message.kept = at < kept && (at + 1 == kept || at == 0 && message.voice == Voice::System);
+        message.kept = at < kept && (at + 1 == kept || at == 0 && message.voice == MessageRole::System);
     }
     messages
 }

@@ -29,27 +29,27 @@
 
 mod ambient;
 mod assemble;
+mod command_rounds;
 mod error;
-mod exchange;
 mod memory;
 mod message;
 mod node;
 mod path;
+mod rendered;
 mod report;
-mod shown;
 mod window;
 
-pub use assemble::{Ask, Assembled, assemble};
+pub use assemble::{AssembledPrompt, ContextRequest, assemble};
+pub use command_rounds::{CommandResult, CommandRound, RoundAnswer, RoundCall};
 pub use error::ContextError;
-pub use exchange::{Answer, Call, Exchange, Outcome};
-pub use message::{Message, Prompt, Voice};
-pub use report::{Fate, NodeReport, Part, PinReport, Reason, Report};
+pub use message::{MessageRole, PromptMessage, RenderedPrompt};
+pub use report::{ContextReport, ContextSection, Inclusion, InclusionReason, NodeReport, PinReport};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Correction, Vocabulary},
     store::{Snapshot, StoreError},
+    types::{TokenCalibration, TokenizerFamily},
 };
 
 /// How a full window is dealt with.
@@ -78,7 +78,7 @@ pub enum Rendering {
 
 /// What a prompt may take, and how it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Options {
+pub struct ContextOptions {
     /// The model's context window, in tokens.
     pub window: u32,
     /// Tokens kept for the reply; `None`: the smaller of 8,192 and an eighth of the window.
@@ -88,10 +88,10 @@ pub struct Options {
     /// Live or stable.
     pub rendering: Rendering,
     /// By which vocabulary tokens are estimated.
-    pub vocabulary: Vocabulary,
+    pub vocabulary: TokenizerFamily,
     /// What the model counts of what is estimated here.
-    #[serde(skip_serializing_if = "Correction::is_none")]
-    pub correction: Correction,
+    #[serde(skip_serializing_if = "TokenCalibration::is_none")]
+    pub correction: TokenCalibration,
 }
 
 /// The window where nobody says how large it is: what most models that are served today have.
@@ -100,27 +100,27 @@ pub const WINDOW: u32 = 128_000;
 /// The most that is kept for a reply unless somebody says otherwise.
 const RESERVE: u32 = 8_192;
 
-impl Default for Options {
+impl Default for ContextOptions {
     fn default() -> Self {
         Self {
             window: WINDOW,
             reserve: None,
             strategy: Strategy::default(),
             rendering: Rendering::default(),
-            vocabulary: Vocabulary::default(),
-            correction: Correction::default(),
+            vocabulary: TokenizerFamily::default(),
+            correction: TokenCalibration::default(),
         }
     }
 }
 
-impl Options {
+impl ContextOptions {
     /// These options for a model: with what is known of how it counts.
     ///
     /// # Errors
     /// If the store fails.
     pub fn counted_by(self, reference: &str, snapshot: &dyn Snapshot) -> Result<Self, StoreError> {
         let correction = snapshot.correction(reference)?.unwrap_or(self.correction);
-        Ok(Self { vocabulary: Vocabulary::of(reference), correction, ..self })
+        Ok(Self { vocabulary: TokenizerFamily::of(reference), correction, ..self })
     }
 
     /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].

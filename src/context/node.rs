@@ -3,15 +3,15 @@
 use std::borrow::Cow;
 
 use crate::{
-    arrow::run::frame,
+    arrow::run::escape,
     id::AgentId,
-    model::{AuthorType, Correction, EdgeKind, Mode, Node, Timestamp, Vocabulary},
+    types::{AuthorType, EdgeKind, Mode, Node, Timestamp, TokenCalibration, TokenizerFamily},
 };
 
-use super::{Reason, Rendering, Voice};
+use super::{InclusionReason, MessageRole, Rendering};
 
 /// Who is shown the nodes, and how.
-pub(super) struct View {
+pub(super) struct NodeRenderer {
     /// Who.
     pub(super) agent: AgentId,
     /// Whether that agent sees the tree.
@@ -19,42 +19,42 @@ pub(super) struct View {
     pub(super) mode: Mode,
     pub(super) rendering: Rendering,
     pub(super) now: Timestamp,
-    pub(super) vocabulary: Vocabulary,
-    pub(super) correction: Correction,
+    pub(super) vocabulary: TokenizerFamily,
+    pub(super) correction: TokenCalibration,
 }
 
-impl View {
+impl NodeRenderer {
     /// Whether what was shown stays shown as it was.
     pub(super) fn keeps(&self) -> bool {
         self.rendering == Rendering::Stable
     }
 
     /// Why a node is not shown, whatever room there is.
-    pub(super) fn left_out(&self, node: &Node) -> Option<Reason> {
+    pub(super) fn left_out(&self, node: &Node) -> Option<InclusionReason> {
         if node.state.pruned_by.is_some() {
-            Some(Reason::Pruned)
+            Some(InclusionReason::Pruned)
         } else if node.state.excluded {
-            Some(Reason::Excluded)
+            Some(InclusionReason::Excluded)
         } else if node.kind == EdgeKind::Annotation {
-            Some(Reason::Annotation)
+            Some(InclusionReason::Annotation)
         } else if node.kind == EdgeKind::Thought && !(self.aware && node.author == self.agent) {
-            Some(Reason::Thought)
+            Some(InclusionReason::Thought)
         } else if node.purged_at.is_some() {
-            Some(Reason::Purged)
+            Some(InclusionReason::Purged)
         } else if node.content.is_empty() {
-            Some(Reason::Empty)
+            Some(InclusionReason::Empty)
         } else {
             None
         }
     }
 
     /// In whose voice a node is given. In a buffer tree there are no turns: the text is what the agent works on.
-    pub(super) fn voice(&self, node: &Node) -> Voice {
+    pub(super) fn voice(&self, node: &Node) -> MessageRole {
         match node.author_type {
-            _ if self.mode == Mode::Buffer => Voice::User,
-            AuthorType::System => Voice::System,
-            AuthorType::Human | AuthorType::Tool => Voice::User,
-            AuthorType::Model => Voice::Assistant,
+            _ if self.mode == Mode::Buffer => MessageRole::User,
+            AuthorType::System => MessageRole::System,
+            AuthorType::Human | AuthorType::Tool => MessageRole::User,
+            AuthorType::Model => MessageRole::Assistant,
         }
     }
 
@@ -65,7 +65,7 @@ impl View {
         }
         match self.rendering {
             Rendering::Live => {
-                let (header, facts) = (frame::header(node, self.now), frame::facts(node));
+                let (header, facts) = (escape::header(node, self.now), escape::facts(node));
                 let gap = if facts.is_empty() { "" } else { "\n" };
                 format!("{header}{gap}{facts}\n---\n")
             }
@@ -101,7 +101,7 @@ impl View {
 /// `text` with what could forge the frame escaped. Most texts hold nothing that could begin it, and are told by a look
 /// at their bytes.
 pub(super) fn escaped(text: &str) -> Cow<'_, str> {
-    if may_forge(text.as_bytes()) { frame::escape(text) } else { Cow::Borrowed(text) }
+    if may_forge(text.as_bytes()) { escape::escape(text) } else { Cow::Borrowed(text) }
 }
 
 /// Whether a text holds any of what a line of the frame begins with or is told by: `[`, `=`, `hint:`, `->`, or a

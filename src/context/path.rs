@@ -2,8 +2,8 @@
 
 use crate::{
     id::NodeId,
-    model::Node,
     store::{Result, Snapshot},
+    types::Node,
 };
 
 /// Nodes of the first chunk, and the fewest of any.
@@ -12,7 +12,7 @@ const FEWEST: u32 = 64;
 const MOST: u32 = 2_048;
 
 /// A path that is read from its newest node on.
-pub(super) struct Path<'a> {
+pub(super) struct ContextPath<'a> {
     snapshot: &'a dyn Snapshot,
     versions: &'a [NodeId],
     /// Where the next chunk begins; `None` once all is read.
@@ -24,7 +24,7 @@ pub(super) struct Path<'a> {
     begun: bool,
 }
 
-impl<'a> Path<'a> {
+impl<'a> ContextPath<'a> {
     pub(super) fn new(snapshot: &'a dyn Snapshot, to: NodeId, versions: &'a [NodeId]) -> Self {
         Self { snapshot, versions, next: Some(to), chunk: Vec::new(), versions_read: Vec::new(), begun: false }
     }

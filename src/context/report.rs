@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{AuthorType, Correction, PinTarget},
+    types::{AuthorType, PinTarget, TokenCalibration},
 };
 
 /// A part of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum ContextSection {
     /// The agent's system prompt.
     AgentPrompt,
     /// The tree's system prompt.
@@ -33,7 +33,7 @@ pub enum Part {
     Messages,
 }
 
-impl Part {
+impl ContextSection {
     /// The part in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -55,19 +55,19 @@ impl Part {
 /// What became of a node or a pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum Inclusion {
     /// It is in the prompt, whole.
     In,
     /// A part of it is.
-    Cut(Reason),
+    Cut(InclusionReason),
     /// It is not.
-    Out(Reason),
+    Out(InclusionReason),
 }
 
 /// Why something is not in a prompt, or not whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum InclusionReason {
     /// There was no room.
     Budget,
     /// It is pruned.
@@ -84,7 +84,7 @@ pub enum Reason {
     Empty,
 }
 
-impl Reason {
+impl InclusionReason {
     /// The reason in words.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -115,7 +115,7 @@ pub struct NodeReport {
     /// Tokens that it has in the prompt, its header included; 0 if it is out.
     pub tokens: u32,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: Inclusion,
 }
 
 /// What became of a pin.
@@ -129,24 +129,24 @@ pub struct PinReport {
     /// Tokens that it has in the prompt.
     pub tokens: u32,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: Inclusion,
 }
 
 /// What is in a prompt, what is not, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct ContextReport {
     /// The model's context window.
     pub window: u32,
     /// Tokens that the prompt may have by the estimate, as all that follows: the window without what is kept for the reply,
     /// divided by the correction.
     pub budget: u32,
     /// What the model counts of what is estimated.
-    #[serde(skip_serializing_if = "Correction::is_none")]
-    pub correction: Correction,
+    #[serde(skip_serializing_if = "TokenCalibration::is_none")]
+    pub correction: TokenCalibration,
     /// Tokens of the prompt: the sum of its parts.
     pub total: u32,
     /// Its parts, in their order, with their tokens; what is empty is left out.
-    pub parts: Vec<(Part, u32)>,
+    pub parts: Vec<(ContextSection, u32)>,
     /// Nodes further up the path that are out because there was no room and were not looked at one by one.
     pub earlier: u32,
     /// Nodes of the path that were looked at, the oldest first.

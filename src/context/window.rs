@@ -8,15 +8,15 @@
 
 use crate::{
     id::NodeId,
-    model::{EdgeKind, Node, Tree},
     store::{ChildFilter, Result as StoreResult, Snapshot},
+    types::{EdgeKind, Node, Tree},
 };
 
 use super::{
-    ContextError, Options, Reason, Rendering, Strategy, Voice,
+    ContextError, ContextOptions, InclusionReason, MessageRole, Rendering, Strategy,
     message::MESSAGE,
-    node::{View, escaped},
-    path::Path,
+    node::{NodeRenderer, escaped},
+    path::ContextPath,
 };
 
 /// Tokens kept for the note on what is not shown.
@@ -30,12 +30,12 @@ pub(super) const LEAST: u32 = 160;
 const FIRST: usize = 64;
 
 /// A node that was looked at.
-pub(super) struct Seen {
+pub(super) struct WindowCandidate {
     pub(super) node: Node,
     /// At most so many tokens, its header included.
     pub(super) tokens: u32,
     /// Why it is not shown, whatever room there is.
-    pub(super) out: Option<Reason>,
+    pub(super) out: Option<InclusionReason>,
     /// Whether it alone is too long, and `tokens` is what it may have.
     pub(super) cut: bool,
 }
@@ -43,9 +43,9 @@ pub(super) struct Seen {
 /// What is shown of a path.
 pub(super) struct Window {
     /// The first nodes of the path, where the strategy shows them.
-    pub(super) head: Vec<Seen>,
+    pub(super) head: Vec<WindowCandidate>,
     /// What was looked at from the newest node back, the oldest first.
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<WindowCandidate>,
     /// What is shown of `seen`: from this one on.
     pub(super) start: usize,
     /// Whether nodes before that one are left out for want of room.
@@ -63,9 +63,9 @@ impl Window {
 }
 
 /// What the choice goes by.
-pub(super) struct Room<'a> {
-    pub(super) view: &'a View,
-    pub(super) options: &'a Options,
+pub(super) struct WindowParams<'a> {
+    pub(super) view: &'a NodeRenderer,
+    pub(super) options: &'a ContextOptions,
     pub(super) tree: &'a Tree,
     pub(super) versions: &'a [NodeId],
     /// The node with which it begins, if not the root.
@@ -74,19 +74,19 @@ pub(super) struct Room<'a> {
     pub(super) tokens: u32,
 }
 
-impl Room<'_> {
+impl WindowParams<'_> {
     /// Reads a path backwards until the room is full, and chooses what is shown.
     pub(super) fn choose(&self, snapshot: &dyn Snapshot, to: NodeId) -> Result<Window, ContextError> {
         let since = self.since.map(|since| snapshot.node(since)).transpose()?.flatten();
         let base = since.as_ref().map_or(0, |since| since.depth);
-        let mut path = Path::new(snapshot, to, self.versions);
-        let (mut seen, mut used, mut passed) = (Vec::<Seen>::new(), 0u32, 0u32);
+        let mut path = ContextPath::new(snapshot, to, self.versions);
+        let (mut seen, mut used, mut passed) = (Vec::<WindowCandidate>::new(), 0u32, 0u32);
         // What is left out has no tokens, but looking at it has its price.
         while used <= self.tokens && passed <= self.tokens {
             let mean = (used / u32::try_from(seen.len().max(1)).unwrap_or(u32::MAX)).max(1);
             let want = if seen.is_empty() { 0 } else { (self.tokens - used) / mean + 8 };
             // A way that leads past it, after a move to another branch, is shown whole.
-            let begins = seen.last().is_some_and(|last: &Seen| Some(last.node.id) == self.since);
+            let begins = seen.last().is_some_and(|last: &WindowCandidate| Some(last.node.id) == self.since);
             let Some(node) = path.next(want)?.filter(|_| !begins) else { break };
             let next = self.look(node);
             used = used.saturating_add(next.tokens);
@@ -118,17 +118,17 @@ impl Room<'_> {
         Ok(Window { head, full: seen[start].node.depth > base, seen, start, base })
     }
 
-    fn look(&self, node: Node) -> Seen {
+    fn look(&self, node: Node) -> WindowCandidate {
         let out = self.view.left_out(&node);
         let tokens = match out {
             Some(_) => 0,
             None => self.view.estimated(&self.view.header(&node, None)) + self.view.tokens(&node) + MESSAGE,
         };
-        Seen { node, tokens, out, cut: false }
+        WindowCandidate { node, tokens, out, cut: false }
     }
 
     /// Where the window begins among nodes of which the newest is the first; that one it holds in any case.
-    fn start(&self, seen: &[Seen], room: u32) -> usize {
+    fn start(&self, seen: &[WindowCandidate], room: u32) -> usize {
         let newest = seen.iter().position(|seen| seen.out.is_none()).unwrap_or(0);
         let quarter = if self.options.rendering == Rendering::Stable { room - room / 4 } else { room };
         let (mut used, mut start) = (0u32, newest);
@@ -147,11 +147,11 @@ impl Room<'_> {
 
     /// Where a bare conversation begins: some providers take none that the model itself opens. Others begin with the
     /// note on what is not shown.
-    fn opening(&self, seen: &[Seen], start: usize) -> usize {
+    fn opening(&self, seen: &[WindowCandidate], start: usize) -> usize {
         if self.view.aware {
             return start;
         }
-        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == Voice::User;
+        let opens = |at: &usize| seen[*at].out.is_none() && self.view.voice(&seen[*at].node) == MessageRole::User;
         (0..=start).rev().find(opens).unwrap_or(start)
     }
 
@@ -159,14 +159,14 @@ impl Room<'_> {
     ///
     /// A path is known from its end. From its beginning it can be told only as far as nothing branches, and so far it is
     /// shown: reading all of a path for its first nodes would cost as much as the path is long.
-    fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<Seen>> {
+    fn head(&self, snapshot: &dyn Snapshot, since: Option<Node>, above: u32) -> StoreResult<Vec<WindowCandidate>> {
         let most = self.options.room() / 10;
         let root = match since {
             Some(since) => Some(since),
             None => self.tree.root.map(|root| snapshot.node(root)).transpose()?.flatten(),
         };
         let mut next = root.map(|root| self.read_version(snapshot, root)).transpose()?;
-        let (mut head, mut used) = (Vec::<Seen>::new(), 0u32);
+        let (mut head, mut used) = (Vec::<WindowCandidate>::new(), 0u32);
         while let Some(node) = next.take().filter(|node| node.depth < above && head.len() < FIRST) {
             if node.state.continuations == 1 && node.state.versions == 0 {
                 let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 1 };
@@ -177,7 +177,7 @@ impl Room<'_> {
             if used > most {
                 // The root is always shown, if need be in part.
                 if head.is_empty() && most >= LEAST {
-                    head.push(Seen { tokens: most, cut: true, ..seen });
+                    head.push(WindowCandidate { tokens: most, cut: true, ..seen });
                 }
                 break;
             }
@@ -200,7 +200,7 @@ impl Room<'_> {
 
 /// A node's words in at most `most` tokens: its beginning and its end, with a marker between them that says how to see
 /// the rest.
-pub(super) fn cut(view: &View, node: &Node, most: u32) -> String {
+pub(super) fn cut(view: &NodeRenderer, node: &Node, most: u32) -> String {
     let text = node.content.trim_end_matches('\n');
     let all = view.estimated(text);
     let mut half = text.len() as u64 * u64::from(most.saturating_sub(MARKER)) / u64::from(all.max(1)) / 2;

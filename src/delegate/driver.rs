@@ -6,81 +6,82 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Crew, Delegation, Effect, Event, Limits, Orchestrator, Plan, Report, Standing, Told, Work,
-    hold::Hold,
-    judge::{self, Looking, Seen},
-    record, words,
+    DelegationEffect, DelegationEvent, DelegationLimits, DelegationReport, DelegationState, DelegationUpdate,
+    Orchestrator, OrchestratorConfig, Plan, RunContext, TaskStatus, events,
+    judge::{self, Verification, VerificationOutcome},
+    lock::DelegationLock,
+    prompts,
 };
 use crate::{
-    arrow::run::{Code, Extra, Failure},
+    arrow::run::{ErrorCode, HostTool, ToolError},
     id::{NodeId, SessionId},
-    model::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
-    ops::{Actor, Draft, Loom, OpsError},
+    ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
-    session::{Commands, Plan as Turn, Progress, Promise, Toolbox, generate},
+    session::{GenerateRequest as Turn, HostTools, Progress, Promise, ToolAccess, generate},
     store::{Mutation, StoreError},
+    types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
 };
 
-mod propose;
+mod planning;
 mod report;
 
 /// Plans, has worked, verifies, in this process.
-pub struct Builtin(Arc<Crew>);
+pub struct LocalOrchestrator(Arc<OrchestratorConfig>);
 
-impl Builtin {
+impl LocalOrchestrator {
     /// An orchestrator with this crew.
     #[must_use]
-    pub fn new(crew: Crew) -> Self {
+    pub fn new(crew: OrchestratorConfig) -> Self {
         Self(Arc::new(crew))
     }
 }
 
-impl Orchestrator for Builtin {
-    fn carry_on(&self, work: Work) -> Promise<'_, Result<Report, Failure>> {
+impl Orchestrator for LocalOrchestrator {
+    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>> {
         let crew = Arc::clone(&self.0);
         Box::pin(async move {
-            let mut driver = Driver::open(crew, work)?;
+            let mut driver = DelegationDriver::open(crew, work)?;
             driver.carry_on().await
         })
     }
 }
 
 /// What a task of the runtime reports; `None` if it was stopped.
-type Done = Option<Seen>;
+type Done = Option<VerificationOutcome>;
 
-struct Driver {
-    crew: Arc<Crew>,
+struct DelegationDriver {
+    crew: Arc<OrchestratorConfig>,
     loom: Loom,
-    work: Work,
+    work: RunContext,
     head: Node,
-    task: words::Errand,
+    task: prompts::DelegationGoal,
     /// Who delegated, in the session that plans and verifies.
     actor: Actor,
     session: SessionId,
     /// Events that are kept.
-    events: Vec<Event>,
-    machine: Option<Delegation>,
+    events: Vec<DelegationEvent>,
+    machine: Option<DelegationState>,
     running: JoinSet<Done>,
     /// The program's tools, as the planner is told of them.
-    tools: Vec<Extra>,
+    tools: Vec<HostTool>,
     /// What others do to the files of a subtask.
     shared: HashMap<usize, Vec<String>>,
     /// Nobody else carries it on as long as this is here.
-    _hold: Option<Hold>,
+    _hold: Option<DelegationLock>,
 }
 
-impl Driver {
-    fn open(crew: Arc<Crew>, work: Work) -> Result<Self, Failure> {
+impl DelegationDriver {
+    fn open(crew: Arc<OrchestratorConfig>, work: RunContext) -> Result<Self, ToolError> {
         let loom = work.actor.loom().clone();
         let head = loom.node(work.delegation)?;
         let hold = hold(&crew, &work, &head)?;
         // Read when nobody else adds to them any more.
-        let events = record::events(&loom, &head)?;
-        let Some(&Event::Begun { session }) = events.first() else {
-            return Err(Failure::new(Code::Conflict, "the delegation has no beginning"));
+        let events = events::events(&loom, &head)?;
+        let Some(&DelegationEvent::Begun { session }) = events.first() else {
+            return Err(ToolError::new(ErrorCode::Conflict, "the delegation has no beginning"));
         };
-        let gone = || Failure::new(Code::NotFound, format!("what was delegated at [{}] was purged", head.local));
-        let task = record::task_of(&head).ok_or_else(gone)?;
+        let gone = || ToolError::new(ErrorCode::NotFound, format!("what was delegated at [{}] was purged", head.local));
+        let task = events::task_of(&head).ok_or_else(gone)?;
         let tools = crew.kit.tools("planner").into_iter().map(|(tool, _)| tool).collect();
         Ok(Self {
             actor: work.actor.clone().in_session(session),
@@ -99,13 +100,13 @@ impl Driver {
         })
     }
 
-    async fn carry_on(&mut self) -> Result<Report, Failure> {
+    async fn carry_on(&mut self) -> Result<DelegationReport, ToolError> {
         let taken_up = self.events.len() > 1;
         let plan = match self.planned() {
             Some(plan) => plan,
             None => {
                 let model = self.crew.planner.model.reference().to_owned();
-                (self.work.tell)(Told::Planning { delegation: self.head.local.clone(), model });
+                (self.work.tell)(DelegationUpdate::Planning { delegation: self.head.local.clone(), model });
                 match self.plan().await {
                     Err(_) if self.work.cancel.is_cancelled() => return self.report(),
                     planned => planned?,
@@ -113,14 +114,14 @@ impl Driver {
             }
         };
         let titles = plan.subtasks().iter().map(|subtask| subtask.title.clone()).collect();
-        (self.work.tell)(Told::Planned { delegation: self.head.local.clone(), subtasks: titles });
+        (self.work.tell)(DelegationUpdate::Planned { delegation: self.head.local.clone(), subtasks: titles });
         self.shared = self.shared_files(&plan)?;
-        let limits = Limits {
+        let limits = DelegationLimits {
             parallel: self.crew.parallel,
             attempts: self.crew.attempts.max(1),
             stronger: self.crew.stronger.is_some(),
         };
-        let mut machine = Delegation::new(plan, limits);
+        let mut machine = DelegationState::new(plan, limits);
         for event in &self.events {
             machine.step(event);
         }
@@ -130,10 +131,10 @@ impl Driver {
             return self.report();
         }
         let effects = if approved {
-            self.happened(Event::Resumed).await?
+            self.happened(DelegationEvent::Resumed).await?
         } else {
             if taken_up {
-                self.happened(Event::Resumed).await?;
+                self.happened(DelegationEvent::Resumed).await?;
             }
             self.approve().await?
         };
@@ -142,13 +143,13 @@ impl Driver {
     }
 
     /// Carries effects out until nothing is left, or somebody stops it.
-    async fn run(&mut self, effects: Vec<Effect>) -> Result<(), Failure> {
+    async fn run(&mut self, effects: Vec<DelegationEffect>) -> Result<(), ToolError> {
         let cancel = self.work.cancel.clone();
         let mut next = effects;
         loop {
             for effect in next {
                 if self.perform(effect).await? {
-                    self.happened(Event::Ended).await?;
+                    self.happened(DelegationEvent::Ended).await?;
                     return Ok(());
                 }
             }
@@ -165,42 +166,46 @@ impl Driver {
     }
 
     /// Lets what runs come to its end, which it does soon, and keeps what came.
-    async fn stopped(&mut self) -> Result<(), Failure> {
+    async fn stopped(&mut self) -> Result<(), ToolError> {
         self.work.cancel.cancel();
         while let Some(done) = self.running.join_next().await {
             if let Ok(Some(seen)) = done {
                 self.seen(seen).await?;
             }
         }
-        self.happened(Event::Stopped).await?;
+        self.happened(DelegationEvent::Stopped).await?;
         Ok(())
     }
 
     /// Keeps what came of a task of the runtime, and tells of it.
-    async fn seen(&mut self, seen: Seen) -> Result<Vec<Effect>, Failure> {
+    async fn seen(&mut self, seen: VerificationOutcome) -> Result<Vec<DelegationEffect>, ToolError> {
         let effects = self.happened(seen.event.clone()).await?;
         let (task, passed) = match seen.event {
-            Event::Verified { task, passed, .. } => (task, passed),
-            Event::Broke { task, .. } | Event::Unverified { task, .. } => (task, false),
+            DelegationEvent::Verified { task, passed, .. } => (task, passed),
+            DelegationEvent::Broke { task, .. } | DelegationEvent::Unverified { task, .. } => (task, false),
             _ => return Ok(effects),
         };
-        (self.work.tell)(Told::Verdict { task, title: self.title(task), passed, why: seen.why });
+        (self.work.tell)(DelegationUpdate::Verdict { task, title: self.title(task), passed, why: seen.why });
         Ok(effects)
     }
 
     /// Keeps an event, and tells the machine of it.
-    async fn happened(&mut self, event: Event) -> Result<Vec<Effect>, Failure> {
+    async fn happened(&mut self, event: DelegationEvent) -> Result<Vec<DelegationEffect>, ToolError> {
         self.keep(event, Vec::new()).await
     }
 
     /// The same, together with what else is kept.
-    async fn keep(&mut self, event: Event, mut with: Vec<Mutation>) -> Result<Vec<Effect>, Failure> {
+    async fn keep(
+        &mut self,
+        event: DelegationEvent,
+        mut with: Vec<Mutation>,
+    ) -> Result<Vec<DelegationEffect>, ToolError> {
         let number = u32::try_from(self.events.len() + 1).unwrap_or(u32::MAX);
-        with.push(record::kept(self.head.id, number, &event)?);
+        with.push(events::kept(self.head.id, number, &event)?);
         self.actor.submit(Op::Delegate, with).await.map_err(|error| match error {
             StoreError::Conflict(message) => {
                 let hint = format!("loom delegate --resume {} shows how it stands", self.head.local);
-                Failure::new(Code::Conflict, message).hint(hint)
+                ToolError::new(ErrorCode::Conflict, message).hint(hint)
             }
             error => OpsError::from(error).into(),
         })?;
@@ -210,15 +215,15 @@ impl Driver {
     }
 
     /// Does what the machine says; `true` if nothing is left to be done.
-    async fn perform(&mut self, effect: Effect) -> Result<bool, Failure> {
+    async fn perform(&mut self, effect: DelegationEffect) -> Result<bool, ToolError> {
         match effect {
-            Effect::Work { task, stronger } => self.start(task, stronger).await?,
-            Effect::Verify { task, node } => self.verify(task, node),
-            Effect::Skip { task, because } => {
+            DelegationEffect::Work { task, stronger } => self.start(task, stronger).await?,
+            DelegationEffect::Verify { task, node } => self.verify(task, node),
+            DelegationEffect::Skip { task, because } => {
                 let (title, needs) = (self.title(task), self.title(because));
-                (self.work.tell)(Told::Skipped { task, title, needs });
+                (self.work.tell)(DelegationUpdate::Skipped { task, title, needs });
             }
-            Effect::End => return Ok(true),
+            DelegationEffect::End => return Ok(true),
         }
         Ok(false)
     }
@@ -234,7 +239,7 @@ impl Driver {
     }
 
     /// Briefs somebody, and has them work.
-    async fn start(&mut self, task: usize, stronger: bool) -> Result<(), Failure> {
+    async fn start(&mut self, task: usize, stronger: bool) -> Result<(), ToolError> {
         let Some(machine) = &self.machine else { return Ok(()) };
         let (state, plan) = (machine.tasks()[task].clone(), machine.plan());
         let subtask = plan.subtasks()[task].clone();
@@ -253,24 +258,24 @@ impl Driver {
                 mutations.push(Mutation::CreateSession(self.working(session)?));
                 let mut results = Vec::new();
                 for need in plan.needs(task) {
-                    if let Standing::Verified(node) = machine.tasks()[*need].standing {
+                    if let TaskStatus::Verified(node) = machine.tasks()[*need].standing {
                         results.push((&plan.subtasks()[*need], self.loom.node(node)?));
                     }
                 }
                 let others = self.shared.get(&task).map_or(&[][..], Vec::as_slice);
-                (session, self.head.id, words::brief(&self.task, plan, task, &results, others))
+                (session, self.head.id, prompts::brief(&self.task, plan, task, &results, others))
             }
         };
-        let draft = Draft { author_type: Some(AuthorType::Tool), stay: true, ..Draft::text(asked) };
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(asked) };
         let node = self.actor.draft(Parent::Node(parent), draft);
         let brief = node.id;
         let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };
         mutations.extend([Mutation::Append(Box::new(node)), Mutation::UpdateSession { session, patch: stand }]);
-        let started = Event::Started { task, session, brief, stronger };
+        let started = DelegationEvent::Started { task, session, brief, stronger };
         // Nothing follows from a beginning.
         self.keep(started, mutations).await?;
         let model = self.model(stronger);
-        (self.work.tell)(Told::Started {
+        (self.work.tell)(DelegationUpdate::Started {
             task,
             title: subtask.title.clone(),
             attempt: state.begun + 1,
@@ -284,7 +289,7 @@ impl Driver {
     }
 
     /// A session for somebody to work in.
-    fn working(&self, id: SessionId) -> Result<NewSession, Failure> {
+    fn working(&self, id: SessionId) -> Result<NewSession, ToolError> {
         let own = self.loom.session(self.session)?;
         Ok(NewSession {
             id,
@@ -302,13 +307,13 @@ impl Driver {
     }
 
     /// What somebody is told who is to try again.
-    fn again(&self, state: &super::Task, stronger: bool) -> Result<String, Failure> {
+    fn again(&self, state: &super::SubtaskState, stronger: bool) -> Result<String, ToolError> {
         let why = match (state.verdict, &state.trouble) {
             (Some(verdict), _) => judge::reason(&self.loom.node(verdict)?),
             (None, Some(trouble)) => trouble.clone(),
             (None, None) => "It was cut off. What was done so far stands above.".to_owned(),
         };
-        Ok(words::again(&why, stronger && !state.stronger))
+        Ok(prompts::again(&why, stronger && !state.stronger))
     }
 
     /// The turn in which somebody works, from what it is asked on. `from`: that, and what its branch begins with.
@@ -317,16 +322,16 @@ impl Driver {
         (task, subtask): (usize, &super::Subtask),
         (from, since): (NodeId, NodeId),
         model: Arc<dyn Model>,
-    ) -> Result<Turn, Failure> {
+    ) -> Result<Turn, ToolError> {
         let crew = &self.crew;
         let who = self.who(task);
         let wanted = crew.kit.tools(&who).into_iter().filter(|(tool, _)| subtask.tools.contains(&tool.name));
-        let tools = wanted.into_iter().try_fold(Toolbox::default(), |all, (tool, handler)| all.with(tool, handler));
-        let commands = Commands {
+        let tools = wanted.into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler));
+        let commands = ToolAccess {
             rounds: crew.rounds,
             native: crew.native,
-            tools: Arc::new(tools.map_err(|error| Failure::new(Code::NotConfigured, error))?),
-            ..Commands::new(Arc::clone(&crew.models))
+            tools: Arc::new(tools.map_err(|error| ToolError::new(ErrorCode::NotConfigured, error))?),
+            ..ToolAccess::new(Arc::clone(&crew.models))
         };
         Ok(Turn {
             since: Some(since),
@@ -347,7 +352,7 @@ impl Driver {
     fn verify(&mut self, task: usize, node: NodeId) {
         let Some(machine) = &self.machine else { return };
         let state = &machine.tasks()[task];
-        let looking = Looking {
+        let looking = Verification {
             crew: Arc::clone(&self.crew),
             actor: self.actor.clone(),
             task: self.task.clone(),
@@ -363,32 +368,36 @@ impl Driver {
 }
 
 /// Keeps others from carrying it on, where it can be seen that somebody does.
-fn hold(crew: &Crew, work: &Work, head: &Node) -> Result<Option<Hold>, Failure> {
+fn hold(crew: &OrchestratorConfig, work: &RunContext, head: &Node) -> Result<Option<DelegationLock>, ToolError> {
     let Some(folder) = &crew.drafts else { return Ok(None) };
     let agents = work.actor.loom().snapshot()?.agents().map_err(OpsError::from)?;
     let who = agents.iter().find(|agent| agent.id() == work.actor.agent()).map_or("somebody", |agent| agent.name());
-    Hold::take(folder, head, who)
+    DelegationLock::take(folder, head, who)
 }
 
 /// One try: a whole turn. `None` if somebody stopped it.
-async fn work(actor: Actor, turn: Turn, task: usize, tell: super::Tell) -> Done {
+async fn work(actor: Actor, turn: Turn, task: usize, tell: super::UpdateSink) -> Done {
     let cancel: CancellationToken = turn.cancel.clone();
     let mut failed = None;
     let done = generate(&actor, turn, |progress| match progress {
         Progress::Failed { error, .. } => failed = Some(error.to_string()),
-        Progress::Ran { line, reply, .. } => tell(Told::Ran { task, line, ok: reply.is_ok() }),
+        Progress::Ran { line, reply, .. } => tell(DelegationUpdate::Ran { task, line, ok: reply.is_ok() }),
         _ => {}
     })
     .await;
     if cancel.is_cancelled() {
         return None;
     }
-    let broke = |why: String| Some(Seen { event: Event::Broke { task, why: why.clone() }, why });
+    let broke =
+        |why: String| Some(VerificationOutcome { event: DelegationEvent::Broke { task, why: why.clone() }, why });
     match (done, failed) {
         (Err(error), _) => broke(error.to_string()),
         (Ok(_), Some(why)) => broke(why),
         (Ok(nodes), None) => match nodes.iter().rev().find(|node| !node.content.trim().is_empty()) {
-            Some(result) => Some(Seen { event: Event::Finished { task, node: result.id }, why: String::new() }),
+            Some(result) => Some(VerificationOutcome {
+                event: DelegationEvent::Finished { task, node: result.id },
+                why: String::new(),
+            }),
             None => broke("it ended without a word about what was done".to_owned()),
         },
     }

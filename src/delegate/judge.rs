@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Crew, Event, Subtask, verdict, words};
+use super::{DelegationEvent, OrchestratorConfig, Subtask, prompts, verdict};
 use crate::{
     id::{NodeId, SessionId},
-    model::{AuthorType, EdgeKind, Node, Op, Parent, ToolFields},
-    ops::{Actor, Draft, Loom, OpsError},
+    ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
-    session::Interview,
+    session::SideConversation,
     store::Mutation,
+    types::{AuthorType, EdgeKind, Node, Op, Parent, ToolCallFields},
 };
 
 /// Nodes of a session that are looked through for what was done.
@@ -20,11 +20,11 @@ const NODES: u32 = 400;
 const OUTPUT: usize = 20_000;
 
 /// A result that is to be looked at.
-pub(super) struct Looking {
-    pub(super) crew: Arc<Crew>,
+pub(super) struct Verification {
+    pub(super) crew: Arc<OrchestratorConfig>,
     /// Who delegated, in the session that verifies.
     pub(super) actor: Actor,
-    pub(super) task: words::Errand,
+    pub(super) task: prompts::DelegationGoal,
     pub(super) at: usize,
     pub(super) subtask: Subtask,
     /// The result.
@@ -37,14 +37,14 @@ pub(super) struct Looking {
 }
 
 /// What came of it, and why.
-pub(super) struct Seen {
-    pub(super) event: Event,
+pub(super) struct VerificationOutcome {
+    pub(super) event: DelegationEvent,
     pub(super) why: String,
 }
 
-impl Looking {
+impl Verification {
     /// Looks; `None` if somebody stopped it.
-    pub(super) async fn look(self) -> Option<Seen> {
+    pub(super) async fn look(self) -> Option<VerificationOutcome> {
         let looked = match self.subtask.check.clone().filter(|_| self.crew.kit.checks()) {
             Some(command) => self.check(&command).await,
             None => self.judge().await,
@@ -53,47 +53,50 @@ impl Looking {
             return None;
         }
         let task = self.at;
-        Some(looked.unwrap_or_else(|why| Seen { event: Event::Unverified { task, why: why.clone() }, why }))
+        Some(looked.unwrap_or_else(|why| VerificationOutcome {
+            event: DelegationEvent::Unverified { task, why: why.clone() },
+            why,
+        }))
     }
 
-    async fn check(&self, command: &str) -> Result<Seen, String> {
+    async fn check(&self, command: &str) -> Result<VerificationOutcome, String> {
         let ran = self.crew.kit.check(command, self.cancel.clone()).await.map_err(|failure| failure.to_string())?;
         let output: String = ran.output.chars().take(OUTPUT).collect();
         let (passed, why) = (ran.passed, format!("{command}\n{output}"));
-        let draft = Draft {
+        let draft = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            tool: ToolFields { name: Some("check".to_owned()), ..ToolFields::default() },
-            ..Draft::text(why.clone())
+            tool: ToolCallFields { name: Some("check".to_owned()), ..ToolCallFields::default() },
+            ..NodeDraft::text(why.clone())
         };
         let node = self.actor.draft(Parent::Node(self.node), draft);
         let id = node.id;
         let kept = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(node))]).await;
         kept.map_err(|error| error.to_string())?;
-        Ok(Seen { event: Event::Verified { task: self.at, node: id, passed }, why })
+        Ok(VerificationOutcome { event: DelegationEvent::Verified { task: self.at, node: id, passed }, why })
     }
 
-    async fn judge(&self) -> Result<Seen, String> {
+    async fn judge(&self) -> Result<VerificationOutcome, String> {
         let loom = self.actor.loom();
         let result = loom.node(self.node).map_err(|error| error.to_string())?;
         let done = done(loom, self.session).map_err(|error| error.to_string())?;
-        let asked = words::judging(&self.task, &self.subtask, &done, &result.content);
+        let asked = prompts::judging(&self.task, &self.subtask, &done, &result.content);
         let judge = (self.crew.judge.agent.clone(), self.crew.judge_of(&*self.worker));
         let prices = self.crew.prices.clone();
-        let mut interview = Interview::new(self.actor.clone(), judge, prices, self.node, words::JUDGE);
+        let mut interview = SideConversation::new(self.actor.clone(), judge, prices, self.node, prompts::JUDGE);
         let mut answer = self.ask(&mut interview, &asked).await?;
         let verdict = match verdict::read(&answer.content) {
             Some(verdict) => verdict,
             None => {
-                answer = self.ask(&mut interview, words::AGAIN).await?;
+                answer = self.ask(&mut interview, prompts::AGAIN).await?;
                 verdict::read(&answer.content).ok_or("what the judge says cannot be read as a verdict")?
             }
         };
-        let event = Event::Verified { task: self.at, node: answer.id, passed: verdict.passed };
-        Ok(Seen { event, why: verdict.why })
+        let event = DelegationEvent::Verified { task: self.at, node: answer.id, passed: verdict.passed };
+        Ok(VerificationOutcome { event, why: verdict.why })
     }
 
-    async fn ask(&self, interview: &mut Interview, words: &str) -> Result<Node, String> {
+    async fn ask(&self, interview: &mut SideConversation, words: &str) -> Result<Node, String> {
         interview.ask(words, &self.cancel).await.map_err(|error| error.to_string())
     }
 }

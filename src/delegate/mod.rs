@@ -13,16 +13,16 @@
 //!
 //! Left out: a delegation of a subtask's own.
 
-mod crew;
+mod config;
 mod driver;
-mod hold;
+mod events;
 mod judge;
-mod machine;
+mod lock;
 mod plan;
-mod record;
+mod prompts;
 mod report;
+mod state;
 mod verdict;
-mod words;
 
 use std::sync::Arc;
 
@@ -30,17 +30,17 @@ use serde::Serialize;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-pub use crew::{Checked, Crew, Kit, Member};
-pub use driver::Builtin;
-pub use hold::carried_on_by;
-pub use machine::{Delegation, Effect, Event, Limits, Standing, Task};
-pub use plan::{Plan, PlanError, Rules, Subtask};
-pub use record::{Summary, all, begin};
-pub use report::{Line, Mark, Report, State};
+pub use config::{AgentModel, CheckResult, OrchestratorConfig, WorkerTools};
+pub use driver::LocalOrchestrator;
+pub use events::{DelegationSummary, all, begin};
+pub use lock::carried_on_by;
+pub use plan::{Plan, PlanError, PlanRules, Subtask};
+pub use report::{DelegationReport, DelegationStatus, SubtaskReport, SubtaskStatus};
+pub use state::{DelegationEffect, DelegationEvent, DelegationLimits, DelegationState, SubtaskState, TaskStatus};
 pub use verdict::{Verdict, read as read_verdict};
 
 use crate::{
-    arrow::run::Failure,
+    arrow::run::ToolError,
     id::{LocalId, NodeId},
     ops::Actor,
     session::Promise,
@@ -48,7 +48,7 @@ use crate::{
 
 /// A delegation to be carried on.
 #[derive(Clone)]
-pub struct Work {
+pub struct RunContext {
     /// Who delegated, in their session.
     pub actor: Actor,
     /// Its head, as [`begin`] made it.
@@ -56,17 +56,17 @@ pub struct Work {
     /// Stops it. What was done stays, and it can be carried on later.
     pub cancel: CancellationToken,
     /// Hears of what happens.
-    pub tell: Tell,
+    pub tell: UpdateSink,
 }
 
 /// Hears of what happens in a delegation. It must not block.
-pub type Tell = Arc<dyn Fn(Told) + Send + Sync>;
+pub type UpdateSink = Arc<dyn Fn(DelegationUpdate) + Send + Sync>;
 
 /// What happens in a delegation. `task` is a subtask's place in the plan, from 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Told {
+pub enum DelegationUpdate {
     /// A plan is being made, which may take a while.
     Planning {
         /// The delegation, as it is named when it is taken up again.
@@ -134,19 +134,19 @@ pub trait Orchestrator: Send + Sync {
     ///
     /// # Errors
     /// If there is no plan that holds, the person does not agree to it, somebody else carries it on, or the store fails.
-    fn carry_on(&self, work: Work) -> Promise<'_, Result<Report, Failure>>;
+    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>>;
 }
 
 /// Makes an orchestrator.
-type Make = Box<dyn Fn() -> Promise<'static, Result<Arc<dyn Orchestrator>, Failure>> + Send + Sync>;
+type Make = Box<dyn Fn() -> Promise<'static, Result<Arc<dyn Orchestrator>, ToolError>> + Send + Sync>;
 
 /// An orchestrator that is made when it is first needed.
-pub struct Lazy {
+pub struct LazyOrchestrator {
     make: Make,
     made: OnceCell<Arc<dyn Orchestrator>>,
 }
 
-impl Lazy {
+impl LazyOrchestrator {
     /// One that is made so.
     #[must_use]
     pub fn new(make: Make) -> Self {
@@ -154,8 +154,8 @@ impl Lazy {
     }
 }
 
-impl Orchestrator for Lazy {
-    fn carry_on(&self, work: Work) -> Promise<'_, Result<Report, Failure>> {
+impl Orchestrator for LazyOrchestrator {
+    fn carry_on(&self, work: RunContext) -> Promise<'_, Result<DelegationReport, ToolError>> {
         Box::pin(async move { self.made.get_or_try_init(|| (self.make)()).await?.carry_on(work).await })
     }
 }

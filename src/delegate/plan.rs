@@ -46,7 +46,7 @@ pub struct Subtask {
 
 /// What a plan is held against.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules<'a> {
+pub struct PlanRules<'a> {
     /// The names of the program's tools.
     pub tools: &'a [String],
     /// Whether commands can be run as checks.
@@ -86,7 +86,7 @@ impl From<String> for PlanError {
 /// What a planner writes.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum PlanJson {
     Whole { subtasks: Vec<Subtask> },
     Bare(Vec<Subtask>),
 }
@@ -96,13 +96,13 @@ impl Plan {
     ///
     /// # Errors
     /// If it is none, or does not hold: everything that is wrong.
-    pub fn read(text: &str, rules: &Rules<'_>) -> Result<Self, PlanError> {
+    pub fn read(text: &str, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
         if text.len() > LONGEST {
             return Err(format!("the plan has {} bytes, and {LONGEST} is the most", text.len()).into());
         }
         let value = json_in(text).ok_or_else(|| "there is no JSON object with \"subtasks\" in it".to_owned())?;
         let subtasks = match serde_json::from_value(value.clone()) {
-            Ok(Written::Whole { subtasks } | Written::Bare(subtasks)) => subtasks,
+            Ok(PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) => subtasks,
             Err(_) => return Err(shape(&value).into()),
         };
         Self::new(subtasks, rules)
@@ -111,16 +111,16 @@ impl Plan {
     /// A plan that somebody else made, for what it says; `None` if it cannot be read.
     pub(super) fn loosely(text: &str) -> Option<Self> {
         let written = serde_json::from_value(json_in(text)?).ok()?;
-        let (Written::Whole { subtasks } | Written::Bare(subtasks)) = written;
+        let (PlanJson::Whole { subtasks } | PlanJson::Bare(subtasks)) = written;
         let tools: Vec<String> = subtasks.iter().flat_map(|subtask| subtask.tools.clone()).collect();
-        Self::new(subtasks, &Rules { tools: &tools, checks: true, most: usize::MAX }).ok()
+        Self::new(subtasks, &PlanRules { tools: &tools, checks: true, most: usize::MAX }).ok()
     }
 
     /// A plan of these subtasks.
     ///
     /// # Errors
     /// If it does not hold: everything that is wrong.
-    pub fn new(subtasks: Vec<Subtask>, rules: &Rules<'_>) -> Result<Self, PlanError> {
+    pub fn new(subtasks: Vec<Subtask>, rules: &PlanRules<'_>) -> Result<Self, PlanError> {
         match subtasks.len() {
             0 => return Err("the plan has no subtask".to_owned().into()),
             n if n > rules.most => {
@@ -212,7 +212,7 @@ impl fmt::Display for Plan {
                 ("files", &subtask.files.join(", ")),
             ] {
                 if !said.is_empty() {
-                    write!(f, "\n   {what}: {}", crate::model::one_line(said))?;
+                    write!(f, "\n   {what}: {}", crate::types::one_line(said))?;
                 }
             }
         }
@@ -246,7 +246,7 @@ pub(super) fn schema() -> Value {
 }
 
 /// What a subtask lacks, or has too much.
-fn lacks(subtask: &Subtask, rules: &Rules<'_>) -> Vec<String> {
+fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     let id = &subtask.id;
     let mut problems = Vec::new();
     if id.trim().is_empty() || id.len() > 64 {

@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::{
     id::{LocalId, NodeId},
-    model::one_line,
     provider::Money,
+    types::one_line,
 };
 
 /// How a delegation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum DelegationStatus {
     /// Every subtask is done and verified.
     Completed,
     /// Some could not be done.
@@ -27,7 +27,7 @@ pub enum State {
 /// How a subtask stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum Mark {
+pub enum SubtaskStatus {
     /// Done, and seen to be.
     Verified,
     /// Not done; why.
@@ -46,14 +46,14 @@ pub enum Mark {
 
 /// A subtask in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct SubtaskReport {
     /// Its name in the plan.
     pub id: String,
     /// What it is.
     pub title: String,
     /// How it stands.
     #[serde(flatten)]
-    pub mark: Mark,
+    pub mark: SubtaskStatus,
     /// How often it was tried.
     pub attempts: u32,
     /// Where its branch begins.
@@ -65,7 +65,7 @@ pub struct Line {
 
 /// What comes back.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct DelegationReport {
     /// The delegation: the node below which all of it is.
     pub delegation: NodeId,
     /// Its short id, by which it is taken up again.
@@ -74,9 +74,9 @@ pub struct Report {
     /// What was wanted.
     pub goal: String,
     /// How it stands.
-    pub state: State,
+    pub state: DelegationStatus,
     /// The subtasks, as planned; none as long as there is no plan.
-    pub subtasks: Vec<Line>,
+    pub subtasks: Vec<SubtaskReport>,
     /// Files that were changed, where that is known: `src/a.rs (created)`.
     pub files: Vec<String>,
     /// What others were doing to the same files.
@@ -92,15 +92,15 @@ pub struct Report {
     pub cost: Vec<Money>,
 }
 
-impl Report {
-    fn count(&self, fits: impl Fn(&Mark) -> bool) -> usize {
+impl DelegationReport {
+    fn count(&self, fits: impl Fn(&SubtaskStatus) -> bool) -> usize {
         self.subtasks.iter().filter(|line| fits(&line.mark)).count()
     }
 
     /// How much of it was verified, and how.
     fn verification(&self) -> String {
-        let verified = self.count(|mark| *mark == Mark::Verified);
-        let checked = self.subtasks.iter().filter(|line| line.mark == Mark::Verified && line.checked).count();
+        let verified = self.count(|mark| *mark == SubtaskStatus::Verified);
+        let checked = self.subtasks.iter().filter(|line| line.mark == SubtaskStatus::Verified && line.checked).count();
         let by = match (checked, verified - checked) {
             (0, 0) => String::new(),
             (checked, 0) => format!(" ({checked} by a check)"),
@@ -111,15 +111,15 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DelegationReport {
     /// The report as a model reads it; every line begins with words of ours.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let goal = one_line(&self.goal);
         let state = match self.state {
-            State::Completed => "completed",
-            State::Incomplete => "ended, not completed",
-            State::Stopped => "stopped",
-            State::Open => "going on",
+            DelegationStatus::Completed => "completed",
+            DelegationStatus::Incomplete => "ended, not completed",
+            DelegationStatus::Stopped => "stopped",
+            DelegationStatus::Open => "going on",
         };
         write!(f, "✓ task {state}: \"{goal}\" [{}]", self.local)?;
         if !self.subtasks.is_empty() {
@@ -127,10 +127,10 @@ impl fmt::Display for Report {
         }
         for line in &self.subtasks {
             let (mark, why) = match &line.mark {
-                Mark::Verified => ("[x]", String::new()),
-                Mark::Failed { why } => ("[!]", format!(" — failed: {}", one_line(why))),
-                Mark::Skipped { needs } => ("[-]", format!(" — skipped: it needs \"{}\"", one_line(needs))),
-                Mark::Open => ("[ ]", String::new()),
+                SubtaskStatus::Verified => ("[x]", String::new()),
+                SubtaskStatus::Failed { why } => ("[!]", format!(" — failed: {}", one_line(why))),
+                SubtaskStatus::Skipped { needs } => ("[-]", format!(" — skipped: it needs \"{}\"", one_line(needs))),
+                SubtaskStatus::Open => ("[ ]", String::new()),
             };
             let branch = line.branch.as_ref().map(|id| format!(" [{id}]")).unwrap_or_default();
             let tries = if line.attempts > 1 { format!(" ({} attempts)", line.attempts) } else { String::new() };
@@ -153,7 +153,7 @@ impl fmt::Display for Report {
             write!(f, ", {} {}", money.amount, money.currency)?;
         }
         match self.state {
-            State::Completed => Ok(()),
+            DelegationStatus::Completed => Ok(()),
             _ => write!(f, "\nWhat is verified stays. To go on with the rest: loom delegate --resume {}", self.local),
         }
     }

@@ -2,7 +2,7 @@
 //! certainty is no verdict.
 
 use super::plan::json_in;
-use crate::model::one_line;
+use crate::types::one_line;
 
 /// What somebody says of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -110,7 +110,7 @@ fn is_base32(byte: u8) -> bool {
 
 /// What somebody wrote where a node is meant, normalised: brackets off, lower case, look-alikes folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pattern {
+pub enum PatternText {
     /// A full ULID.
     Full(NodeId),
     /// A local id, or a shorter or longer form of one.
@@ -129,7 +129,7 @@ impl LocalPattern {
     }
 }
 
-impl Pattern {
+impl PatternText {
     /// Reads an id in any accepted form: `a7x2kq`, `A7X2`, `[a7x2kq]`, a ULID; `o` is read as `0`, `i` and `l` as
     /// `1`, hyphens are dropped. `None` if it cannot name a node in any tree.
     #[must_use]
@@ -177,7 +177,7 @@ mod tests {
     fn nodes_of_one_millisecond_do_not_share_local_ids() {
         use crate::{
             id::{IdSource, RandomIds},
-            model::Timestamp,
+            types::Timestamp,
         };
         let ids = RandomIds::seeded(7);
         let at = Timestamp::from_millis(1_700_000_000_000);
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn every_accepted_form_is_read() {
-        let short = |text: &str| match Pattern::read(text) {
-            Some(Pattern::Local(local)) => local.0,
+        let short = |text: &str| match PatternText::read(text) {
+            Some(PatternText::Local(local)) => local.0,
             other => panic!("{text:?}: {other:?}"),
         };
         assert_eq!(short("a7x2kq"), "a7x2kq");
@@ -200,10 +200,10 @@ mod tests {
         assert_eq!(short(" [ a7 ] "), "a7");
         assert_eq!(short("oil0"), "0110");
         let full = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
-        assert_eq!(Pattern::read(full), Some(Pattern::Full(node(full))));
-        assert_eq!(Pattern::read(&full.to_lowercase()), Some(Pattern::Full(node(full))));
+        assert_eq!(PatternText::read(full), Some(PatternText::Full(node(full))));
+        assert_eq!(PatternText::read(&full.to_lowercase()), Some(PatternText::Full(node(full))));
         for bad in ["", "a", "a7u2", "a7 x2", "hello world", "é7", "[a7x2", "01ARZ3NDEKTSV4RRFFQ69G5FAVX"] {
-            assert_eq!(Pattern::read(bad), None, "{bad:?}");
+            assert_eq!(PatternText::read(bad), None, "{bad:?}");
         }
     }
 
@@ -211,16 +211,16 @@ mod tests {
         #[test]
         fn every_ulid_is_read_back(random in any::<u128>(), ms in 0u64..(1 << 48)) {
             let id = NodeId::new(Ulid::from_parts(ms, random));
-            prop_assert_eq!(Pattern::read(&id.to_string()), Some(Pattern::Full(id)));
+            prop_assert_eq!(PatternText::read(&id.to_string()), Some(PatternText::Full(id)));
             let local = LocalId::derive(id, 6);
             prop_assert!(LocalId::try_from(local.as_str().to_owned()).is_ok());
-            let read = Pattern::read(&local.to_uppercase());
-            prop_assert_eq!(read, Some(Pattern::Local(LocalPattern(local.as_str().to_owned()))));
+            let read = PatternText::read(&local.to_uppercase());
+            prop_assert_eq!(read, Some(PatternText::Local(LocalPattern(local.as_str().to_owned()))));
         }
 
         #[test]
         fn no_text_panics(text in ".*") {
-            let _ = Pattern::read(&text);
+            let _ = PatternText::read(&text);
         }
     }
 }

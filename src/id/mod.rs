@@ -7,7 +7,7 @@
 mod local;
 mod source;
 
-pub use local::{LocalId, LocalIdError, LocalPattern, Pattern};
+pub use local::{LocalId, LocalIdError, LocalPattern, PatternText};
 pub use source::{IdSource, RandomIds};
 
 use std::{fmt, str::FromStr};

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use ulid::Ulid;
 
-use crate::model::Timestamp;
+use crate::types::Timestamp;
 
 /// Makes ULIDs. Implementations must be safe to call from several threads.
 pub trait IdSource: Send + Sync {

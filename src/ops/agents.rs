@@ -3,8 +3,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::AgentId,
-    model::{NewAgent, Op},
     store::{Mutation, Receipt},
+    types::{NewAgent, Op},
 };
 
 impl Actor {

@@ -1,10 +1,10 @@
 //! Annotate: a note on a node. The note is a node itself, so it has an author, a time and a place in the archive.
 
-use super::{Actor, Draft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{EdgeKind, Op, Parent},
     store::{Mutation, Receipt},
+    types::{EdgeKind, Op, Parent},
 };
 
 impl Actor {
@@ -16,7 +16,7 @@ impl Actor {
         if note.trim().is_empty() {
             return Err(OpsError::Invalid("a note needs text".to_owned()));
         }
-        let draft = Draft { kind: Some(EdgeKind::Annotation), ..Draft::text(note) };
+        let draft = NodeDraft { kind: Some(EdgeKind::Annotation), ..NodeDraft::text(note) };
         self.commit(Op::Annotate, vec![Mutation::Append(Box::new(self.draft(Parent::Node(node), draft)))])
     }
 }

@@ -4,13 +4,13 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolFields},
     store::{Mutation, Receipt},
+    types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields},
 };
 
 /// A node that somebody is about to write.
 #[derive(Debug, Clone, Default)]
-pub struct Draft {
+pub struct NodeDraft {
     /// The text.
     pub content: String,
     /// How it hangs on its parent; a continuation if not set.
@@ -20,7 +20,7 @@ pub struct Draft {
     /// What the model really produced, where that differs.
     pub raw: Option<String>,
     /// Tool calls, or which call this answers.
-    pub tool: ToolFields,
+    pub tool: ToolCallFields,
     /// The number of tokens, where known.
     pub tokens: Option<u32>,
     /// Whether it was cut off.
@@ -33,7 +33,7 @@ pub struct Draft {
     pub stay: bool,
 }
 
-impl Draft {
+impl NodeDraft {
     /// A continuation with this text.
     #[must_use]
     pub fn text(content: impl Into<String>) -> Self {
@@ -46,13 +46,13 @@ impl Actor {
     ///
     /// # Errors
     /// If the parent is not there, or the store fails.
-    pub fn append(&self, parent: Parent, draft: Draft) -> Result<Receipt> {
+    pub fn append(&self, parent: Parent, draft: NodeDraft) -> Result<Receipt> {
         self.commit(Op::Append, vec![Mutation::Append(Box::new(self.draft(parent, draft)))])
     }
 
     /// A node to be added by this agent.
     #[must_use]
-    pub fn draft(&self, parent: Parent, draft: Draft) -> NewNode {
+    pub fn draft(&self, parent: Parent, draft: NodeDraft) -> NewNode {
         let (agent, own) = self.author();
         let author = (agent, draft.author_type.unwrap_or(own));
         let kind = draft.kind.unwrap_or(EdgeKind::Continuation);

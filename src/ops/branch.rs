@@ -4,8 +4,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::Op,
     store::{Mutation, Receipt},
+    types::Op,
 };
 
 impl Actor {

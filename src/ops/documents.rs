@@ -3,8 +3,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::DocumentId,
-    model::{Op, append_text, insert_at_start, insert_before_line, replace_section},
     store::{Mutation, Receipt, StoreError},
+    types::{Op, append_text, insert_at_start, insert_before_line, replace_section},
 };
 
 /// What to do to a document's text.

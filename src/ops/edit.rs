@@ -4,11 +4,11 @@
 //! version: what follows the original follows it too, and nothing is copied. The root has no siblings, so it gets a
 //! version in either mode.
 
-use super::{Actor, Draft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{EdgeKind, Mode, NewNode, Node, Op, Parent, SessionPatch},
     store::{ChildFilter, Mutation, Receipt},
+    types::{EdgeKind, Mode, NewNode, Node, Op, Parent, SessionPatch},
 };
 
 impl Actor {
@@ -29,7 +29,8 @@ impl Actor {
         let at_node = session.as_ref().is_some_and(|s| s.position == Some(node.id));
         let mut new = match node.parent {
             Some(parent) if !buffer && node.kind != EdgeKind::Version => {
-                let new = self.draft(Parent::Node(parent), Draft { kind: Some(node.kind), ..Draft::text(content) });
+                let new =
+                    self.draft(Parent::Node(parent), NodeDraft { kind: Some(node.kind), ..NodeDraft::text(content) });
                 NewNode { advance: node.kind == EdgeKind::Continuation, ..new }
             }
             _ => NewNode { advance: at_node, ..self.version(&node, content)? },
@@ -50,7 +51,7 @@ impl Actor {
     /// A version of `node`.
     pub(super) fn version(&self, node: &Node, content: &str) -> Result<NewNode> {
         let parent = Parent::Node(node.parent.unwrap_or(node.id));
-        let new = self.draft(parent, Draft { kind: Some(EdgeKind::Version), ..Draft::text(content) });
+        let new = self.draft(parent, NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(content) });
         // The first half of a split stands for itself: the other half follows it, not the whole that was split.
         let halved = self.is_first_half(node)?;
         let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };

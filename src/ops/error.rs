@@ -1,8 +1,8 @@
 //! Why an operation was not done.
 
 use crate::{
-    model::{Node, SectionError, Tree},
     store::StoreError,
+    types::{Node, SectionError, Tree},
 };
 
 /// A failed operation. Nothing was changed by it.

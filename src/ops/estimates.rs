@@ -2,8 +2,8 @@
 
 use super::Actor;
 use crate::{
-    model::Op,
     store::{Mutation, Pending},
+    types::Op,
 };
 
 impl Actor {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::Actor;
 use crate::{
     id::{AgentId, NodeId},
-    model::{Lease, Op, Timestamp},
     store::{Mutation, Pending},
+    types::{Lease, Op, Timestamp},
 };
 
 impl Actor {

@@ -3,8 +3,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{Link, LinkTarget, Op, section},
     store::{Mutation, Receipt},
+    types::{Link, LinkTarget, Op, section},
 };
 
 impl Actor {

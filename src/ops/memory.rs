@@ -3,8 +3,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::TreeId,
-    model::{Action, Op, PinTarget, RecordKind, Stashed, estimated_tokens, section},
     store::{Mutation, Receipt},
+    types::{AgentAction, Op, PinTarget, RecordKind, StashContent, estimated_tokens, section},
 };
 
 impl Actor {
@@ -32,13 +32,15 @@ impl Actor {
     ///
     /// # Errors
     /// If the label is empty, the node is not in the tree, or the store fails.
-    pub fn stash(&self, tree: TreeId, label: &str, content: Stashed) -> Result<Receipt> {
+    pub fn stash(&self, tree: TreeId, label: &str, content: StashContent) -> Result<Receipt> {
         if label.trim().is_empty() {
             return Err(OpsError::Invalid("a stash needs a label".to_owned()));
         }
         let tokens = match &content {
-            Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text) => estimated_tokens(text),
-            Stashed::Node(id) => estimated_tokens(&self.loom.node(*id)?.content),
+            StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text) => {
+                estimated_tokens(text)
+            }
+            StashContent::Node(id) => estimated_tokens(&self.loom.node(*id)?.content),
         };
         let label = label.to_owned();
         self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
@@ -71,7 +73,7 @@ impl Actor {
     ///
     /// # Errors
     /// If the store fails.
-    pub fn act(&self, tree: TreeId, actions: Vec<Action>) -> Result<Receipt> {
+    pub fn act(&self, tree: TreeId, actions: Vec<AgentAction>) -> Result<Receipt> {
         let mutations = actions.into_iter().map(|action| Mutation::Act { tree, action }).collect();
         self.commit(Op::Memory, mutations)
     }

@@ -1,10 +1,10 @@
 //! Merge: a new node that draws on two or more. It continues the first of them and is linked to all.
 
-use super::{Actor, Draft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{Link, LinkTarget, Op, Parent},
     store::{Mutation, Receipt},
+    types::{Link, LinkTarget, Op, Parent},
 };
 
 impl Actor {
@@ -32,7 +32,7 @@ impl Actor {
                 return Err(OpsError::Invalid(format!("[{}] is in another tree", other.local)));
             }
         }
-        let new = self.draft(Parent::Node(*first), Draft::text(content));
+        let new = self.draft(Parent::Node(*first), NodeDraft::text(content));
         let source = new.id;
         let mut mutations = vec![Mutation::Append(Box::new(new))];
         mutations.extend(drawn.iter().map(|target| {

@@ -7,14 +7,15 @@
 mod agents;
 mod annotate;
 mod append;
+mod bookmarks;
 mod branch;
+mod describe;
 mod documents;
 mod edit;
 mod error;
 mod estimates;
 mod lease;
 mod links;
-mod marks;
 mod memory;
 mod merge;
 mod navigate;
@@ -24,24 +25,23 @@ mod sessions;
 mod split;
 mod summaries;
 mod todos;
-mod told;
 mod trees;
 mod undo;
 
 use std::sync::Arc;
 
-pub use append::Draft;
+pub use append::NodeDraft;
+pub use describe::{OpDescription, OpTarget, describe_entry};
 pub use documents::DocumentEdit;
 pub use error::{OpsError, Result};
 pub use sessions::SessionDraft;
 pub use split::SplitAt;
-pub use told::{About, Told, told};
-pub use undo::Undone;
+pub use undo::UndoResult;
 
 use crate::{
     id::{AgentId, DocumentId, IdSource, LinkId, NodeId, SessionId, TreeId},
-    model::{Agent, AgentKind, AuthorType, Clock, Document, Node, Op, Session, Timestamp, Tree},
-    store::{Change, Lookup, Mutation, Pending, Receipt, Snapshot, Store, TreeFilter},
+    store::{Change, LocalIdLookup, Mutation, Pending, Receipt, Snapshot, Store, TreeFilter},
+    types::{Agent, AgentKind, AuthorType, Clock, Document, Node, Op, Session, Timestamp, Tree},
 };
 
 /// A store with the host's clock and ids: everything that an operation needs. Cheap to clone.
@@ -190,9 +190,9 @@ impl Loom {
     /// [`OpsError::NotFound`] with the nearest local ids, or [`OpsError::Ambiguous`] with the candidates.
     pub fn find_node(&self, tree: TreeId, text: &str) -> Result<Node> {
         match self.snapshot()?.resolve(tree, text)? {
-            Lookup::One(node) => Ok(*node),
-            Lookup::Many(candidates) => Err(OpsError::Ambiguous { text: text.to_owned(), candidates }),
-            Lookup::None(nearest) => Err(OpsError::NotFound {
+            LocalIdLookup::One(node) => Ok(*node),
+            LocalIdLookup::Many(candidates) => Err(OpsError::Ambiguous { text: text.to_owned(), candidates }),
+            LocalIdLookup::None(nearest) => Err(OpsError::NotFound {
                 what: "node",
                 text: text.to_owned(),
                 nearest: nearest.into_iter().map(String::from).collect(),

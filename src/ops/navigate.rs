@@ -3,8 +3,8 @@
 use super::{Actor, Loom, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId},
-    model::{EdgeKind, Node, Op, Session, SessionPatch},
     store::{ChildFilter, Mutation, Receipt},
+    types::{EdgeKind, Node, Op, Session, SessionPatch},
 };
 
 /// Where a session keeps the position it came from.

@@ -3,8 +3,8 @@
 use super::{Actor, Result};
 use crate::{
     id::NodeId,
-    model::Op,
     store::{Mutation, Receipt},
+    types::Op,
 };
 
 impl Actor {

@@ -2,8 +2,8 @@
 
 use super::{Actor, Result};
 use crate::{
-    model::Op,
     store::{Mutation, PurgeTarget, Receipt},
+    types::Op,
 };
 
 impl Actor {

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Actor, Draft, Loom, OpsError, Result};
+use super::{Actor, Loom, NodeDraft, OpsError, Result};
 use crate::{
     id::{NodeId, SessionId, TreeId},
-    model::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
     store::{Mutation, Receipt, SessionFilter, WordFilter},
+    types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
 };
 
 /// A session that somebody is about to start.
@@ -144,7 +144,7 @@ impl Actor {
     /// # Errors
     /// If it works in none, or in one that was ended or has run out ([`Actor::continue_session`] gives another), or the
     /// store fails.
-    pub fn append_turn(&self, draft: Draft) -> Result<Receipt> {
+    pub fn append_turn(&self, draft: NodeDraft) -> Result<Receipt> {
         let id = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
         if !self.loom.session(id)?.goes_on(self.loom.now()) {
             return Err(OpsError::Invalid("the session was ended, or has run out".to_owned()));
@@ -157,7 +157,7 @@ impl Actor {
     ///
     /// # Errors
     /// If there is no such session, somebody else generates there, or the store fails.
-    pub fn tell(&self, other: SessionId, draft: Draft) -> Result<Receipt> {
+    pub fn tell(&self, other: SessionId, draft: NodeDraft) -> Result<Receipt> {
         let node = self.draft(Parent::Position(other), draft);
         let patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
         let mut mutations = vec![Mutation::Append(Box::new(node))];
@@ -183,7 +183,7 @@ impl Actor {
             system_context: old.system_context,
             created_at: self.loom.now(),
         };
-        let root = Draft { author_type: Some(AuthorType::System), ..Draft::text(system.unwrap_or("")) };
+        let root = NodeDraft { author_type: Some(AuthorType::System), ..NodeDraft::text(system.unwrap_or("")) };
         let root = self.draft(Parent::Root(tree.id), root);
         let (tree_id, root_id) = (tree.id, root.id);
         let mutations = vec![

@@ -1,11 +1,11 @@
 //! Split: a node in two, in its place. What followed the whole follows the second half; the original is kept as what
 //! both were edited from, and is one of the versions of its place.
 
-use super::{Actor, Draft, OpsError, Result};
+use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
     id::NodeId,
-    model::{EdgeKind, NewNode, Op, Parent},
     store::{Mutation, Receipt},
+    types::{EdgeKind, NewNode, Op, Parent},
 };
 
 /// Where to cut a node.
@@ -58,7 +58,8 @@ impl Actor {
         }
         head.author = node.author;
         head.author_type = node.author_type;
-        let tail = self.draft(Parent::Node(head.id), Draft { kind: Some(EdgeKind::Version), ..Draft::text(second) });
+        let tail =
+            self.draft(Parent::Node(head.id), NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(second) });
         let tail = NewNode {
             author: node.author,
             author_type: node.author_type,

@@ -2,8 +2,8 @@
 
 use super::{Actor, Result};
 use crate::{
-    model::{Op, SummaryOf},
     store::{Mutation, Receipt},
+    types::{Op, SummarySubject},
 };
 
 impl Actor {
@@ -14,7 +14,7 @@ impl Actor {
     /// If it says nothing, it is of what is not there, something was purged since, or the store fails.
     pub fn keep_summary(
         &self,
-        of: SummaryOf,
+        of: SummarySubject,
         (made_of, after): (u64, u64),
         model: &str,
         content: &str,

@@ -3,8 +3,8 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::TodoId,
-    model::{NewTodo, Op, Todo, TodoDraft, TodoScope, TodoStatus},
     store::{Mutation, Receipt},
+    types::{NewTodo, Op, Todo, TodoDraft, TodoScope, TodoStatus},
 };
 
 impl Actor {

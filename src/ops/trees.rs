@@ -1,10 +1,10 @@
 //! Trees: made, renamed, put away.
 
-use super::{Actor, Draft, Result};
+use super::{Actor, NodeDraft, Result};
 use crate::{
     id::TreeId,
-    model::{Mode, NewTree, Node, Op, Parent, Tree, TreePatch},
     store::{Mutation, Receipt},
+    types::{Mode, NewTree, Node, Op, Parent, Tree, TreePatch},
 };
 
 impl Actor {
@@ -17,7 +17,7 @@ impl Actor {
         title: Option<String>,
         mode: Mode,
         system_context: Option<String>,
-        root: Draft,
+        root: NodeDraft,
     ) -> Result<(Tree, Node)> {
         let tree = NewTree {
             id: self.loom.tree_id(),

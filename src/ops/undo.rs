@@ -1,20 +1,20 @@
 //! Undo and redo: an agent's own operations in a tree, the newest first; those on documents and agents belong to
 //! every tree. A new operation ends what could be redone.
 
-use super::{Actor, OpsError, Result, Told, told};
+use super::{Actor, OpDescription, OpsError, Result, describe_entry};
 use crate::{
     id::TreeId,
-    model::Op,
     store::{Direction, Mutation, Receipt, UndoTarget},
+    types::Op,
 };
 
 /// What an undo or redo did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoResult {
     /// Which operation it took back, or did again.
     pub target: UndoTarget,
     /// What that was, in words.
-    pub told: Told,
+    pub told: OpDescription,
     /// What the commit did.
     pub receipt: Receipt,
 }
@@ -24,7 +24,7 @@ impl Actor {
     ///
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
-    pub fn undo(&self, tree: Option<TreeId>) -> Result<Undone> {
+    pub fn undo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
         self.go(tree, Direction::Undo)
     }
 
@@ -32,11 +32,11 @@ impl Actor {
     ///
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
-    pub fn redo(&self, tree: Option<TreeId>) -> Result<Undone> {
+    pub fn redo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
         self.go(tree, Direction::Redo)
     }
 
-    fn go(&self, tree: Option<TreeId>, direction: Direction) -> Result<Undone> {
+    fn go(&self, tree: Option<TreeId>, direction: Direction) -> Result<UndoResult> {
         let (op, word) = match direction {
             Direction::Undo => (Op::Undo, "undo"),
             Direction::Redo => (Op::Redo, "redo"),
@@ -45,9 +45,9 @@ impl Actor {
         let target = snapshot
             .undo_target(tree, self.agent, direction)?
             .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
-        let told = told(&*snapshot, &target.entry)?;
+        let told = describe_entry(&*snapshot, &target.entry)?;
         drop(snapshot);
         let receipt = self.commit(op, vec![Mutation::Undo { group: target.group }])?;
-        Ok(Undone { target, told, receipt })
+        Ok(UndoResult { target, told, receipt })
     }
 }

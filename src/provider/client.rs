@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use super::discover::{self, first_model};
 use super::http::Http;
-use super::reply::Reply;
-use super::wire::{self, Dialect};
+use super::protocol::{self, Capabilities};
+use super::reply::StreamReader;
 use super::{
     DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
 };
@@ -39,7 +39,7 @@ struct Inner {
     parallel: usize,
     together: usize,
     /// Learnt from what the server refused.
-    dialect: Mutex<Dialect>,
+    dialect: Mutex<Capabilities>,
 }
 
 impl Client {
@@ -52,7 +52,7 @@ impl Client {
     pub fn new(endpoint: Endpoint) -> Result<Client, ProviderError> {
         let http = Http::new(&endpoint)?;
         let parallel = endpoint.parallel.unwrap_or(DEFAULT_PARALLEL).max(1);
-        let dialect = Dialect { usage: true, completion_tokens: http.is_openai(), prefill: true };
+        let dialect = Capabilities { usage: true, completion_tokens: http.is_openai(), prefill: true };
         let can = http.protocol == Protocol::OpenAi && endpoint.together.unwrap_or_else(|| http.is_openai());
         let inner = Inner {
             http,
@@ -132,7 +132,7 @@ impl Model for Client {
 
     #[cfg(feature = "tiktoken")]
     fn count(&self, text: &str) -> Option<usize> {
-        super::exact::count(&self.inner.reference, text)
+        super::tiktoken::count(&self.inner.reference, text)
     }
 
     fn parallel(&self) -> usize {
@@ -182,7 +182,7 @@ impl Inner {
     }
 
     /// Learns from a refusal of a request in `dialect`, for later requests too; true if another way of asking is left.
-    fn learn(&self, mut dialect: Dialect, error: &ProviderError) -> bool {
+    fn learn(&self, mut dialect: Capabilities, error: &ProviderError) -> bool {
         self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn(error);
         dialect.learn(error)
     }
@@ -190,13 +190,13 @@ impl Inner {
     async fn attempt(
         &self,
         request: &Request,
-        dialect: Dialect,
+        dialect: Capabilities,
         sinks: &mut [Sink],
         started: Instant,
     ) -> Result<Vec<Result<Finish, ProviderError>>, ProviderError> {
-        let (path, body) = wire::body(&self.http.protocol, self.model.as_deref(), request, sinks.len(), dialect)?;
+        let (path, body) = protocol::body(&self.http.protocol, self.model.as_deref(), request, sinks.len(), dialect)?;
         let deadline = Instant::now() + self.http.timeouts.first_byte;
         let response = self.http.send(self.http.post(path, body)?, deadline).await?;
-        Ok(Reply::new(&self.http, sinks, started).read(response, deadline).await)
+        Ok(StreamReader::new(&self.http, sinks, started).read(response, deadline).await)
     }
 }

@@ -47,14 +47,14 @@ pub struct ModelConfig {
     pub timeouts: Option<Timeouts>,
     /// Refuses a key.
     #[serde(alias = "key", alias = "apikey", alias = "token")]
-    pub api_key: NoInlineKey,
+    pub api_key: InlineKeyError,
 }
 
 /// A place where a key must not be: reading anything into it fails, and does not repeat it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct NoInlineKey;
+pub struct InlineKeyError;
 
-impl<'de> Deserialize<'de> for NoInlineKey {
+impl<'de> Deserialize<'de> for InlineKeyError {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         IgnoredAny::deserialize(deserializer)?;
         Err(D::Error::custom(

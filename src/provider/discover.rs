@@ -13,9 +13,9 @@ use tokio::time::Instant;
 
 use super::error::clean;
 use super::http::{Http, read_limited};
-use super::reference::{PROVIDERS, of_provider};
+use super::model_ref::{PROVIDERS, of_provider};
 use super::weights;
-use super::{CutCause, Endpoint, Env, Model, Names, ProviderError, Target, Timeouts, resolve};
+use super::{Endpoint, Env, Model, Names, ProviderError, StreamError, Target, Timeouts, resolve};
 
 /// The variable with the reference of the model to use.
 pub const MODEL_VARIABLE: &str = "LOOM_MODEL";
@@ -31,7 +31,7 @@ const LIST_LIMIT: usize = 8 * 1024 * 1024;
 
 /// One model a server lists.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Listed {
+pub struct RemoteModel {
     /// What requests call it.
     pub id: String,
     /// Who the server says owns it; tells some kinds of server apart.
@@ -40,28 +40,28 @@ pub struct Listed {
 }
 
 #[derive(Deserialize)]
-struct List {
-    data: Option<Vec<Listed>>,
+struct RemoteModelList {
+    data: Option<Vec<RemoteModel>>,
 }
 
 /// Asks a server which models it has, in its order.
 ///
 /// # Errors
 /// What stands between: the address, the connection, the key, or an answer that is no list.
-pub async fn list_models(endpoint: &Endpoint) -> Result<Vec<Listed>, ProviderError> {
+pub async fn list_models(endpoint: &Endpoint) -> Result<Vec<RemoteModel>, ProviderError> {
     list(&Http::new(endpoint)?, LIST_TIME).await
 }
 
-pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<Listed>, ProviderError> {
+pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<RemoteModel>, ProviderError> {
     let deadline = Instant::now() + time;
     let response = http.send(http.get("models")?, deadline).await.map_err(|error| match error {
         ProviderError::Timeout { phase, .. } => ProviderError::Timeout { phase, after: time },
         error => error,
     })?;
     let body = read_limited(response, LIST_LIMIT, deadline).await;
-    let list: List = serde_json::from_slice(&body).map_err(|error| {
+    let list: RemoteModelList = serde_json::from_slice(&body).map_err(|error| {
         let what = http.clean(&format!("no list of models from {}: {error}", http.host()));
-        ProviderError::Broken { cause: CutCause::Garbage(what) }
+        ProviderError::Broken { cause: StreamError::Garbage(what) }
     })?;
     let mut models = list.data.unwrap_or_default();
     for model in &mut models {
@@ -71,7 +71,7 @@ pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<Listed>, Pro
 }
 
 /// The first model that can speak, as far as names tell: servers list their embedders too.
-pub(crate) fn first_model(listed: &[Listed]) -> Option<&Listed> {
+pub(crate) fn first_model(listed: &[RemoteModel]) -> Option<&RemoteModel> {
     listed.iter().find(|model| !model.id.to_lowercase().contains("embed")).or(listed.first())
 }
 

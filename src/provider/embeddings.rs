@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::http::{Http, read_limited};
-use super::{CutCause, Endpoint, Protocol, ProviderError};
+use super::{Endpoint, Protocol, ProviderError, StreamError};
 
 /// The most bytes read of an answer: 64 vectors of 4,096 numbers as text, and some.
 const LIMIT: usize = 16 * 1024 * 1024;
@@ -18,19 +18,19 @@ pub struct Embeddings {
 }
 
 #[derive(Serialize)]
-struct Asked<'a> {
+struct EmbeddingRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
     input: &'a [String],
 }
 
 #[derive(Deserialize)]
-struct Answered {
-    data: Vec<One>,
+struct EmbeddingResponse {
+    data: Vec<EmbeddingItem>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct EmbeddingItem {
     #[serde(default)]
     index: Option<usize>,
     embedding: Vec<f32>,
@@ -62,14 +62,14 @@ impl Embeddings {
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
         let garbage = |what: String| {
             let what = self.http.clean(&format!("no vectors from {}: {what}", self.http.host()));
-            ProviderError::Broken { cause: CutCause::Garbage(what) }
+            ProviderError::Broken { cause: StreamError::Garbage(what) }
         };
-        let asked = Asked { model: self.model.as_deref(), input: texts };
+        let asked = EmbeddingRequest { model: self.model.as_deref(), input: texts };
         let body = serde_json::to_vec(&asked).map_err(|error| garbage(error.to_string()))?;
         let deadline = Instant::now() + self.http.timeouts.first_byte;
         let response = self.http.send(self.http.post("embeddings", body)?, deadline).await?;
         let body = read_limited(response, LIMIT, Instant::now() + self.http.timeouts.between_chunks).await;
-        let answered: Answered = serde_json::from_slice(&body).map_err(|error| garbage(error.to_string()))?;
+        let answered: EmbeddingResponse = serde_json::from_slice(&body).map_err(|error| garbage(error.to_string()))?;
         let mut vectors: Vec<(usize, Vec<f32>)> =
             (0..).zip(answered.data).map(|(at, one)| (one.index.unwrap_or(at), one.embedding)).collect();
         // Some servers answer as they are done.

@@ -13,7 +13,7 @@ pub(crate) const MESSAGE_LIMIT: usize = 300;
 
 /// Who can do something about an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Class {
+pub enum ErrorClass {
     /// Trying again later may help. The client has already done so where nothing had been shown.
     Retryable,
     /// The person must change something: a key, a name, an address, a request.
@@ -27,7 +27,7 @@ pub enum Class {
 /// What a client waited for when its time ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Phase {
+pub enum RequestPhase {
     /// The connection.
     Connect,
     /// The first byte of the reply.
@@ -37,7 +37,7 @@ pub enum Phase {
 /// How a stream broke off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CutCause {
+pub enum StreamError {
     /// The connection failed.
     #[error("the connection broke: {0}")]
     Connection(String),
@@ -80,10 +80,10 @@ pub enum ProviderError {
         detail: String,
     },
     /// The server took too long.
-    #[error("no {} within {after:?}", match phase { Phase::Connect => "connection", Phase::FirstByte => "answer" })]
+    #[error("no {} within {after:?}", match phase { RequestPhase::Connect => "connection", RequestPhase::FirstByte => "answer" })]
     Timeout {
         /// What was waited for.
-        phase: Phase,
+        phase: RequestPhase,
         /// How long.
         after: Duration,
     },
@@ -111,13 +111,13 @@ pub enum ProviderError {
     #[error("no reply: {cause}")]
     Broken {
         /// How.
-        cause: CutCause,
+        cause: StreamError,
     },
     /// The reply broke off after some of it had been shown; never retried.
     #[error("cut off: {cause}")]
     Cut {
         /// How.
-        cause: CutCause,
+        cause: StreamError,
         /// What is known of the request so far; its reason is [`Interrupted`](super::FinishReason::Interrupted).
         so_far: Box<Finish>,
     },
@@ -133,20 +133,22 @@ impl ProviderError {
 
     /// Returns who can do something about it; what a face tells its person to do follows from this alone.
     #[must_use]
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> ErrorClass {
         match self {
-            ProviderError::Configuration { .. } => Class::Configuration,
+            ProviderError::Configuration { .. } => ErrorClass::Configuration,
             ProviderError::Connect { .. } | ProviderError::Timeout { .. } | ProviderError::Cut { .. } => {
-                Class::Retryable
+                ErrorClass::Retryable
             }
-            ProviderError::Http { .. } if self.out_of_credit() => Class::Configuration,
+            ProviderError::Http { .. } if self.out_of_credit() => ErrorClass::Configuration,
             // 200 is an error reported in the body of an answer that began well.
-            ProviderError::Http { status: 200 | 408 | 425 | 429 | 500.., .. } => Class::Retryable,
-            ProviderError::Http { .. } => Class::Configuration,
-            ProviderError::Refused { .. } => Class::Refused,
-            ProviderError::Broken { cause: CutCause::Garbage(_) | CutCause::TooLong(_) } => Class::Configuration,
-            ProviderError::Broken { .. } => Class::Retryable,
-            ProviderError::Cancelled => Class::Cancelled,
+            ProviderError::Http { status: 200 | 408 | 425 | 429 | 500.., .. } => ErrorClass::Retryable,
+            ProviderError::Http { .. } => ErrorClass::Configuration,
+            ProviderError::Refused { .. } => ErrorClass::Refused,
+            ProviderError::Broken { cause: StreamError::Garbage(_) | StreamError::TooLong(_) } => {
+                ErrorClass::Configuration
+            }
+            ProviderError::Broken { .. } => ErrorClass::Retryable,
+            ProviderError::Cancelled => ErrorClass::Cancelled,
         }
     }
 
@@ -156,10 +158,10 @@ impl ProviderError {
     /// only start over.
     pub(crate) fn transient(&self) -> bool {
         match self {
-            ProviderError::Connect { .. } | ProviderError::Timeout { phase: Phase::Connect, .. } => true,
-            ProviderError::Http { status, .. } => *status != 200 && self.class() == Class::Retryable,
+            ProviderError::Connect { .. } | ProviderError::Timeout { phase: RequestPhase::Connect, .. } => true,
+            ProviderError::Http { status, .. } => *status != 200 && self.class() == ErrorClass::Retryable,
             ProviderError::Broken { cause } => {
-                matches!(cause, CutCause::Connection(_) | CutCause::Ended | CutCause::Unfinished)
+                matches!(cause, StreamError::Connection(_) | StreamError::Ended | StreamError::Unfinished)
             }
             _ => false,
         }
@@ -221,14 +223,14 @@ mod tests {
             retry_after: None,
         };
         for status in [408, 429, 500, 502, 503, 529] {
-            assert_eq!(http(status, None).class(), Class::Retryable, "{status}");
+            assert_eq!(http(status, None).class(), ErrorClass::Retryable, "{status}");
             assert!(http(status, None).transient(), "{status}");
         }
         for status in [301, 400, 401, 402, 403, 404, 422] {
-            assert_eq!(http(status, None).class(), Class::Configuration, "{status}");
+            assert_eq!(http(status, None).class(), ErrorClass::Configuration, "{status}");
             assert!(!http(status, None).transient(), "{status}");
         }
         assert!(!http(429, Some("insufficient_quota")).transient());
-        assert_eq!(http(429, Some("insufficient_quota")).class(), Class::Configuration);
+        assert_eq!(http(429, Some("insufficient_quota")).class(), ErrorClass::Configuration);
     }
 }

@@ -16,7 +16,7 @@ use super::{ProviderError, ToolCall, Usage};
 
 /// One item of a [`Generation`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum StreamEvent {
     /// More of the reply, never empty; the reply is all of them joined.
     Text(String),
     /// The reply is complete; nothing follows.
@@ -112,7 +112,7 @@ const WAITING_EVENTS: usize = 64;
 /// before it is too long; the room is taken up only as far as it is used.
 const WAITING_SHARED: usize = 1 << 24;
 
-type Item = Result<Event, ProviderError>;
+type Item = Result<StreamEvent, ProviderError>;
 
 /// A reply as it comes in; dropping it cancels the request and closes its connection.
 ///
@@ -121,15 +121,15 @@ type Item = Result<Event, ProviderError>;
 #[derive(Debug)]
 pub struct Generation {
     events: mpsc::Receiver<Item>,
-    task: Option<Arc<Task>>,
+    task: Option<Arc<GenerationTask>>,
     ended: bool,
 }
 
 /// A task that ends when nobody wants its result.
 #[derive(Debug)]
-struct Task(AbortHandle);
+struct GenerationTask(AbortHandle);
 
-impl Drop for Task {
+impl Drop for GenerationTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -165,7 +165,7 @@ impl Generation {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return events.iter().map(|_| Generation::outside()).collect();
         };
-        let task = Arc::new(Task(runtime.spawn(run).abort_handle()));
+        let task = Arc::new(GenerationTask(runtime.spawn(run).abort_handle()));
         events.into_iter().map(|events| Generation { events, task: Some(Arc::clone(&task)), ended: false }).collect()
     }
 
@@ -180,7 +180,7 @@ impl Generation {
     /// Waits for the next item; `None` after the terminal one.
     ///
     /// Safe to drop half way (in `select!`): no item is lost.
-    pub async fn next(&mut self) -> Option<Result<Event, ProviderError>> {
+    pub async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
 
@@ -190,7 +190,7 @@ impl Generation {
         }
         // A channel that closes without a terminal item is that of a task that was stopped.
         let item = std::task::ready!(self.events.poll_recv(context)).unwrap_or(Err(ProviderError::Cancelled));
-        self.ended = !matches!(item, Ok(Event::Text(_)));
+        self.ended = !matches!(item, Ok(StreamEvent::Text(_)));
         Poll::Ready(Some(item))
     }
 
@@ -204,7 +204,7 @@ impl Generation {
 }
 
 impl Stream for Generation {
-    type Item = Result<Event, ProviderError>;
+    type Item = Result<StreamEvent, ProviderError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().poll(context)
@@ -232,12 +232,12 @@ impl Sink {
             return Ok(());
         }
         self.shown = true;
-        self.sender.send(Ok(Event::Text(text))).await.map_err(|_| ProviderError::Cancelled)
+        self.sender.send(Ok(StreamEvent::Text(text))).await.map_err(|_| ProviderError::Cancelled)
     }
 
     /// Hands on the terminal item; a reader that is gone does not want it.
     pub(crate) async fn end(&mut self, last: Result<Finish, ProviderError>) {
-        let _ = self.sender.send(last.map(Event::Done)).await;
+        let _ = self.sender.send(last.map(StreamEvent::Done)).await;
     }
 
     /// Returns whether any text was handed on; after that a request must not be retried.

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer};
 use tokio::time::{Instant, timeout_at};
 
 use super::error::clean;
-use super::wire::{self, Answer};
-use super::{CutCause, Endpoint, Phase, Protocol, ProviderError, Secret};
+use super::protocol::{self, DecodedReply};
+use super::{Endpoint, Protocol, ProviderError, RequestPhase, Secret, StreamError};
 
 /// The most bytes read of an error's body.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
@@ -120,8 +120,8 @@ impl Http {
     }
 
     /// Reads an event's data, or a whole answer, in the server's protocol.
-    pub(crate) fn answer(&self, json: &[u8]) -> Result<Answer, String> {
-        wire::answer(&self.protocol, json)
+    pub(crate) fn answer(&self, json: &[u8]) -> Result<DecodedReply, String> {
+        protocol::answer(&self.protocol, json)
     }
 
     /// Sends a request and waits for the head of a good answer.
@@ -135,18 +135,18 @@ impl Http {
     }
 
     pub(crate) fn too_late(&self) -> ProviderError {
-        ProviderError::Timeout { phase: Phase::FirstByte, after: self.timeouts.first_byte }
+        ProviderError::Timeout { phase: RequestPhase::FirstByte, after: self.timeouts.first_byte }
     }
 
     fn no_answer(&self, error: &reqwest::Error) -> ProviderError {
         if error.is_connect() && error.is_timeout() {
-            return ProviderError::Timeout { phase: Phase::Connect, after: self.timeouts.connect };
+            return ProviderError::Timeout { phase: RequestPhase::Connect, after: self.timeouts.connect };
         }
         let detail = self.detail(error);
         if error.is_connect() {
             return ProviderError::Connect { host: self.host(), detail };
         }
-        ProviderError::Broken { cause: CutCause::Connection(detail) }
+        ProviderError::Broken { cause: StreamError::Connection(detail) }
     }
 
     /// Host and port, the part of an address that cannot hold a key.
@@ -186,7 +186,7 @@ impl Http {
         }
         let retry_after = retry_after(response.headers(), Timestamp::now());
         let body = read_limited(response, ERROR_BODY_LIMIT, Instant::now() + ERROR_BODY_TIME).await;
-        let said = wire::error_of(&body).unwrap_or_default();
+        let said = protocol::error_of(&body).unwrap_or_default();
         let message = match said.message {
             Some(message) => message,
             None => String::from_utf8_lossy(&body).into_owned(),

@@ -34,7 +34,7 @@ pub struct ToolCall {
 
 /// A tool that a model may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct ToolDefinition {
     /// What it is called; providers take letters, digits, `_` and `-`.
     pub name: String,
     /// What it does, for the model.
@@ -45,7 +45,7 @@ pub struct Tool {
 
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum MessagePart {
     /// Text; empty ones are not sent.
     Text(String),
     /// A call, in what the assistant says.
@@ -69,7 +69,7 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
     /// Whether the prompt up to the end of this message will come again. Providers with explicit cache marks are given
     /// one here; the others ignore it.
     pub cache: bool,
@@ -79,7 +79,7 @@ impl Message {
     /// A message of one text.
     #[must_use]
     pub fn new(role: Role, text: impl Into<String>) -> Message {
-        Message { role, parts: vec![Part::Text(text.into())], cache: false }
+        Message { role, parts: vec![MessagePart::Text(text.into())], cache: false }
     }
 
     /// Instructions.
@@ -102,7 +102,7 @@ impl Message {
 
     /// The same with more at its end.
     #[must_use]
-    pub fn with(mut self, part: Part) -> Message {
+    pub fn with(mut self, part: MessagePart) -> Message {
         self.parts.push(part);
         self
     }
@@ -116,19 +116,19 @@ impl Message {
     /// The text of the message, a blank line between parts; calls and results are not in it.
     #[must_use]
     pub fn text(&self) -> String {
-        let texts: Vec<String> = self.parts.iter().filter_map(Part::text).collect();
+        let texts: Vec<String> = self.parts.iter().filter_map(MessagePart::text).collect();
         texts.join("\n\n")
     }
 }
 
-impl Part {
+impl MessagePart {
     /// A part that is text for every provider; `None` for calls, results and what is empty.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
-            Part::Text(text) if text.is_empty() => None,
-            Part::Text(text) => Some(text.clone()),
-            Part::Image(name) => Some(format!("[image: {name}]")),
-            Part::Call(_) | Part::Result { .. } => None,
+            MessagePart::Text(text) if text.is_empty() => None,
+            MessagePart::Text(text) => Some(text.clone()),
+            MessagePart::Image(name) => Some(format!("[image: {name}]")),
+            MessagePart::Call(_) | MessagePart::Result { .. } => None,
         }
     }
 }
@@ -145,19 +145,19 @@ pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
         message.parts = std::mem::take(&mut message.parts)
             .into_iter()
             .filter_map(|part| match part {
-                Part::Result { call, text, failed } if message.role == Role::User => {
+                MessagePart::Result { call, text, failed } if message.role == Role::User => {
                     match open.iter().position(|id| *id == call) {
                         Some(at) => {
                             open.remove(at);
-                            answers.push(Part::Result { call, text, failed });
+                            answers.push(MessagePart::Result { call, text, failed });
                             None
                         }
-                        None => Some(Part::Text(format!("[result of an earlier call]\n{text}"))),
+                        None => Some(MessagePart::Text(format!("[result of an earlier call]\n{text}"))),
                     }
                 }
-                Part::Result { text, .. } => Some(Part::Text(text)),
-                Part::Call(call) if message.role != Role::Assistant => {
-                    Some(Part::Text(format!("[call of {}] {}", call.name, call.arguments)))
+                MessagePart::Result { text, .. } => Some(MessagePart::Text(text)),
+                MessagePart::Call(call) if message.role != Role::Assistant => {
+                    Some(MessagePart::Text(format!("[call of {}] {}", call.name, call.arguments)))
                 }
                 part => Some(part),
             })
@@ -167,7 +167,7 @@ pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
             answers.extend(unanswered(&mut open));
         }
         let calls = message.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call.id.clone()),
+            MessagePart::Call(call) => Some(call.id.clone()),
             _ => None,
         });
         let calls: Vec<String> = calls.collect();
@@ -185,23 +185,23 @@ pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
     settled
 }
 
-fn unanswered(open: &mut Vec<String>) -> impl Iterator<Item = Part> + '_ {
-    open.drain(..).map(|call| Part::Result { call, text: "(no result is known)".to_owned(), failed: true })
+fn unanswered(open: &mut Vec<String>) -> impl Iterator<Item = MessagePart> + '_ {
+    open.drain(..).map(|call| MessagePart::Result { call, text: "(no result is known)".to_owned(), failed: true })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn call(id: &str) -> Part {
-        Part::Call(ToolCall { id: id.into(), name: "look".into(), arguments: "{}".into() })
+    fn call(id: &str) -> MessagePart {
+        MessagePart::Call(ToolCall { id: id.into(), name: "look".into(), arguments: "{}".into() })
     }
 
-    fn result(id: &str) -> Part {
-        Part::Result { call: id.into(), text: "seen".into(), failed: false }
+    fn result(id: &str) -> MessagePart {
+        MessagePart::Result { call: id.into(), text: "seen".into(), failed: false }
     }
 
-    fn user(parts: Vec<Part>) -> Message {
+    fn user(parts: Vec<MessagePart>) -> Message {
         Message { role: Role::User, parts, cache: false }
     }
 
@@ -209,13 +209,20 @@ mod tests {
     fn what_is_whole_stays_as_it_is() {
         let asked = Message::assistant("let me see").with(call("a")).with(call("b"));
         for whole in [
-            vec![Message::user("go"), asked.clone(), user(vec![result("b"), result("a"), Part::Text("and?".into())])],
+            vec![
+                Message::user("go"),
+                asked.clone(),
+                user(vec![result("b"), result("a"), MessagePart::Text("and?".into())]),
+            ],
             vec![Message::user("go"), asked.clone(), user(vec![result("a")]), user(vec![result("b")]), asked.clone()],
         ] {
             let mut expected = whole.clone();
             if expected.len() == 5 {
-                let missing =
-                    |id: &str| Part::Result { call: id.into(), text: "(no result is known)".into(), failed: true };
+                let missing = |id: &str| MessagePart::Result {
+                    call: id.into(),
+                    text: "(no result is known)".into(),
+                    failed: true,
+                };
                 expected.push(user(vec![missing("a"), missing("b")]));
             }
             assert_eq!(settled(&whole), expected);
@@ -227,7 +234,7 @@ mod tests {
         let mended =
             settled(&[user(vec![result("gone")]), Message::assistant("").with(call("a")), Message::user("so")]);
         assert_eq!(mended[0].text(), "[result of an earlier call]\nseen");
-        let Part::Result { call: of, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
+        let MessagePart::Result { call: of, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
         assert_eq!((of.as_str(), mended[2].text().as_str(), mended.len()), ("a", "so", 3));
         let mended = settled(&[Message::assistant("").with(call("a")), Message::assistant("on")]);
         assert_eq!((mended.len(), mended[1].role), (3, Role::User));

@@ -18,38 +18,38 @@ mod config;
 pub mod discover;
 mod embeddings;
 mod error;
-#[cfg(feature = "tiktoken")]
-mod exact;
 mod generation;
 mod http;
 #[cfg(feature = "local")]
 mod local;
 mod message;
-mod reference;
+mod model_ref;
+mod protocol;
 mod reply;
 mod retry;
 mod scripted;
 mod secret;
 pub mod sse;
+#[cfg(feature = "tiktoken")]
+mod tiktoken;
 mod usage;
 mod weights;
-mod wire;
 
 pub use client::Client;
-pub use config::{ModelConfig, NoInlineKey};
-pub use discover::{Listed, MODEL_VARIABLE, list_models, open};
+pub use config::{InlineKeyError, ModelConfig};
+pub use discover::{MODEL_VARIABLE, RemoteModel, list_models, open};
 pub use embeddings::Embeddings;
-pub use error::{Class, CutCause, Phase, ProviderError};
-pub use generation::{Event, Finish, FinishReason, Generation, Logprob, Sink};
+pub use error::{ErrorClass, ProviderError, RequestPhase, StreamError};
+pub use generation::{Finish, FinishReason, Generation, Logprob, Sink, StreamEvent};
 pub use http::Timeouts;
 #[cfg(feature = "local")]
 pub use local::Local;
-pub use message::{Message, Part, Role, Tool, ToolCall};
-pub use reference::{
+pub use message::{Message, MessagePart, Role, ToolCall, ToolDefinition};
+pub use model_ref::{
     ANTHROPIC_VERSION, DEFAULT_PARALLEL, Endpoint, Env, Names, Protocol, Target, known_providers, resolve,
 };
 pub use retry::Retry;
-pub use scripted::{Ending, Reply, Scripted};
+pub use scripted::{Scripted, ScriptedEnd, ScriptedReply};
 pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
 pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
@@ -98,7 +98,7 @@ pub struct Request {
     /// What to continue.
     pub prompt: Prompt,
     /// Tools that the model may call; for chats only.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<ToolDefinition>,
     /// How to draw.
     pub sampling: Sampling,
 }

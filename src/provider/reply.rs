@@ -14,9 +14,9 @@ use reqwest::Response;
 use tokio::time::{Instant, timeout_at};
 
 use super::http::Http;
-use super::sse::{Parser, SseError, SseEvent};
-use super::wire::{self, Answer, Calls, Piece, Said, Tally};
-use super::{CutCause, Finish, FinishReason, Logprob, ProviderError, Sink};
+use super::protocol::{self, DecodedReply, ErrorBody, PartialToolCalls, PartialUsage, StreamPiece};
+use super::sse::{SseError, SseEvent, SseParser};
+use super::{Finish, FinishReason, Logprob, ProviderError, Sink, StreamError};
 
 /// The longest line, and event, of a stream.
 const EVENT_LIMIT: usize = 1024 * 1024;
@@ -37,17 +37,17 @@ const AFTER_DONE: Duration = Duration::from_millis(50);
 const SIGNS_OF_LIFE: u32 = 10;
 
 /// What a body turned out to be.
-enum Body {
+enum ReplyBody {
     /// Only white space so far.
     Unknown,
-    Events(Parser),
+    Events(SseParser),
     Whole(Vec<u8>),
 }
 
 /// Why reading ended before every reply was complete.
-enum Stop {
+enum ReadEnd {
     /// The stream broke off.
-    Cut(CutCause),
+    Cut(StreamError),
     /// The server said so.
     Reported(ProviderError),
     /// Nothing came.
@@ -56,28 +56,28 @@ enum Stop {
     Unwanted,
 }
 
-impl From<CutCause> for Stop {
-    fn from(cause: CutCause) -> Stop {
-        Stop::Cut(cause)
+impl From<StreamError> for ReadEnd {
+    fn from(cause: StreamError) -> ReadEnd {
+        ReadEnd::Cut(cause)
     }
 }
 
-impl From<SseError> for Stop {
-    fn from(error: SseError) -> Stop {
-        Stop::Cut(match error {
-            SseError::TooLong(limit) => CutCause::TooLong(limit),
-            SseError::Utf8 => CutCause::Garbage(error.to_string()),
+impl From<SseError> for ReadEnd {
+    fn from(error: SseError) -> ReadEnd {
+        ReadEnd::Cut(match error {
+            SseError::TooLong(limit) => StreamError::TooLong(limit),
+            SseError::Utf8 => StreamError::Garbage(error.to_string()),
         })
     }
 }
 
 /// One of the replies of an answer.
-struct Choice<'a> {
+struct ReplyChoice<'a> {
     sink: &'a mut Sink,
     /// The finish reason in the server's word; once it is there the reply is complete.
     word: Option<String>,
     refused: bool,
-    calls: Calls,
+    calls: PartialToolCalls,
     logprobs: Vec<Logprob>,
     first_token: Option<Duration>,
     /// Bytes of text.
@@ -87,28 +87,35 @@ struct Choice<'a> {
 }
 
 /// An answer while it is read.
-pub(crate) struct Reply<'a> {
+pub(crate) struct StreamReader<'a> {
     http: &'a Http,
     started: Instant,
     model: Option<String>,
     request_id: Option<String>,
-    usage: Tally,
-    choices: Vec<Choice<'a>>,
+    usage: PartialUsage,
+    choices: Vec<ReplyChoice<'a>>,
 }
 
-impl<'a> Reply<'a> {
-    pub(crate) fn new(http: &'a Http, sinks: &'a mut [Sink], started: Instant) -> Reply<'a> {
-        let choices = sinks.iter_mut().map(|sink| Choice {
+impl<'a> StreamReader<'a> {
+    pub(crate) fn new(http: &'a Http, sinks: &'a mut [Sink], started: Instant) -> StreamReader<'a> {
+        let choices = sinks.iter_mut().map(|sink| ReplyChoice {
             sink,
             word: None,
             refused: false,
-            calls: Calls::default(),
+            calls: PartialToolCalls::default(),
             logprobs: Vec::new(),
             first_token: None,
             length: 0,
             gone: false,
         });
-        Reply { http, started, model: None, request_id: None, usage: Tally::default(), choices: choices.collect() }
+        StreamReader {
+            http,
+            started,
+            model: None,
+            request_id: None,
+            usage: PartialUsage::default(),
+            choices: choices.collect(),
+        }
     }
 
     /// Reads an answer whose head is there; its first byte must come until `first_byte`. Returns how each reply ended.
@@ -116,21 +123,21 @@ impl<'a> Reply<'a> {
         let header = |name: &str| response.headers().get(name).and_then(|id| id.to_str().ok());
         let id = header("x-request-id").or_else(|| header("request-id"));
         self.request_id = id.map(|id| self.http.clean(id));
-        let stop = self.pump(response, first_byte).await.err().unwrap_or(Stop::Cut(CutCause::Ended));
+        let stop = self.pump(response, first_byte).await.err().unwrap_or(ReadEnd::Cut(StreamError::Ended));
         self.results(&stop)
     }
 
-    fn results(self, stop: &Stop) -> Vec<Result<Finish, ProviderError>> {
+    fn results(self, stop: &ReadEnd) -> Vec<Result<Finish, ProviderError>> {
         let total = self.started.elapsed();
         // What was counted is for those replies that there were.
-        let begun = |choice: &Choice<'_>| choice.word.is_some() || choice.sink.shown();
-        let length = |choice: &Choice<'_>| (choice.length + choice.calls.length()) as u64;
+        let begun = |choice: &ReplyChoice<'_>| choice.word.is_some() || choice.sink.shown();
+        let length = |choice: &ReplyChoice<'_>| (choice.length + choice.calls.length()) as u64;
         let lengths: Vec<u64> = self.choices.iter().filter(|choice| begun(choice)).map(length).collect();
         let mut shares = self.usage.usage().map(|usage| usage.shares(&lengths)).unwrap_or_default().into_iter();
         let mut results = Vec::with_capacity(self.choices.len());
         for choice in self.choices {
             let usage = if begun(&choice) { shares.next() } else { None };
-            let Choice { sink, word, refused, calls, logprobs, first_token, gone, .. } = choice;
+            let ReplyChoice { sink, word, refused, calls, logprobs, first_token, gone, .. } = choice;
             let finish = |reason| Finish {
                 model: self.model.clone(),
                 request_id: self.request_id.clone(),
@@ -143,7 +150,7 @@ impl<'a> Reply<'a> {
                 _ if gone => Err(ProviderError::Cancelled),
                 (Some(word), _) => {
                     let calls = calls.finish();
-                    let reason = match wire::finish_reason(&word, |word| self.http.clean(word)) {
+                    let reason = match protocol::finish_reason(&word, |word| self.http.clean(word)) {
                         _ if refused => FinishReason::Refused,
                         // Not every server has a word for it.
                         FinishReason::Stop if !calls.is_empty() => FinishReason::Calls,
@@ -151,13 +158,13 @@ impl<'a> Reply<'a> {
                     };
                     Ok(Finish { calls, logprobs, ..finish(reason) })
                 }
-                (None, Stop::Unwanted) => Err(ProviderError::Cancelled),
-                (None, Stop::Late(error) | Stop::Reported(error)) if !sink.shown() => Err(error.clone()),
+                (None, ReadEnd::Unwanted) => Err(ProviderError::Cancelled),
+                (None, ReadEnd::Late(error) | ReadEnd::Reported(error)) if !sink.shown() => Err(error.clone()),
                 (None, stop) => {
                     let cause = match stop {
-                        Stop::Cut(cause) => cause.clone(),
-                        Stop::Reported(error) => CutCause::Server(error.said()),
-                        Stop::Late(_) | Stop::Unwanted => CutCause::Ended,
+                        ReadEnd::Cut(cause) => cause.clone(),
+                        ReadEnd::Reported(error) => StreamError::Server(error.said()),
+                        ReadEnd::Late(_) | ReadEnd::Unwanted => StreamError::Ended,
                     };
                     if sink.shown() {
                         let so_far = Box::new(Finish { logprobs, ..finish(FinishReason::Interrupted) });
@@ -176,8 +183,8 @@ impl<'a> Reply<'a> {
     }
 
     /// Reads the body to its end.
-    async fn pump(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Stop> {
-        let mut body = Body::Unknown;
+    async fn pump(&mut self, mut response: Response, first_byte: Instant) -> Result<(), ReadEnd> {
+        let mut body = ReplyBody::Unknown;
         let mut deadline = first_byte;
         let mut patience = None;
         let mut read = 0;
@@ -189,14 +196,14 @@ impl<'a> Reply<'a> {
                 (Ok(Ok(Some(chunk))), _) => chunk,
                 (Ok(Ok(None)), _) => return self.end(body).await,
                 (Ok(Err(error)), _) => {
-                    return Err(CutCause::Connection(self.http.detail(&error)).into());
+                    return Err(StreamError::Connection(self.http.detail(&error)).into());
                 }
-                (Err(_), None) => return Err(Stop::Late(self.http.too_late())),
-                (Err(_), Some(patience)) => return Err(CutCause::Stalled(patience).into()),
+                (Err(_), None) => return Err(ReadEnd::Late(self.http.too_late())),
+                (Err(_), Some(patience)) => return Err(StreamError::Stalled(patience).into()),
             };
             read += chunk.len();
             if read > STREAM_LIMIT {
-                return Err(CutCause::TooLong(STREAM_LIMIT).into());
+                return Err(StreamError::TooLong(STREAM_LIMIT).into());
             }
             let mut moved = false;
             if self.take(&mut body, &chunk, &mut moved).await? {
@@ -207,7 +214,7 @@ impl<'a> Reply<'a> {
             if moved {
                 progress = now;
             } else if now - progress > most_idle {
-                return Err(CutCause::Stalled(most_idle).into());
+                return Err(StreamError::Stalled(most_idle).into());
             }
             let next = if self.complete() { between.min(AFTER_FINISH) } else { between };
             patience = Some(next);
@@ -216,27 +223,27 @@ impl<'a> Reply<'a> {
     }
 
     /// Takes the next bytes; true when nothing follows. Sets `moved` if there was more in them than a sign of life.
-    async fn take(&mut self, body: &mut Body, mut chunk: &[u8], moved: &mut bool) -> Result<bool, Stop> {
-        if matches!(body, Body::Unknown) {
+    async fn take(&mut self, body: &mut ReplyBody, mut chunk: &[u8], moved: &mut bool) -> Result<bool, ReadEnd> {
+        if matches!(body, ReplyBody::Unknown) {
             chunk = chunk.trim_ascii_start();
             match chunk.first() {
                 None => return Ok(false),
-                Some(b'{') => *body = Body::Whole(Vec::new()),
-                Some(b'<') => return Err(CutCause::Garbage(self.excerpt(chunk)).into()),
-                Some(_) => *body = Body::Events(Parser::new(EVENT_LIMIT)),
+                Some(b'{') => *body = ReplyBody::Whole(Vec::new()),
+                Some(b'<') => return Err(StreamError::Garbage(self.excerpt(chunk)).into()),
+                Some(_) => *body = ReplyBody::Events(SseParser::new(EVENT_LIMIT)),
             }
         }
         match body {
-            Body::Unknown => Ok(false),
-            Body::Whole(whole) if whole.len() + chunk.len() > ANSWER_LIMIT => {
-                Err(CutCause::TooLong(ANSWER_LIMIT).into())
+            ReplyBody::Unknown => Ok(false),
+            ReplyBody::Whole(whole) if whole.len() + chunk.len() > ANSWER_LIMIT => {
+                Err(StreamError::TooLong(ANSWER_LIMIT).into())
             }
-            Body::Whole(whole) => {
+            ReplyBody::Whole(whole) => {
                 whole.extend_from_slice(chunk);
                 *moved = true;
                 Ok(false)
             }
-            Body::Events(parser) => {
+            ReplyBody::Events(parser) => {
                 let mut events = Vec::new();
                 let parsed = parser.push(chunk, &mut events);
                 for event in events {
@@ -252,34 +259,34 @@ impl<'a> Reply<'a> {
     }
 
     /// Takes what stands at the end of the body.
-    async fn end(&mut self, body: Body) -> Result<(), Stop> {
+    async fn end(&mut self, body: ReplyBody) -> Result<(), ReadEnd> {
         match body {
-            Body::Unknown => Err(CutCause::Ended.into()),
-            Body::Whole(whole) => {
+            ReplyBody::Unknown => Err(StreamError::Ended.into()),
+            ReplyBody::Whole(whole) => {
                 let answer = self.http.answer(&whole).map_err(|why| self.garbage(&why, &whole))?;
                 self.answer(answer).await?;
-                Err(CutCause::Unfinished.into())
+                Err(StreamError::Unfinished.into())
             }
-            Body::Events(parser) => match parser.finish() {
+            ReplyBody::Events(parser) => match parser.finish() {
                 // Half an event is what a cut leaves, not garbage.
                 Ok(Some(event)) if event.data.trim() == "[DONE]" || self.http.answer(event.data.as_bytes()).is_ok() => {
                     let (done, _) = self.event(&event).await?;
-                    if done { Ok(()) } else { Err(CutCause::Ended.into()) }
+                    if done { Ok(()) } else { Err(StreamError::Ended.into()) }
                 }
-                _ => Err(CutCause::Ended.into()),
+                _ => Err(StreamError::Ended.into()),
             },
         }
     }
 
     /// Takes one event; says whether it is the last, and whether it is only a sign of life.
-    async fn event(&mut self, event: &SseEvent) -> Result<(bool, bool), Stop> {
+    async fn event(&mut self, event: &SseEvent) -> Result<(bool, bool), ReadEnd> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return self.done();
         }
         if event.kind == "error" {
-            let said = wire::error_of(data.as_bytes())
-                .unwrap_or_else(|| Said { message: Some(data.to_owned()), ..Said::default() });
+            let said = protocol::error_of(data.as_bytes())
+                .unwrap_or_else(|| ErrorBody { message: Some(data.to_owned()), ..ErrorBody::default() });
             return Err(self.reported(said));
         }
         let answer = self.http.answer(data.as_bytes()).map_err(|why| self.garbage(&why, data.as_bytes()))?;
@@ -288,11 +295,11 @@ impl<'a> Reply<'a> {
         if done { self.done() } else { Ok((false, idle)) }
     }
 
-    fn done(&self) -> Result<(bool, bool), Stop> {
-        if self.complete() { Ok((true, false)) } else { Err(CutCause::Unfinished.into()) }
+    fn done(&self) -> Result<(bool, bool), ReadEnd> {
+        if self.complete() { Ok((true, false)) } else { Err(StreamError::Unfinished.into()) }
     }
 
-    async fn answer(&mut self, answer: Answer) -> Result<(), Stop> {
+    async fn answer(&mut self, answer: DecodedReply) -> Result<(), ReadEnd> {
         let clean = |text: String| self.http.clean(&text);
         self.model = answer.model.map(clean).or(self.model.take());
         self.request_id = self.request_id.take().or(answer.id.map(clean));
@@ -306,18 +313,18 @@ impl<'a> Reply<'a> {
                 choice.take(piece, self.started).await?;
             }
         }
-        if self.choices.iter().all(|choice| choice.gone) { Err(Stop::Unwanted) } else { Ok(()) }
+        if self.choices.iter().all(|choice| choice.gone) { Err(ReadEnd::Unwanted) } else { Ok(()) }
     }
 
     /// Makes an end of an error that came within an answer that began well.
-    fn reported(&self, said: Said) -> Stop {
+    fn reported(&self, said: ErrorBody) -> ReadEnd {
         let message = self.http.clean(said.message.as_deref().unwrap_or("an error, with no word about it"));
         let code = said.code.map(|code| self.http.clean(&code));
-        Stop::Reported(self.http.error(said.status.unwrap_or(200), code, message, None))
+        ReadEnd::Reported(self.http.error(said.status.unwrap_or(200), code, message, None))
     }
 
-    fn garbage(&self, why: &str, bytes: &[u8]) -> Stop {
-        CutCause::Garbage(self.http.clean(&format!("{} ({why})", self.excerpt(bytes)))).into()
+    fn garbage(&self, why: &str, bytes: &[u8]) -> ReadEnd {
+        StreamError::Garbage(self.http.clean(&format!("{} ({why})", self.excerpt(bytes)))).into()
     }
 
     /// The beginning of bytes that should have been something else.
@@ -329,12 +336,12 @@ impl<'a> Reply<'a> {
     }
 }
 
-impl Choice<'_> {
-    async fn take(&mut self, piece: Piece, started: Instant) -> Result<(), Stop> {
+impl ReplyChoice<'_> {
+    async fn take(&mut self, piece: StreamPiece, started: Instant) -> Result<(), ReadEnd> {
         self.refused |= piece.refused;
         self.logprobs.extend(piece.logprobs);
         for call in piece.calls {
-            self.calls.take(call).map_err(CutCause::Garbage)?;
+            self.calls.take(call).map_err(StreamError::Garbage)?;
         }
         if !piece.text.is_empty() && !self.gone {
             self.first_token.get_or_insert_with(|| started.elapsed());
@@ -342,7 +349,9 @@ impl Choice<'_> {
             self.gone = self.sink.text(piece.text).await.is_err();
         }
         match piece.finish {
-            Some(word) if word == "error" => Err(CutCause::Server("an error, with no word about it".to_owned()).into()),
+            Some(word) if word == "error" => {
+                Err(StreamError::Server("an error, with no word about it".to_owned()).into())
+            }
             Some(word) => {
                 self.word = Some(word);
                 Ok(())

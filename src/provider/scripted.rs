@@ -21,7 +21,7 @@ const WORDS: [&str; 4] = [
 
 /// How a scripted reply ends.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ending {
+pub enum ScriptedEnd {
     /// As it should, for this reason.
     Finish(FinishReason),
     /// With an error, after this many pieces.
@@ -37,7 +37,7 @@ pub enum Ending {
 
 /// One scripted reply.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ScriptedReply {
     /// The pieces, in order; empty ones do not show.
     pub chunks: Vec<String>,
     /// The tools that are called at its end.
@@ -45,38 +45,43 @@ pub struct Reply {
     /// The wait before each piece.
     pub delay: Duration,
     /// How it ends.
-    pub ending: Ending,
+    pub ending: ScriptedEnd,
 }
 
-impl Reply {
+impl ScriptedReply {
     /// Makes a reply that comes word by word, without delay, and ends well.
     #[must_use]
-    pub fn words(text: &str) -> Reply {
-        Reply::chunks(text.split_inclusive(' '))
+    pub fn words(text: &str) -> ScriptedReply {
+        ScriptedReply::chunks(text.split_inclusive(' '))
     }
 
     /// Makes a reply of the given pieces, without delay, that ends well.
-    pub fn chunks<S: Into<String>>(chunks: impl IntoIterator<Item = S>) -> Reply {
+    pub fn chunks<S: Into<String>>(chunks: impl IntoIterator<Item = S>) -> ScriptedReply {
         let chunks = chunks.into_iter().map(Into::into).collect();
-        Reply { chunks, calls: Vec::new(), delay: Duration::ZERO, ending: Ending::Finish(FinishReason::Stop) }
+        ScriptedReply {
+            chunks,
+            calls: Vec::new(),
+            delay: Duration::ZERO,
+            ending: ScriptedEnd::Finish(FinishReason::Stop),
+        }
     }
 
     /// Calls tools at its end, and ends for that reason.
     #[must_use]
-    pub fn calling(self, calls: impl IntoIterator<Item = ToolCall>) -> Reply {
-        Reply { calls: calls.into_iter().collect(), ending: Ending::Finish(FinishReason::Calls), ..self }
+    pub fn calling(self, calls: impl IntoIterator<Item = ToolCall>) -> ScriptedReply {
+        ScriptedReply { calls: calls.into_iter().collect(), ending: ScriptedEnd::Finish(FinishReason::Calls), ..self }
     }
 
     /// Waits this long before each piece.
     #[must_use]
-    pub fn delayed(self, delay: Duration) -> Reply {
-        Reply { delay, ..self }
+    pub fn delayed(self, delay: Duration) -> ScriptedReply {
+        ScriptedReply { delay, ..self }
     }
 
     /// Ends otherwise.
     #[must_use]
-    pub fn ending(self, ending: Ending) -> Reply {
-        Reply { ending, ..self }
+    pub fn ending(self, ending: ScriptedEnd) -> ScriptedReply {
+        ScriptedReply { ending, ..self }
     }
 }
 
@@ -98,7 +103,7 @@ impl Reply {
 #[derive(Debug)]
 pub struct Scripted {
     reference: String,
-    replies: Vec<Arc<Reply>>,
+    replies: Vec<Arc<ScriptedReply>>,
     next: AtomicUsize,
     parallel: usize,
     requests: Mutex<Vec<Request>>,
@@ -106,10 +111,10 @@ pub struct Scripted {
 
 impl Scripted {
     /// Makes a model of a script; an empty one gives empty replies.
-    pub fn new(replies: impl IntoIterator<Item = Reply>) -> Scripted {
+    pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Scripted {
         let mut replies: Vec<_> = replies.into_iter().map(Arc::new).collect();
         if replies.is_empty() {
-            replies.push(Arc::new(Reply::words("")));
+            replies.push(Arc::new(ScriptedReply::words("")));
         }
         Scripted {
             reference: "scripted:test".to_owned(),
@@ -127,7 +132,7 @@ impl Scripted {
     pub fn named(name: &str) -> Result<Scripted, ProviderError> {
         match name {
             "words" => {
-                let replies = WORDS.map(|line| Reply::words(line).delayed(Duration::from_millis(15)));
+                let replies = WORDS.map(|line| ScriptedReply::words(line).delayed(Duration::from_millis(15)));
                 Ok(Scripted::new(replies).with_reference("scripted:words"))
             }
             other => Err(ProviderError::configuration(format!(
@@ -179,7 +184,7 @@ impl Model for Scripted {
 }
 
 async fn play(
-    reply: &Reply,
+    reply: &ScriptedReply,
     request: &Request,
     turn: usize,
     reference: String,
@@ -188,7 +193,7 @@ async fn play(
     let started = Instant::now();
     let limit = request.sampling.max_tokens.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let fail = match &reply.ending {
-        Ending::Fail { after, error } => Some((*after, error)),
+        ScriptedEnd::Fail { after, error } => Some((*after, error)),
         _ => None,
     };
     let mut first_token = None;
@@ -202,10 +207,10 @@ async fn play(
         said += 1;
     }
     let reason = match &reply.ending {
-        Ending::Fail { error, .. } => return Err(error.clone()),
-        Ending::Hang => return std::future::pending().await,
-        Ending::Finish(_) if said < reply.chunks.len() => FinishReason::Length,
-        Ending::Finish(reason) => reason.clone(),
+        ScriptedEnd::Fail { error, .. } => return Err(error.clone()),
+        ScriptedEnd::Hang => return std::future::pending().await,
+        ScriptedEnd::Finish(_) if said < reply.chunks.len() => FinishReason::Length,
+        ScriptedEnd::Finish(reason) => reason.clone(),
     };
     let usage = Usage { prompt: words(&request.prompt), output: said as u64, ..Usage::default() };
     let calls = if reason == FinishReason::Length { Vec::new() } else { reply.calls.clone() };

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::ProviderError;
-use super::reference::Env;
+use super::model_ref::Env;
 
 /// More than any provider's key; a file longer than this is something else.
 const KEY_FILE_LIMIT: u64 = 16 * 1024;

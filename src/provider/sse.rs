@@ -37,7 +37,7 @@ pub enum SseError {
 
 /// A parser that keeps one unfinished event between pieces.
 #[derive(Debug)]
-pub struct Parser {
+pub struct SseParser {
     limit: usize,
     line: Vec<u8>,
     data: String,
@@ -47,11 +47,11 @@ pub struct Parser {
     first_line: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// Makes a parser that takes lines, and events, of up to `limit` bytes.
     #[must_use]
-    pub fn new(limit: usize) -> Parser {
-        Parser {
+    pub fn new(limit: usize) -> SseParser {
+        SseParser {
             limit,
             line: Vec::new(),
             data: String::new(),
@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn parse<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<(String, String)>, SseError> {
-        let mut parser = Parser::new(64);
+        let mut parser = SseParser::new(64);
         let mut events = Vec::new();
         for piece in pieces {
             parser.push(piece, &mut events)?;
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn an_event_is_out_as_soon_as_its_last_byte_is_in() {
         for text in ["data: a\n\n", "data: a\r\r", "data: a\r\n\r"] {
-            let mut parser = Parser::new(64);
+            let mut parser = SseParser::new(64);
             let mut events = Vec::new();
             parser.push(text.as_bytes(), &mut events).unwrap();
             assert_eq!(events.len(), 1, "{text:?}");

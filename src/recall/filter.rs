@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use super::Result;
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
-    model::{AuthorType, EdgeKind, Node, Timestamp},
     ops::OpsError,
     store::{ChildFilter, Snapshot, WordFilter},
+    types::{AuthorType, EdgeKind, Node, Timestamp},
 };
 
 /// Where is searched.

@@ -8,17 +8,17 @@
 //!
 //! Only English is understood; of other languages names and identifiers.
 
-mod cues;
-mod read;
+mod lexicon;
+mod references;
 
 use std::collections::HashSet;
 
-use self::read::Reference;
+use self::references::Reference;
 use super::{Query, Result, Scope, search};
 use crate::{
     id::TreeId,
-    model::{Node, WordReader},
-    store::{Snapshot, WordFilter, WordsSaid},
+    store::{Postings, Snapshot, WordFilter},
+    types::{Node, WordTokenizer},
 };
 
 /// Rows of the index that are read for the words of a message.
@@ -29,7 +29,7 @@ const NAMED: usize = 3;
 const NEAR: f64 = 0.6;
 
 /// Whether each passage fits the filter.
-fn fitting(snapshot: &dyn Snapshot, said: &WordsSaid, filter: &WordFilter) -> Result<Vec<bool>> {
+fn fitting(snapshot: &dyn Snapshot, said: &Postings, filter: &WordFilter) -> Result<Vec<bool>> {
     let passages: Vec<(u64, u32)> = said.passages.iter().map(|passage| (passage.node, passage.part)).collect();
     let places = snapshot.places(&passages, filter)?;
     Ok(said.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect())
@@ -54,7 +54,7 @@ impl References {
     /// What in a text may refer to something said before; `None` if nothing does. Reads no store.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
-        let found = read::references(text);
+        let found = references::references(text);
         (!found.is_empty()).then_some(Self(found))
     }
 
@@ -71,7 +71,7 @@ impl References {
         shown: &mut dyn Iterator<Item = (Option<u64>, &str)>,
     ) -> Result<Option<Hint>> {
         let mut seen: HashSet<u64> = HashSet::from([message.seq]);
-        let mut reader = WordReader::default();
+        let mut reader = WordTokenizer::default();
         for (node, text) in shown.filter(|(node, _)| *node != Some(message.seq)) {
             seen.extend(node);
             let stands = self.standing(text, &mut reader);
@@ -119,7 +119,7 @@ impl References {
     }
 
     /// Which of the words that are looked for stand in a text.
-    fn standing(&self, text: &str, reader: &mut WordReader) -> HashSet<String> {
+    fn standing(&self, text: &str, reader: &mut WordTokenizer) -> HashSet<String> {
         let mut letters = [false; 256];
         let wanted: HashSet<&str> =
             self.0.iter().flat_map(|reference| reference.missing.iter().map(String::as_str)).collect();

@@ -2,17 +2,17 @@
 //!
 //! One operation for every door (arrow lines, the program, a host's own code): [`search`] by words, ranked; turns of a
 //! session ([`turns`]); results of a tool ([`tool_results`]). Nothing that is found is rewritten, and any text is a
-//! question: words are looked up by the rules that they were indexed by ([`crate::model::WordReader`]), and what has
+//! question: words are looked up by the rules that they were indexed by ([`crate::types::WordReader`]), and what has
 //! no words is looked for as it stands.
 
+mod answer_type;
+mod excerpt;
 mod filter;
 mod hint;
-mod meaning;
-mod question;
+mod query_parser;
 mod rank;
-mod said;
-mod wants;
-mod when;
+mod semantic;
+mod time_spec;
 
 use std::{
     cell::RefCell,
@@ -20,20 +20,20 @@ use std::{
     ops::RangeInclusive,
 };
 
-use self::question::{Question, asks, may_hold, plain};
-pub(crate) use self::said::cut_at;
+pub(crate) use self::excerpt::cut_at;
+use self::query_parser::{ParsedQuery, asks, may_hold, plain};
 pub use self::{
+    excerpt::{called_with, calls, excerpt},
     filter::{Author, Branch, Filter, Scope},
     hint::{Hint, References},
-    meaning::{EmbedError, Embedder, Meaning, embed},
-    said::{called_with, calls, excerpt},
-    when::{NoTime, When},
+    semantic::{EmbedError, Embedder, QueryEmbedding, embed},
+    time_spec::{ParseTimeError, TimeSpec},
 };
 use crate::{
     id::SessionId,
-    model::{AuthorType, Node},
     ops::OpsError,
     store::{Snapshot, WordFilter},
+    types::{AuthorType, Node},
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
@@ -75,7 +75,7 @@ impl Query {
 pub struct Hit {
     /// The node, whole and as it was said. It may be pruned.
     pub node: Node,
-    /// Which of its passages was found, from 0, as [`crate::model::WordReader::passages`] cuts it.
+    /// Which of its passages was found, from 0, as [`crate::types::WordReader::passages`] cuts it.
     pub passage: u32,
     /// How well it fits; comparable within one search.
     pub score: f64,
@@ -89,7 +89,7 @@ pub struct Hit {
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Found {
+pub struct SearchResults {
     /// The best first.
     pub hits: Vec<Hit>,
     /// The words that were looked for; none if the text has none, and was looked for as it stands.
@@ -100,7 +100,7 @@ pub struct Found {
 ///
 /// # Errors
 /// If the store cannot be read, or the scope or a filter names something that is not there.
-pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
+pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<SearchResults> {
     search_with(snapshot, query, None)
 }
 
@@ -108,18 +108,18 @@ pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<Found> {
 ///
 /// # Errors
 /// The same.
-pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Meaning>) -> Result<Found> {
-    let question = Question::read(&query.text, &snapshot.agents()?, query.asker);
+pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&QueryEmbedding>) -> Result<SearchResults> {
+    let question = ParsedQuery::read(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.only.within(snapshot, &query.scope)?;
     let said = snapshot.words_said(&question.words, &filter, READ)?;
-    let scores: Vec<rank::Candidate> = if said.passages.is_empty() {
+    let scores: Vec<rank::RankCandidate> = if said.passages.is_empty() {
         literally(snapshot, &filter, &question.whole, query.limit)?
     } else {
         let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
         rank::rank(snapshot, &said, &filter, nodes)?
     };
     // What stands beside a hit is a candidate too, and may lie outside.
-    let fits = Fits::new(snapshot, &filter);
+    let fits = HitFilter::new(snapshot, &filter);
     let scores = &scores[..scores.len().min(LOOKED_AT)];
     let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
@@ -152,7 +152,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Mean
         hit.before = one(beside.before)?;
         hit.after = one(beside.after.first().copied())?;
     }
-    Ok(Found { hits, words: question.words })
+    Ok(SearchResults { hits, words: question.words })
 }
 
 /// Turns of a session that fit, from the lesser to the greater number, whichever comes first, at most `limit`.
@@ -196,9 +196,9 @@ pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Resu
 }
 
 /// Hits with those that are near in meaning, scored by both.
-fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits: &Fits<'_>) -> Result<Vec<Hit>> {
+fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits: &HitFilter<'_>) -> Result<Vec<Hit>> {
     let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
-    let others = near.iter().take(meaning::NEAREST).map(|(node, _)| *node).filter(|node| !found.contains(node));
+    let others = near.iter().take(semantic::NEAREST).map(|(node, _)| *node).filter(|node| !found.contains(node));
     for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
         if fits.node(&node)? {
             hits.push(Hit { node, passage: 0, score: 0.0, exact: false, before: None, after: None });
@@ -207,18 +207,23 @@ fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits
     let near: HashMap<u64, f64> = near.iter().copied().collect();
     let by_words: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     let by_meaning: Vec<Option<f64>> = hits.iter().map(|hit| near.get(&hit.node.seq).copied()).collect();
-    let mixed = meaning::mixed(&by_words, &by_meaning);
+    let mixed = semantic::mixed(&by_words, &by_meaning);
     hits.iter_mut().zip(mixed).for_each(|(hit, score)| hit.score = score);
     Ok(hits)
 }
 
 /// The newest nodes that hold a text as it stands: for marks, and for words that stand everywhere.
-fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: usize) -> Result<Vec<rank::Candidate>> {
+fn literally(
+    snapshot: &dyn Snapshot,
+    filter: &WordFilter,
+    text: &str,
+    limit: usize,
+) -> Result<Vec<rank::RankCandidate>> {
     let mut found = Vec::new();
     if !text.is_empty() {
         snapshot.newest_first(filter, LITERAL, &mut |node, content| {
             if may_hold(content, text) && plain(content).contains(text) {
-                found.push(rank::Candidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
+                found.push(rank::RankCandidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
             }
             found.len() < limit
         })?;
@@ -227,14 +232,14 @@ fn literally(snapshot: &dyn Snapshot, filter: &WordFilter, text: &str, limit: us
 }
 
 /// A filter, asked of nodes. What stands beside a hit is in its tree, so whose that is was asked already.
-struct Fits<'a> {
+struct HitFilter<'a> {
     snapshot: &'a dyn Snapshot,
     filter: &'a WordFilter,
     /// Sessions that were asked about, and whether each is of the workspace.
     sessions: RefCell<HashMap<SessionId, bool>>,
 }
 
-impl<'a> Fits<'a> {
+impl<'a> HitFilter<'a> {
     fn new(snapshot: &'a dyn Snapshot, filter: &'a WordFilter) -> Self {
         Self { snapshot, filter, sessions: RefCell::default() }
     }

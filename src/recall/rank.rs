@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use super::Result;
-use crate::store::{Beside, Place, Snapshot, WordFilter, WordsSaid};
+use crate::store::{Neighbors, PassageInfo, Postings, Snapshot, WordFilter};
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
@@ -32,7 +32,7 @@ const CLOSE: usize = 120;
 
 /// A node that may be what is looked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Candidate {
+pub(super) struct RankCandidate {
     pub(super) node: u64,
     /// The passage that speaks for it.
     pub(super) part: u32,
@@ -48,7 +48,7 @@ type Counts = Vec<f64>;
 
 struct Ranking<'a> {
     snapshot: &'a dyn Snapshot,
-    said: &'a WordsSaid,
+    said: &'a Postings,
     /// What each word tells.
     weights: Counts,
     /// The words of all passages, with how often they stand there, one passage after the other.
@@ -58,19 +58,19 @@ struct Ranking<'a> {
     /// Passages by node and part, and the node of each.
     passages: Vec<(u64, usize)>,
     /// What is known of each passage, once it was asked for.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<PassageInfo>>,
     /// Words of a passage in the mean.
     mean: f64,
-    beside: Map<u64, Beside>,
+    beside: Map<u64, Neighbors>,
 }
 
 /// The candidates, the best first. `nodes` is about how many nodes were searched.
 pub(super) fn rank(
     snapshot: &dyn Snapshot,
-    said: &WordsSaid,
+    said: &Postings,
     filter: &WordFilter,
     nodes: u64,
-) -> Result<Vec<Candidate>> {
+) -> Result<Vec<RankCandidate>> {
     let weights = said.words.iter().map(|word| {
         let (about, of) = (word.about as f64, (nodes as f64).max(word.about as f64));
         (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
@@ -209,11 +209,11 @@ impl Ranking<'_> {
     }
 
     /// A node by its best passage, with its neighbours.
-    fn closely(&self, node: u64) -> Candidate {
+    fn closely(&self, node: u64) -> RankCandidate {
         let (mut around, mut asked) = (vec![0.0; self.weights.len()], vec![0.0; self.weights.len()]);
-        let none = Beside::default();
+        let none = Neighbors::default();
         let beside = |node: u64| self.beside.get(&node).unwrap_or(&none);
-        let Beside { before, after } = beside(node);
+        let Neighbors { before, after } = beside(node);
         if let Some(parent) = *before {
             self.add([parent], BEFORE[0], &mut around);
             self.add([parent], ASKED - BEFORE[0], &mut asked);
@@ -227,14 +227,14 @@ impl Ranking<'_> {
             (score, self.score(with.enumerate()) - score)
         };
         let (score, if_asked) = both(&around);
-        let mut best = Candidate { node, part: 0, score, before: *before, if_asked };
+        let mut best = RankCandidate { node, part: 0, score, before: *before, if_asked };
         let mut counts = around.clone();
         for at in self.passages(node) {
             counts.copy_from_slice(&around);
             self.counts(at).for_each(|(word, count)| counts[word] += count);
             let (score, if_asked) = both(&counts);
             if score > best.score {
-                best = Candidate { part: self.said.passages[at].part, score, if_asked, ..best };
+                best = RankCandidate { part: self.said.passages[at].part, score, if_asked, ..best };
             }
         }
         best

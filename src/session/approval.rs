@@ -1,11 +1,11 @@
 //! A person's consent to what an agent is about to do.
 
-use super::plan::Promise;
-use crate::arrow::run::{Code, Failure};
+use super::request::Promise;
+use crate::arrow::run::{ErrorCode, ToolError};
 
 /// What an agent is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asking {
+pub struct ApprovalRequest {
     /// The tool that it asks for.
     pub tool: String,
     /// What that is about: a file, a command, a goal. A person may allow it for good.
@@ -18,23 +18,23 @@ pub struct Asking {
 
 /// What a person says to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Decision {
     /// It may be done.
     Yes,
     /// It may not; why, if they say so. The agent is told.
     No(Option<String>),
 }
 
-impl Verdict {
+impl Decision {
     /// What the agent is told of a refusal.
     ///
     /// # Errors
     /// If it is one: `CANCELLED`, with the reason.
-    pub fn granted(self) -> Result<(), Failure> {
+    pub fn granted(self) -> Result<(), ToolError> {
         match self {
             Self::Yes => Ok(()),
-            Self::No(None) => Err(Failure::new(Code::Cancelled, "it was refused")),
-            Self::No(Some(why)) => Err(Failure::new(Code::Cancelled, format!("it was refused: {why}"))),
+            Self::No(None) => Err(ToolError::new(ErrorCode::Cancelled, "it was refused")),
+            Self::No(Some(why)) => Err(ToolError::new(ErrorCode::Cancelled, format!("it was refused: {why}"))),
         }
     }
 }
@@ -42,12 +42,12 @@ impl Verdict {
 /// Who is asked. Several may be asked at once, by agents that work beside each other.
 pub trait Approval: Send + Sync {
     /// Asks. The future is dropped if the answer is of no use any more.
-    fn ask<'a>(&'a self, asking: &'a Asking) -> Promise<'a, Verdict>;
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision>;
 }
 
 /// One answer to everything.
-impl Approval for Verdict {
-    fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+impl Approval for Decision {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Decision> {
         Box::pin(async { self.clone() })
     }
 }

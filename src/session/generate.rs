@@ -10,23 +10,23 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    commands::Batch,
-    drafts::{DraftFile, Meant},
-    plan::{GenerateError, Plan, Progress},
-    prompt::{SoFar, prompt},
-    save::{Saving, note_open, save, speaks_by},
-    stream::{Asking, Tell, mind},
+    host::CommandBatch,
+    partial_replies::{PartialReplyFile, PartialReplyHeader},
+    prompt::{TurnProgress, prompt},
+    request::{GenerateError, GenerateRequest, Progress},
+    save_reply::{SaveOptions, note_open, save, speaks_by},
+    stream::{ModelRequestTask, ReportSender, mind},
 };
 use crate::{
-    agent::{Asked, Cause, Effect, Ending, Input, Turn},
-    arrow::run::Reply,
-    context::Exchange,
-    delegate::Told,
+    agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
+    arrow::run::CommandReply,
+    context::CommandRound,
+    delegate::DelegationUpdate,
     id::{NodeId, SessionId},
-    model::{Node, Todo, TodoScope},
     ops::{Actor, OpsError},
-    provider::{FinishReason, Model, ProviderError, Request, Tool},
+    provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
     tools,
+    types::{Node, Todo, TodoScope},
 };
 
 /// For how long a position is taken; whoever crashes blocks it no longer than that.
@@ -35,33 +35,33 @@ const LEASE: Duration = Duration::from_secs(60);
 const RENEWAL: Duration = Duration::from_secs(20);
 
 /// What a task reports of a seat.
-pub(super) enum Report {
+pub(super) enum TaskReport {
     /// What happened, for the turn.
-    Input(Input),
+    Input(TurnInput),
     /// A command was run.
-    Ran { line: String, reply: Reply },
+    Ran { line: String, reply: CommandReply },
     /// Something happened in work that a command delegated.
-    Told(Told),
+    Told(DelegationUpdate),
     /// A batch was, in this session at its end; its answers are kept.
-    Answered { exchange: Exchange, session: SessionId },
+    Answered { exchange: CommandRound, session: SessionId },
     /// It could not be.
     Broken(OpsError),
 }
 
-impl From<Input> for Report {
-    fn from(input: Input) -> Self {
+impl From<TurnInput> for TaskReport {
+    fn from(input: TurnInput) -> Self {
         Self::Input(input)
     }
 }
 
 /// One continuation while it comes.
-struct Seat {
+struct Slot {
     turn: Turn,
     model: Arc<dyn Model>,
     /// The model's requests at once.
     lanes: Arc<Semaphore>,
-    meant: Meant,
-    file: Option<DraftFile>,
+    meant: PartialReplyHeader,
+    file: Option<PartialReplyFile>,
     /// Tokens of its prompt, by the estimate.
     estimated: u32,
     /// Stops its stream.
@@ -80,13 +80,17 @@ struct Seat {
 ///
 /// # Errors
 /// If the path cannot be read, or, where nothing at all was saved, the first failure.
-pub async fn generate(actor: &Actor, plan: Plan, on: impl FnMut(Progress)) -> Result<Vec<Node>, GenerateError> {
+pub async fn generate(
+    actor: &Actor,
+    plan: GenerateRequest,
+    on: impl FnMut(Progress),
+) -> Result<Vec<Node>, GenerateError> {
     let itself = actor.agent() == plan.author.id() && actor.session().is_some();
     if plan.commands.is_some() && !(itself && plan.models.len() * plan.n == 1) {
         return Err(GenerateError::NotItself);
     }
     let (tell, mut inbox) = mpsc::channel(64);
-    let mut driver = Driver {
+    let mut driver = GenerationDriver {
         actor: actor.clone(),
         seats: Vec::new(),
         scope: None,
@@ -111,7 +115,7 @@ pub async fn generate(actor: &Actor, plan: Plan, on: impl FnMut(Progress)) -> Re
             () = cancel.cancelled(), if !cancelled => {
                 cancelled = true;
                 for index in 0..driver.seats.len() {
-                    driver.happened(index, Input::Cancelled).await;
+                    driver.happened(index, TurnInput::Cancelled).await;
                 }
             }
         }
@@ -124,23 +128,23 @@ pub async fn generate(actor: &Actor, plan: Plan, on: impl FnMut(Progress)) -> Re
     }
 }
 
-struct Driver<F> {
+struct GenerationDriver<F> {
     actor: Actor,
-    plan: Plan,
+    plan: GenerateRequest,
     on: F,
-    seats: Vec<Seat>,
+    seats: Vec<Slot>,
     /// Whose plan this turn's commands work on.
     scope: Option<TodoScope>,
     /// What this turn's commands were answered.
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<CommandRound>,
     saved: Vec<Node>,
     first_error: Option<GenerateError>,
     /// The position that is taken while models write there.
     leased: Option<NodeId>,
-    tell: Tell,
+    tell: ReportSender,
 }
 
-impl<F: FnMut(Progress)> Driver<F> {
+impl<F: FnMut(Progress)> GenerationDriver<F> {
     /// Takes a seat for each continuation, and asks the models.
     async fn sit(&mut self) -> Result<(), GenerateError> {
         if let (Some(_), Some(session)) = (&self.plan.commands, self.actor.session()) {
@@ -152,7 +156,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             for _ in 0..self.plan.n {
                 // Every turn begins by asking, and that is done for all at once below.
                 let (turn, _) = Turn::begin(self.plan.rules());
-                self.seats.push(Seat {
+                self.seats.push(Slot {
                     turn,
                     model: Arc::clone(model),
                     lanes: Arc::clone(&lanes),
@@ -196,9 +200,9 @@ impl<F: FnMut(Progress)> Driver<F> {
         }
     }
 
-    fn meant(&self, parent: NodeId, reference: &str) -> Meant {
+    fn meant(&self, parent: NodeId, reference: &str) -> PartialReplyHeader {
         let node = self.actor.loom().node_id();
-        Meant {
+        PartialReplyHeader {
             node,
             parent,
             author: self.plan.author.id(),
@@ -209,23 +213,23 @@ impl<F: FnMut(Progress)> Driver<F> {
     }
 
     /// Takes in what a task reports.
-    async fn hear(&mut self, index: usize, report: Report) {
+    async fn hear(&mut self, index: usize, report: TaskReport) {
         match report {
-            Report::Input(input) => {
-                if let Input::Text(text) = &input {
+            TaskReport::Input(input) => {
+                if let TurnInput::Text(text) = &input {
                     self.keep(index, text);
                 }
                 self.happened(index, input).await;
             }
-            Report::Told(told) => (self.on)(Progress::Delegated { index, told }),
-            Report::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
-            Report::Answered { exchange, session } => {
+            TaskReport::Told(told) => (self.on)(Progress::Delegated { index, told }),
+            TaskReport::Ran { line, reply } => (self.on)(Progress::Ran { index, line, reply }),
+            TaskReport::Answered { exchange, session } => {
                 self.exchanges.push(exchange);
                 self.actor = self.actor.clone().in_session(session);
                 let open = !self.open().is_empty();
-                self.happened(index, Input::Answered { open }).await;
+                self.happened(index, TurnInput::Answered { open }).await;
             }
-            Report::Broken(error) => self.failed(index, error.into()).await,
+            TaskReport::Broken(error) => self.failed(index, error.into()).await,
         }
     }
 
@@ -243,7 +247,7 @@ impl<F: FnMut(Progress)> Driver<F> {
         let Some(folder) = self.plan.drafts.as_deref() else { return };
         let seat = &mut self.seats[index];
         if seat.file.is_none() {
-            seat.file = DraftFile::create(folder, &seat.meant)
+            seat.file = PartialReplyFile::create(folder, &seat.meant)
                 .inspect_err(|error| tracing::warn!(%error, "words are not kept while they stream"))
                 .ok();
         }
@@ -254,11 +258,11 @@ impl<F: FnMut(Progress)> Driver<F> {
 
     async fn failed(&mut self, index: usize, error: GenerateError) {
         self.seats[index].error = Some(error);
-        self.happened(index, Input::Failed).await;
+        self.happened(index, TurnInput::Failed).await;
     }
 
     /// Tells a turn what happened, and does what it says, which may have it told more.
-    async fn happened(&mut self, index: usize, input: Input) {
+    async fn happened(&mut self, index: usize, input: TurnInput) {
         let mut inputs = vec![input];
         while let Some(input) = inputs.pop() {
             for effect in self.seats[index].turn.step(input) {
@@ -266,27 +270,27 @@ impl<F: FnMut(Progress)> Driver<F> {
                     Ok(more) => inputs.extend(more),
                     Err(error) => {
                         self.seats[index].error = Some(error);
-                        inputs.push(Input::Failed);
+                        inputs.push(TurnInput::Failed);
                     }
                 }
             }
         }
     }
 
-    async fn perform(&mut self, index: usize, effect: Effect) -> Result<Option<Input>, GenerateError> {
+    async fn perform(&mut self, index: usize, effect: TurnEffect) -> Result<Option<TurnInput>, GenerateError> {
         match effect {
-            Effect::Ask { round } => {
+            TurnEffect::Ask { round } => {
                 (self.on)(Progress::Round { index, round });
                 self.ask(index..index + 1, round).await?;
             }
-            Effect::Stop => self.seats[index].stop.cancel(),
-            Effect::Show(text) => (self.on)(Progress::Text { index, text }),
-            Effect::Save(said) => {
+            TurnEffect::Stop => self.seats[index].stop.cancel(),
+            TurnEffect::Show(text) => (self.on)(Progress::Text { index, text }),
+            TurnEffect::Save(said) => {
                 let (interrupted, usage) = (said.interrupted, said.finish.as_ref().and_then(|finish| finish.usage));
                 let reason = said.finish.as_ref().map_or(FinishReason::Stop, |finish| finish.reason.clone());
                 // Others still write at a position that several continue.
                 let free = self.leased.take_if(|_| self.seats.len() == 1);
-                let saving = Saving {
+                let saving = SaveOptions {
                     free,
                     estimated: self.seats[index].estimated,
                     meant: &self.seats[index].meant,
@@ -305,10 +309,10 @@ impl<F: FnMut(Progress)> Driver<F> {
                 } else {
                     (self.on)(Progress::Saved { index, node: Box::new(node), usage, reason });
                 }
-                return Ok(Some(Input::Saved));
+                return Ok(Some(TurnInput::Saved));
             }
-            Effect::Run(asked) => self.run(index, asked),
-            Effect::End(ending) => {
+            TurnEffect::Run(asked) => self.run(index, asked),
+            TurnEffect::End(ending) => {
                 self.left_open(index);
                 self.ended(index, ending);
             }
@@ -327,7 +331,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             None => (self.plan.from, self.plan.versions.as_slice()),
         };
         let first = Arc::clone(&self.seats[wanted.start].model);
-        let so_far = SoFar { exchanges: &self.exchanges, scope: self.scope };
+        let so_far = TurnProgress { exchanges: &self.exchanges, scope: self.scope };
         let (prompt, estimated) = prompt(&self.actor, &self.plan, &*first, (from, versions), &so_far)?;
         self.lease(from).await?;
         let sampling = self.plan.sampling.clone().or(&self.plan.own_sampling());
@@ -350,7 +354,7 @@ impl<F: FnMut(Progress)> Driver<F> {
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(own));
             let lanes = Arc::clone(&self.seats[first].lanes);
             let (wanted, cancel) = (first..first + together, self.plan.cancel.clone());
-            let asking = Asking { model, lanes, request, wanted, stops, cancel };
+            let asking = ModelRequestTask { model, lanes, request, wanted, stops, cancel };
             tokio::spawn(asking.ask(self.tell.clone()));
             first += together;
         }
@@ -358,27 +362,30 @@ impl<F: FnMut(Progress)> Driver<F> {
     }
 
     /// The tools as a provider is told of them.
-    fn native(&self) -> Vec<Tool> {
+    fn native(&self) -> Vec<ToolDefinition> {
         let Some(commands) = self.plan.commands.as_ref().filter(|commands| commands.native) else { return Vec::new() };
         let tools = tools::native(self.plan.author.profile.permissions, commands.tools.tools());
-        let told =
-            |tool: tools::Native| Tool { name: tool.name, description: tool.description, parameters: tool.parameters };
+        let told = |tool: tools::NativeToolSpec| ToolDefinition {
+            name: tool.name,
+            description: tool.description,
+            parameters: tool.parameters,
+        };
         tools.into_iter().map(told).collect()
     }
 
     /// Has a batch run where waiting does no harm.
-    fn run(&mut self, index: usize, asked: Vec<Asked>) {
+    fn run(&mut self, index: usize, asked: Vec<ToolRequest>) {
         // Only a turn asks for anything, and it was checked that it has both.
         let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else { return };
         let heard = self.tell.clone();
-        let batch = Batch {
+        let batch = CommandBatch {
             loom: self.actor.loom().clone(),
             agent: self.plan.author.clone(),
             session,
             after: self.seats[index].meant.node,
             scope: self.scope.unwrap_or(TodoScope { session, turn: 0 }),
             before: self.exchanges.iter().flat_map(|exchange| exchange.outcomes.iter().cloned()).collect(),
-            hosting: super::Hosting {
+            hosting: super::SessionHost {
                 runtime: tokio::runtime::Handle::current(),
                 agent: self.plan.author.id(),
                 commands,
@@ -387,7 +394,7 @@ impl<F: FnMut(Progress)> Driver<F> {
                 prices: self.plan.prices.clone(),
                 cancel: self.plan.cancel.clone(),
                 // If nobody listens any more, the work goes on all the same.
-                tell: Arc::new(move |told| _ = heard.blocking_send((index, Report::Told(told)))),
+                tell: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Told(told)))),
                 // Whoever watches the turn reads the answer.
                 hear: Arc::new(|_| {}),
             },
@@ -406,16 +413,16 @@ impl<F: FnMut(Progress)> Driver<F> {
         (self.on)(Progress::LeftOpen { index, todos });
     }
 
-    fn ended(&mut self, index: usize, ending: Ending) {
+    fn ended(&mut self, index: usize, ending: TurnEnd) {
         let seat = &mut self.seats[index];
         let (cut, own) = (seat.cut.take(), seat.error.take());
         let error = match ending {
-            Ending::Done => return,
-            Ending::Rounds => return (self.on)(Progress::OutOfRounds { index }),
-            Ending::Cancelled => ProviderError::Cancelled.into(),
-            Ending::Failed(Cause::Model(error)) => error.into(),
-            Ending::Failed(Cause::Empty) => GenerateError::Empty,
-            Ending::Failed(Cause::Failed) => own.unwrap_or(GenerateError::Empty),
+            TurnEnd::Done => return,
+            TurnEnd::Rounds => return (self.on)(Progress::OutOfRounds { index }),
+            TurnEnd::Cancelled => ProviderError::Cancelled.into(),
+            TurnEnd::Failed(TurnFailure::Model(error)) => error.into(),
+            TurnEnd::Failed(TurnFailure::Empty) => GenerateError::Empty,
+            TurnEnd::Failed(TurnFailure::Failed) => own.unwrap_or(GenerateError::Empty),
         };
         let told = match &error {
             GenerateError::Provider(error) => error.clone().into(),

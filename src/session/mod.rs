@@ -1,33 +1,35 @@
 //! Sessions at work: the async rim, where models stream and what they say is saved; and what a host brings along.
 
 mod approval;
-mod ask;
-mod background;
-mod commands;
-mod drafts;
+mod background_delegations;
 mod embedding;
-mod envelope;
 mod generate;
-pub mod host;
-mod plan;
+mod generation_metadata;
+mod generation_stream;
+mod host;
+mod partial_replies;
 mod prompt;
+mod request;
 mod resume;
-mod running;
-mod save;
+mod save_reply;
+mod side_conversation;
 mod stats;
 mod stream;
+pub mod system;
 
-pub use approval::{Approval, Asking, Verdict};
-pub(crate) use ask::Interview;
-pub use background::{Background, keep_report};
-pub use commands::{Hear, Hosting, of_provider, seat, seat_in};
-pub use drafts::recover;
+pub use approval::{Approval, ApprovalRequest, Decision};
+pub use background_delegations::{Background, keep_report};
 pub use embedding::Embedding;
-pub use envelope::Envelope;
 pub use generate::generate;
-pub use host::open;
-pub use plan::{Commands, GenerateError, Handler, Models, Plan, Progress, Promise, Searcher, Toolbox};
+pub use generation_metadata::GenerationMetadata;
+pub use generation_stream::{GenerationStream, start};
+pub use host::{Hear, SessionHost, of_provider, seat, seat_in};
+pub use partial_replies::recover;
 pub use prompt::context_of;
-pub use resume::{Cut, Resumed, opening, resume};
-pub use running::{Running, start};
-pub use stats::{Share, Stats, Sums, path_stats, stats};
+pub use request::{
+    GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, Searcher, ToolAccess, ToolHandler,
+};
+pub use resume::{Interruption, Resumed, opening, resume};
+pub(crate) use side_conversation::SideConversation;
+pub use stats::{Stats, UsageByKey, UsageTotals, path_stats, stats};
+pub use system::open;

@@ -1,20 +1,20 @@
 //! What a model is asked when it continues a node: the assembled context, in the provider's words.
 
-use super::{GenerateError, Plan};
+use super::{GenerateError, GenerateRequest};
 use crate::{
-    context::{self, Exchange, Voice},
+    context::{self, CommandRound, MessageRole},
     id::NodeId,
-    model::{Agent, Correction, TodoScope},
     ops::{Actor, OpsError},
-    provider::{Message, Model, Part, Prompt, Role, ToolCall},
+    provider::{Message, MessagePart, Model, Prompt, Role, ToolCall},
     store::SessionFilter,
+    types::{Agent, TodoScope, TokenCalibration},
 };
 
 /// What happened in a turn so far.
 #[derive(Default)]
-pub(super) struct SoFar<'a> {
+pub(super) struct TurnProgress<'a> {
     /// What its commands were answered.
-    pub(super) exchanges: &'a [Exchange],
+    pub(super) exchanges: &'a [CommandRound],
     /// Whose plan they work on.
     pub(super) scope: Option<TodoScope>,
 }
@@ -22,12 +22,12 @@ pub(super) struct SoFar<'a> {
 /// What a model is asked where its author stands, and how many tokens that is by the estimate.
 pub(super) fn prompt(
     actor: &Actor,
-    plan: &Plan,
+    plan: &GenerateRequest,
     model: &dyn Model,
     (from, versions): (NodeId, &[NodeId]),
-    so_far: &SoFar<'_>,
+    so_far: &TurnProgress<'_>,
 ) -> Result<(Prompt, u32), GenerateError> {
-    let place = Place {
+    let place = PromptPosition {
         from,
         versions,
         so_far,
@@ -39,32 +39,34 @@ pub(super) fn prompt(
     let mut assembled = assembled(actor, &plan.author, &place, options)?;
     // Only what is too long is chosen anew, so that a window that fits stays as it is.
     if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {
-        let correction = Correction::counted(assembled.report.total.into(), counted);
-        assembled = self::assembled(actor, &plan.author, &place, context::Options { correction, ..options })?;
+        let correction = TokenCalibration::counted(assembled.report.total.into(), counted);
+        assembled = self::assembled(actor, &plan.author, &place, context::ContextOptions { correction, ..options })?;
     }
     let prompt = match assembled.prompt {
-        context::Prompt::Text(text) => Prompt::Raw(text),
-        context::Prompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
+        context::RenderedPrompt::Text(text) => Prompt::Raw(text),
+        context::RenderedPrompt::Messages(messages) => Prompt::Chat(messages.into_iter().map(message).collect()),
     };
     Ok((prompt, assembled.report.total))
 }
 
 /// How many tokens a prompt is by the model's own count, if it counts; what it puts between messages not counted.
-fn counted(model: &dyn Model, prompt: &context::Prompt) -> Option<u64> {
+fn counted(model: &dyn Model, prompt: &context::RenderedPrompt) -> Option<u64> {
     let texts: Vec<&str> = match prompt {
-        context::Prompt::Text(text) => vec![text],
-        context::Prompt::Messages(messages) => messages.iter().map(|message| message.content.as_str()).collect(),
+        context::RenderedPrompt::Text(text) => vec![text],
+        context::RenderedPrompt::Messages(messages) => {
+            messages.iter().map(|message| message.content.as_str()).collect()
+        }
     };
     texts.into_iter().map(|text| model.count(text).map(|tokens| tokens as u64)).sum()
 }
 
-fn message(message: context::Message) -> Message {
+fn message(message: context::PromptMessage) -> Message {
     let role = match message.voice {
-        Voice::System => Role::System,
-        Voice::User => Role::User,
-        Voice::Assistant => Role::Assistant,
+        MessageRole::System => Role::System,
+        MessageRole::User => Role::User,
+        MessageRole::Assistant => Role::Assistant,
     };
-    let results = message.answers.into_iter().map(|answer| Part::Result {
+    let results = message.answers.into_iter().map(|answer| MessagePart::Result {
         call: answer.call,
         text: answer.text,
         failed: answer.failed,
@@ -72,19 +74,19 @@ fn message(message: context::Message) -> Message {
     let calls = message
         .calls
         .into_iter()
-        .map(|call| Part::Call(ToolCall { id: call.id, name: call.name, arguments: call.arguments }));
-    let text = (!message.content.is_empty()).then_some(Part::Text(message.content));
+        .map(|call| MessagePart::Call(ToolCall { id: call.id, name: call.name, arguments: call.arguments }));
+    let text = (!message.content.is_empty()).then_some(MessagePart::Text(message.content));
     Message { role, parts: results.chain(text).chain(calls).collect(), cache: message.kept }
 }
 
 /// Where an author stands, and what happened in its turn so far.
-struct Place<'a> {
+struct PromptPosition<'a> {
     from: NodeId,
     versions: &'a [NodeId],
-    so_far: &'a SoFar<'a>,
+    so_far: &'a TurnProgress<'a>,
     since: Option<NodeId>,
     input: Option<NodeId>,
-    extras: &'a [crate::arrow::run::Extra],
+    extras: &'a [crate::arrow::run::HostTool],
 }
 
 /// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they
@@ -97,18 +99,19 @@ pub fn context_of(
     author: &Agent,
     from: NodeId,
     versions: &[NodeId],
-    options: context::Options,
-) -> Result<context::Assembled, GenerateError> {
-    let place = Place { from, versions, so_far: &SoFar::default(), since: None, input: None, extras: &[] };
+    options: context::ContextOptions,
+) -> Result<context::AssembledPrompt, GenerateError> {
+    let place =
+        PromptPosition { from, versions, so_far: &TurnProgress::default(), since: None, input: None, extras: &[] };
     assembled(actor, author, &place, options)
 }
 
 fn assembled(
     actor: &Actor,
     author: &Agent,
-    place: &Place<'_>,
-    options: context::Options,
-) -> Result<context::Assembled, GenerateError> {
+    place: &PromptPosition<'_>,
+    options: context::ContextOptions,
+) -> Result<context::AssembledPrompt, GenerateError> {
     let loom = actor.loom();
     let session = match actor.session().filter(|_| actor.agent() == author.id()) {
         Some(session) => Some(loom.session(session)?),
@@ -118,7 +121,7 @@ fn assembled(
             loom.snapshot()?.sessions(&filter).map_err(OpsError::from)?.pop()
         }
     };
-    let ask = context::Ask {
+    let ask = context::ContextRequest {
         agent: author,
         to: place.from,
         versions: place.versions,

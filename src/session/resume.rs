@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use super::drafts;
+use super::partial_replies;
 use crate::{
     id::{NodeId, SessionId},
-    model::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
-    ops::{Actor, Draft, Loom, OpsError},
+    ops::{Actor, Loom, NodeDraft, OpsError},
     store::{Mutation, StoreError},
+    types::{AgentKind, AuthorType, EdgeKind, Node, Op, Parent, Session},
 };
 
 /// What the note on a turn that was cut off says.
@@ -16,7 +16,7 @@ const CUT: &str = "This turn was cut off here: its process ended before the repl
 
 /// Where a turn was cut off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cut {
+pub enum Interruption {
     /// Before a word of the reply came: this message has none.
     Unanswered(NodeId),
     /// Within the reply: this is it, as far as it came.
@@ -31,7 +31,7 @@ pub struct Resumed {
     /// The session: another one than was asked for where that was ended or has run out.
     pub session: Session,
     /// The turn that was open when its process ended.
-    pub cut: Option<Cut>,
+    pub cut: Option<Interruption>,
 }
 
 /// Goes on with a session. A turn that was cut off is marked: the note hangs on the last node that was saved, and what
@@ -41,7 +41,7 @@ pub struct Resumed {
 /// [`StoreError::Conflict`] if a process that still runs writes in it; if there is no such session, or the store fails.
 pub fn resume(actor: &Actor, id: SessionId, folder: Option<&Path>) -> Result<Resumed, OpsError> {
     let loom = actor.loom();
-    if folder.is_some_and(|folder| drafts::streams(folder, id)) {
+    if folder.is_some_and(|folder| partial_replies::streams(folder, id)) {
         return Err(StoreError::Conflict("a process that still runs writes in this session".to_owned()).into());
     }
     let old = loom.session(id)?;
@@ -69,7 +69,7 @@ pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
 }
 
 /// Where the session's last turn was cut off, and the last node that was saved of it.
-fn cut(actor: &Actor, session: &Session) -> Result<Option<(Cut, Node)>, OpsError> {
+fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>, OpsError> {
     let (loom, snapshot) = (actor.loom(), actor.loom().snapshot()?);
     let kind = snapshot.agents()?.into_iter().find(|agent| agent.id() == session.agent).map(|a| a.profile.kind);
     if kind != Some(AgentKind::Model) {
@@ -81,25 +81,26 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Cut, Node)>, OpsError
         return Ok(None);
     };
     let cut = match (last.author_type, last.kind) {
-        (AuthorType::Human, EdgeKind::Continuation) => Cut::Unanswered(last.id),
-        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Cut::Within(last.id),
-        (AuthorType::Tool, EdgeKind::Tool) => Cut::Between(position.id),
+        (AuthorType::Human, EdgeKind::Continuation) => Interruption::Unanswered(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::Within(last.id),
+        (AuthorType::Tool, EdgeKind::Tool) => Interruption::Between(position.id),
         // It was asked to do something, and nothing was answered any more.
-        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => Cut::Between(last.id),
+        (AuthorType::Model, EdgeKind::Continuation) if last.tool.calls.is_some() => Interruption::Between(last.id),
         _ => return Ok(None),
     };
     Ok(Some((cut, position)))
 }
 
 /// Says at a node that the turn ended there, and lets go of what is held in the session.
-fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Cut) -> Result<(), OpsError> {
-    let note = Draft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..Draft::text(CUT) };
+fn mark(actor: &Actor, session: &Session, last: &Node, cut: &Interruption) -> Result<(), OpsError> {
+    let note =
+        NodeDraft { kind: Some(EdgeKind::Annotation), author_type: Some(AuthorType::System), ..NodeDraft::text(CUT) };
     let leases = actor.loom().snapshot()?.leases(session.tree)?;
     let held = leases.into_iter().filter(|lease| lease.session == Some(session.id));
     let mut mutations: Vec<Mutation> =
         held.map(|lease| Mutation::Release { node: lease.node, agent: lease.agent }).collect();
     // A reply that broke off says so itself.
-    if !matches!(cut, Cut::Within(_)) {
+    if !matches!(cut, Interruption::Within(_)) {
         mutations.push(Mutation::Append(Box::new(actor.draft(Parent::Node(last.id), note))));
     }
     if !mutations.is_empty() {

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::envelope::Billed;
+use super::generation_metadata::BilledUsage;
 use crate::{
     id::{AgentId, NodeId},
-    model::AuthorType,
     provider::Money,
     store::{GenerationFilter, Result, Snapshot},
+    types::AuthorType,
 };
 
 /// Sums over generations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Sums {
+pub struct UsageTotals {
     /// How many.
     pub generations: u64,
     /// Of these, how many were continued by somebody.
@@ -40,7 +40,7 @@ pub struct Sums {
     cost: BTreeMap<String, i128>,
 }
 
-impl Sums {
+impl UsageTotals {
     /// The money, one amount a currency.
     #[must_use]
     pub fn cost(&self) -> Vec<Money> {
@@ -49,7 +49,7 @@ impl Sums {
         self.cost.iter().map(|(currency, n)| Money { amount: amount(*n), currency: currency.clone() }).collect()
     }
 
-    fn take(&mut self, billed: &Billed<'_>, tokens: Option<u32>, continued: bool) {
+    fn take(&mut self, billed: &BilledUsage<'_>, tokens: Option<u32>, continued: bool) {
         self.generations += 1;
         self.taken_up += u64::from(continued);
         match (billed.usage, tokens) {
@@ -73,7 +73,7 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, other: &Sums) {
+    fn add(&mut self, other: &UsageTotals) {
         self.generations += other.generations;
         self.taken_up += other.taken_up;
         self.uncounted += other.uncounted;
@@ -90,51 +90,51 @@ impl Sums {
 
 /// Sums of one agent by one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
+pub struct UsageByKey {
     /// Who wrote.
     pub agent: AgentId,
     /// The model by its reference, else as its server named it; `None` if no envelope says.
     pub model: Option<String>,
     /// The sums.
-    pub sums: Sums,
+    pub sums: UsageTotals,
 }
 
 /// Sums by agent and model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// By agent and model, those with the most output first.
-    pub shares: Vec<Share>,
+    pub shares: Vec<UsageByKey>,
     /// Of all.
-    pub all: Sums,
+    pub all: UsageTotals,
 }
 
 /// Shares while they are summed; an agent writes by few models, so a list of those is looked through.
 #[derive(Default)]
-struct Ledger(HashMap<AgentId, Vec<(Option<String>, Sums)>>);
+struct Ledger(HashMap<AgentId, Vec<(Option<String>, UsageTotals)>>);
 
 impl Ledger {
     fn take(&mut self, author: AgentId, envelope: Option<&str>, tokens: Option<u32>, continued: bool) {
-        let billed = envelope.map(Billed::read).unwrap_or_default();
+        let billed = envelope.map(BilledUsage::read).unwrap_or_default();
         let name = billed.reference.as_deref().or(billed.model.as_deref());
         let of_author = self.0.entry(author).or_default();
         let at = of_author.iter().position(|(known, _)| known.as_deref() == name);
         let at = at.unwrap_or_else(|| {
-            of_author.push((name.map(str::to_owned), Sums::default()));
+            of_author.push((name.map(str::to_owned), UsageTotals::default()));
             of_author.len() - 1
         });
         of_author[at].1.take(&billed, tokens, continued);
     }
 
     fn stats(self) -> Stats {
-        let of_agent = |(agent, models): (AgentId, Vec<(Option<String>, Sums)>)| {
-            models.into_iter().map(move |(model, sums)| Share { agent, model, sums })
+        let of_agent = |(agent, models): (AgentId, Vec<(Option<String>, UsageTotals)>)| {
+            models.into_iter().map(move |(model, sums)| UsageByKey { agent, model, sums })
         };
-        let mut shares: Vec<Share> = self.0.into_iter().flat_map(of_agent).collect();
+        let mut shares: Vec<UsageByKey> = self.0.into_iter().flat_map(of_agent).collect();
         shares.sort_by(|a, b| {
             let order = b.sums.output.cmp(&a.sums.output);
             order.then_with(|| a.model.cmp(&b.model)).then_with(|| a.agent.cmp(&b.agent))
         });
-        let mut all = Sums::default();
+        let mut all = UsageTotals::default();
         for share in &shares {
             all.add(&share.sums);
         }
@@ -163,7 +163,7 @@ pub fn path_stats(snapshot: &dyn Snapshot, to: NodeId, versions: &[NodeId]) -> R
     for node in snapshot.path_back(to, versions, 0)? {
         if node.author_type == AuthorType::Model {
             let envelope = snapshot.provenance(node.id)?;
-            let envelope = envelope.as_ref().map(crate::model::Json::as_str);
+            let envelope = envelope.as_ref().map(crate::types::Json::as_str);
             ledger.take(node.author, envelope, node.tokens, node.state.continuations > 0);
         }
     }

@@ -6,21 +6,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent::Input,
-    provider::{Event, Finish, FinishReason, Generation, Model, ProviderError, Request},
+    agent::TurnInput,
+    provider::{Finish, FinishReason, Generation, Model, ProviderError, Request, StreamEvent},
 };
 
 /// What a stream tells, with the index of its seat.
-pub(super) type Tell = mpsc::Sender<(usize, super::generate::Report)>;
+pub(super) type ReportSender = mpsc::Sender<(usize, super::generate::TaskReport)>;
 
 /// Has single continuations of so many end when they are stopped.
-pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &Tell) {
+pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &ReportSender) {
     for (index, stop) in stops.iter().take(seats).cloned().enumerate() {
         let tell = tell.clone();
         tokio::spawn(async move {
             tokio::select! {
                 // If nobody hears it any more, it has ended.
-                () = stop.cancelled() => drop(tell.send((index, Input::Cancelled.into())).await),
+                () = stop.cancelled() => drop(tell.send((index, TurnInput::Cancelled.into())).await),
                 () = tell.closed() => {}
             }
         });
@@ -28,7 +28,7 @@ pub(super) fn mind(stops: &[CancellationToken], seats: usize, tell: &Tell) {
 }
 
 /// One request to a model, for the seats in `wanted`, with what stops each of their streams.
-pub(super) struct Asking {
+pub(super) struct ModelRequestTask {
     pub(super) model: Arc<dyn Model>,
     pub(super) lanes: Arc<Semaphore>,
     pub(super) request: Request,
@@ -38,16 +38,16 @@ pub(super) struct Asking {
     pub(super) cancel: CancellationToken,
 }
 
-impl Asking {
+impl ModelRequestTask {
     /// From its place in the queue to its streams.
-    pub(super) async fn ask(self, tell: Tell) {
+    pub(super) async fn ask(self, tell: ReportSender) {
         let lane = tokio::select! {
             biased;
             // The semaphore is never closed; were it, the request would simply not wait.
             lane = Arc::clone(&self.lanes).acquire_owned() => lane.ok().map(Arc::new),
             () = self.cancel.cancelled() => {
                 for index in self.wanted {
-                    let _ = tell.send((index, Input::Broke(ProviderError::Cancelled).into())).await;
+                    let _ = tell.send((index, TurnInput::Broke(ProviderError::Cancelled).into())).await;
                 }
                 return;
             }
@@ -64,7 +64,7 @@ async fn run(
     index: usize,
     mut generation: Generation,
     stop: CancellationToken,
-    tell: Tell,
+    tell: ReportSender,
     lane: Option<Arc<OwnedSemaphorePermit>>,
 ) {
     let started = Instant::now();
@@ -80,15 +80,15 @@ async fn run(
             }
         };
         match next {
-            Some(Ok(Event::Text(text))) => {
-                if tell.send((index, Input::Text(text).into())).await.is_err() {
+            Some(Ok(StreamEvent::Text(text))) => {
+                if tell.send((index, TurnInput::Text(text).into())).await.is_err() {
                     return;
                 }
             }
-            Some(Ok(Event::Done(finish))) => break Input::Ended(finish),
-            Some(Err(error)) => break Input::Broke(error),
+            Some(Ok(StreamEvent::Done(finish))) => break TurnInput::Ended(finish),
+            Some(Err(error)) => break TurnInput::Broke(error),
             None => {
-                break Input::Ended(Finish { total: started.elapsed(), ..Finish::new(FinishReason::Interrupted) });
+                break TurnInput::Ended(Finish { total: started.elapsed(), ..Finish::new(FinishReason::Interrupted) });
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::{
     id::AgentId,
-    model::{AgentKind, NewAgent, Permission, Permissions},
+    types::{AgentKind, NewAgent, Permission, Permissions},
 };
 
 /// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same

@@ -21,19 +21,19 @@ use tokio::sync::oneshot;
 
 pub use agents::default_agents;
 pub use error::{Result, StoreError};
-pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, Stood};
+pub use mutation::{AppendedNode, Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget, Receipt};
 pub use query::{
-    Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
-    TreeFilter, UndoTarget,
+    ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, RebuildReport,
+    SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
-pub use recall::{Beside, Place, SaidPassage, WordFilter, WordHits, WordsSaid};
+pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
 pub use sqlite::{OpenOptions, SqliteStore};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
-    model::{
-        Agent, Correction, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Record, Register,
-        Session, Stashed, Summary, SummaryOf, Todo, Tree,
+    types::{
+        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionRecord,
+        SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
     },
 };
 
@@ -61,13 +61,13 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// If the file cannot be read at all; what is wrong inside it is in the report.
-    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report>;
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport>;
 
     /// Computes everything that is derived (counts of nodes and trees, the index of words) anew.
     ///
     /// # Errors
     /// If the file cannot be written.
-    fn rebuild(&self) -> Result<Rebuilt>;
+    fn rebuild(&self) -> Result<RebuildReport>;
 
     /// Copies the whole store to a new file while others go on writing. `progress` is called with pages done and
     /// pages in all.
@@ -111,7 +111,7 @@ pub trait Snapshot {
     /// A node.
     fn node(&self, id: NodeId) -> Result<Option<Node>>;
     /// The node that `text` names in a tree: any form of a local id, or a ULID of any tree.
-    fn resolve(&self, tree: TreeId, text: &str) -> Result<Lookup>;
+    fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup>;
     /// The path that ends at `to`, the newest node last, at most `limit` nodes (0: all). Where a place on the way has
     /// several versions, the one in `versions` is taken, else the newest visible one.
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
@@ -119,7 +119,7 @@ pub trait Snapshot {
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
     /// The visible continuations of a node from a place among them, at most `most`, in the order in which they are met:
     /// what is beside one of a thousand is found without reading the thousand.
-    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>>;
+    fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>>;
     /// Every wording of a node's place, the original first.
     fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
     /// A tree's nodes in the order in which they were added, after that sequence number.
@@ -128,14 +128,14 @@ pub trait Snapshot {
     fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>>;
     /// The roots of pruned branches of a tree.
     fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
-    /// Where words stand, as [`crate::model::WordReader`] gives them: in the index, of which at most about `most` rows
+    /// Where words stand, as [`crate::types::WordReader`] gives them: in the index, of which at most about `most` rows
     /// are read, and in what was said since. What is read from the index need not fit the filter yet:
     /// [`places`](Self::places) says whether it does.
-    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid>;
+    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings>;
     /// What ranking wants to know of passages of the index, each a node and a part; nothing for one that does not fit.
-    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>>;
+    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>>;
     /// What each of these nodes stands beside, by sequence numbers.
-    fn beside(&self, nodes: &[u64]) -> Result<Vec<Beside>>;
+    fn beside(&self, nodes: &[u64]) -> Result<Vec<Neighbors>>;
     /// Nodes by their sequence numbers, in this order; those that are not there are left out.
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
     /// Goes through what fits, the newest first, at most `limit` nodes, as long as `each` wants more.
@@ -162,7 +162,7 @@ pub trait Snapshot {
     fn provenance(&self, node: NodeId) -> Result<Option<Json>>;
     /// Goes through what models wrote, in no order that means anything; pruned nodes too. Every envelope is read: some
     /// microseconds each, and ten more for one that is so long that it is compressed.
-    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()>;
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()>;
     /// The node that was imported from this source.
     fn source(&self, source: &str) -> Result<Option<NodeId>>;
     /// The sources that a node was imported from.
@@ -173,9 +173,9 @@ pub trait Snapshot {
     /// A session.
     fn session(&self, id: SessionId) -> Result<Option<Session>>;
     /// A session's state register, with the newest message of a person.
-    fn register(&self, id: SessionId) -> Result<Register>;
+    fn register(&self, id: SessionId) -> Result<SessionState>;
     /// What was recorded in a session on purpose, in order.
-    fn records(&self, id: SessionId) -> Result<Vec<Record>>;
+    fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>>;
     /// Sessions, the last active first.
     fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
 
@@ -185,7 +185,7 @@ pub trait Snapshot {
     fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory>;
     /// What an agent put aside under a label. Results that were cut have labels of their own;
     /// `result` asks for one of those.
-    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>>;
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<StashContent>>;
 
     /// The items of plans of a session, plan by plan, each in its order; of one turn, if that is said.
     fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>>;
@@ -196,11 +196,11 @@ pub trait Snapshot {
     fn delegations(&self) -> Result<Vec<(NodeId, Json)>>;
 
     /// What a model said that something is about; perhaps before it changed.
-    fn summary(&self, of: SummaryOf) -> Result<Option<Summary>>;
+    fn summary(&self, of: SummarySubject) -> Result<Option<Summary>>;
 
     /// How a model's own count of tokens compares with the estimate; `None` as long as too little is known. A model is
     /// named as it was when that was kept.
-    fn correction(&self, model: &str) -> Result<Option<Correction>>;
+    fn correction(&self, model: &str) -> Result<Option<TokenCalibration>>;
 
     /// Documents, by name.
     fn documents(&self) -> Result<Vec<Document>>;

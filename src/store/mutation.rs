@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
-    model::{
-        Action, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, RecordKind, SessionPatch,
-        Stashed, SummaryOf, Timestamp, TodoStatus, TreePatch, coded,
+    types::{
+        AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, RecordKind,
+        SessionPatch, StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -155,7 +155,7 @@ pub enum Mutation {
         target: PinTarget,
         /// Where it stood, if it comes back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<Stood>,
+        stood: Option<PriorPlacement>,
     },
     /// Lets go of a pin.
     Unpin {
@@ -171,12 +171,12 @@ pub enum Mutation {
         /// The label.
         label: String,
         /// What.
-        content: Stashed,
+        content: StashContent,
         /// About how long it is.
         tokens: u32,
         /// Where it stood, if it comes back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<Stood>,
+        stood: Option<PriorPlacement>,
     },
     /// Lets go of a stash.
     Unstash {
@@ -190,7 +190,7 @@ pub enum Mutation {
         /// In which tree.
         tree: TreeId,
         /// What.
-        action: Action,
+        action: AgentAction,
     },
     /// Takes a position for an agent that generates there, or holds it for longer; in the session of the change.
     Lease {
@@ -198,7 +198,7 @@ pub enum Mutation {
         node: NodeId,
         /// Who generates.
         agent: AgentId,
-        /// Until when; at most [`crate::model::Lease::LONGEST`] from the change's time.
+        /// Until when; at most [`crate::types::Lease::LONGEST`] from the change's time.
         until: Timestamp,
     },
     /// Lets go of a lease that was taken in the session of the change, if it is still held.
@@ -211,7 +211,7 @@ pub enum Mutation {
     /// Keeps what a model said that something is about, in the place of what was said before.
     Summarize {
         /// What it is of.
-        of: SummaryOf,
+        of: SummarySubject,
         /// A document's version, how many nodes a tree had; 0 of a node.
         made_of: u64,
         /// The journal's last entry when the words were read: if something was purged since, the change is a conflict.
@@ -275,7 +275,7 @@ pub enum Mutation {
 
 /// Where among its like something stood that an undo brings back: it stands there again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stood {
+pub struct PriorPlacement {
     /// Its number in the store.
     pub number: u64,
     /// Since when.
@@ -397,14 +397,14 @@ pub struct Receipt {
     /// The number of its last entry.
     pub seq: u64,
     /// The nodes that were added, in order.
-    pub nodes: Vec<Appended>,
+    pub nodes: Vec<AppendedNode>,
     /// How many nodes were hidden or shown, copied or purged.
     pub affected: u64,
 }
 
 /// A node that a commit added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Appended {
+pub struct AppendedNode {
     /// Its ULID.
     pub id: NodeId,
     /// Its short id.

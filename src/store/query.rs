@@ -2,7 +2,7 @@
 
 use crate::{
     id::{AgentId, LocalId, SessionId, TreeId},
-    model::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem},
+    types::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem},
 };
 
 /// Which trees to list.
@@ -27,7 +27,7 @@ pub struct ChildFilter {
 
 /// Where to begin in what continues a node, and which way to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beyond {
+pub enum SiblingCursor {
     /// From the first one on.
     First,
     /// From the last one backwards.
@@ -85,7 +85,7 @@ pub struct GenerationFilter {
 
 /// What a model wrote, without the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Generated<'a> {
+pub struct GenerationRow<'a> {
     /// Who wrote it.
     pub author: AgentId,
     /// Its number of tokens, where that is kept with the node.
@@ -98,7 +98,7 @@ pub struct Generated<'a> {
 
 /// What a written id means in a tree.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lookup {
+pub enum LocalIdLookup {
     /// Exactly one node.
     One(Box<Node>),
     /// Several: the first ten of them, oldest first.
@@ -127,7 +127,7 @@ pub enum Direction {
 
 /// What [`super::Store::verify`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// Nodes whose hash was computed again.
     pub nodes: u64,
     /// Trees whose counts were counted again.
@@ -140,7 +140,7 @@ pub struct Report {
 
 /// What [`super::Store::rebuild`] did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Rebuilt {
+pub struct RebuildReport {
     /// Nodes whose counts were wrong and were set right.
     pub nodes: u64,
     /// Trees whose counts were wrong and were set right.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::{
     id::{AgentId, SessionId, TreeId},
-    model::{AuthorType, EdgeKind, Timestamp, WorkItem},
+    types::{AuthorType, EdgeKind, Timestamp, WorkItem},
 };
 
 /// Which nodes are searched: those that fit all that is said. With nothing said, all.
@@ -35,18 +35,18 @@ pub struct WordFilter {
 
 /// A passage that words stand in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SaidPassage {
+pub struct PassageHit {
     /// The node's sequence number.
     pub node: u64,
     /// Which of the node's passages, from 0.
     pub part: u32,
     /// What else is known of it. Where that is not said here, it has to be asked for, and the filter with it.
-    pub place: Option<Place>,
+    pub place: Option<PassageInfo>,
 }
 
 /// What ranking wants to know of a passage beside its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct PassageInfo {
     /// The first node of what was said on end before it.
     pub sitting: u64,
     /// How many words it has.
@@ -55,7 +55,7 @@ pub struct Place {
 
 /// Where a word stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WordHits {
+pub struct TermPostings {
     /// In which passages (by their place in [`WordsSaid::passages`]), and how often.
     pub hits: Vec<(usize, u32)>,
     /// Whether these are all. Of a word that stands in too many passages, the newest are read, and those where it stands
@@ -67,11 +67,11 @@ pub struct WordHits {
 
 /// Where words stand.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WordsSaid {
+pub struct Postings {
     /// Of each word that was asked for.
-    pub words: Vec<WordHits>,
+    pub words: Vec<TermPostings>,
     /// The passages that any of them stands in.
-    pub passages: Vec<SaidPassage>,
+    pub passages: Vec<PassageHit>,
     /// How many passages there are in the whole store.
     pub all: u64,
     /// How many words these have.
@@ -80,7 +80,7 @@ pub struct WordsSaid {
 
 /// What a node stands beside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct Neighbors {
     /// What it hangs on.
     pub before: Option<u64>,
     /// What continues it, at most ten.

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use super::{Argument, Extra, Group, Kind, TABLE, Tool, lacking, without};
-use crate::model::{Permissions, first_sentence};
+use super::{ArgGroup, ArgSpec, ArgType, HostTool, TABLE, Tool, lacking, without};
+use crate::types::{Permissions, first_sentence};
 
 /// What an agent with these permissions may use, one line a tool, by group; what the program around the engine brings
 /// along comes last.
 #[must_use]
-pub fn overview(held: Permissions, extras: &[Extra]) -> String {
+pub fn overview(held: Permissions, extras: &[HostTool]) -> String {
     let mut text = String::from("Write a command on a line of its own, after an arrow. `→ help view` explains one.");
-    for group in Group::ALL {
+    for group in ArgGroup::ALL {
         let usable = TABLE.iter().filter(|spec| spec.usage.group == *group && lacking(spec.tool, held).is_none());
         let lines: Vec<String> =
             usable.map(|spec| format!("  {} — {}", spec.forms.first().unwrap_or(&spec.name), spec.help)).collect();
@@ -53,7 +53,7 @@ pub fn explain(tool: Tool) -> String {
 
 /// A tool of the program around the engine, in detail.
 #[must_use]
-pub fn explain_extra(extra: &Extra) -> String {
+pub fn explain_extra(extra: &HostTool) -> String {
     let mut text = format!("{}: {}", extra.name, first_sentence(&extra.description));
     let _ = write!(text, "\nNeeds: {}\nForms:\n  {}", extra.permission, extra.form());
     if extra.properties().next().is_some() {
@@ -67,12 +67,12 @@ pub fn explain_extra(extra: &Extra) -> String {
 }
 
 /// What an argument is, in words, and whether it is required.
-pub(super) fn kind(argument: &Argument) -> String {
+pub(super) fn kind(argument: &ArgSpec) -> String {
     let words = argument.kind.words();
     if argument.required { format!("required; {words}") } else { words }
 }
 
-impl Kind {
+impl ArgType {
     /// What such an argument is, in words.
     #[must_use]
     pub fn words(self) -> String {

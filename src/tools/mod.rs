@@ -3,8 +3,9 @@
 //! What is said about tools anywhere is derived from it: the classifier's lexicon, `→ help`, the JSON schemas for
 //! providers' tool calls, the reference in `docs/arrow.md`, and what an agent may do.
 
-mod extra;
+mod args;
 mod help;
+mod host_tool;
 mod native;
 mod permission;
 mod reference;
@@ -12,23 +13,22 @@ mod schema;
 mod spec;
 mod table;
 mod tool;
-mod usage;
 
-pub use extra::Extra;
+pub use args::{ArgGroup, ArgSpec, ArgType, ToolArgs};
 pub use help::{explain, explain_extra, overview};
-pub use native::{Form, Native, native};
+pub use host_tool::HostTool;
+pub use native::{NativeAlias, NativeToolSpec, native};
 pub use permission::{lacking, missing, needs, without};
 pub use reference::reference;
 pub use schema::schema;
-pub use spec::{Spec, Weight};
+pub use spec::{SideEffect, ToolSpec};
 pub use table::TABLE;
 pub use tool::Tool;
-pub use usage::{Argument, Group, Kind, Usage};
 
 impl Tool {
     /// The tool's row.
     #[must_use]
-    pub fn spec(self) -> &'static Spec {
+    pub fn spec(self) -> &'static ToolSpec {
         &TABLE[self as usize]
     }
 

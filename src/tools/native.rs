@@ -6,15 +6,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Extra, TABLE, Tool, lacking, schema, without};
-use crate::model::Permissions;
+use super::{HostTool, TABLE, Tool, lacking, schema, without};
+use crate::types::Permissions;
 
 /// A tool and its arguments by name; or which of them cannot be meant.
 type Fields = Result<(Tool, Map<String, Value>), String>;
 
 /// A tool as a provider is told of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Native {
+pub struct NativeToolSpec {
     /// Its name, of letters, digits, `_` and `-`.
     pub name: String,
     /// What it does.
@@ -24,7 +24,7 @@ pub struct Native {
 }
 
 /// A tool's form for calls, under a name of its own.
-pub struct Form {
+pub struct NativeAlias {
     /// The name.
     pub name: &'static str,
     /// Whose form it is.
@@ -38,8 +38,8 @@ pub struct Form {
 }
 
 /// The forms, those of a tool in the order in which they are offered.
-const FORMS: &[Form] = &[
-    Form {
+const FORMS: &[NativeAlias] = &[
+    NativeAlias {
         name: "create_todo",
         tool: Tool::Todo,
         whole: true,
@@ -62,7 +62,7 @@ const FORMS: &[Form] = &[
         },
         fields: |given| only(Tool::Todo, given, &[("items", "add")]),
     },
-    Form {
+    NativeAlias {
         name: "list_todo",
         tool: Tool::Todo,
         whole: true,
@@ -75,7 +75,7 @@ const FORMS: &[Form] = &[
         },
         fields: |given| only(Tool::Todo, given, &[("status", "status"), ("resume", "resume")]),
     },
-    Form {
+    NativeAlias {
         name: "complete_todo",
         tool: Tool::Todo,
         whole: true,
@@ -98,7 +98,7 @@ const FORMS: &[Form] = &[
             only(Tool::Todo, given, &[("todo", number), ("outcome", "outcome")])
         },
     },
-    Form {
+    NativeAlias {
         name: "conversation_recall",
         tool: Tool::Recall,
         whole: false,
@@ -122,7 +122,7 @@ const FORMS: &[Form] = &[
         },
         fields: recalled,
     },
-    Form {
+    NativeAlias {
         name: "session_state",
         tool: Tool::Decide,
         whole: false,
@@ -156,7 +156,7 @@ const FORMS: &[Form] = &[
             }
         },
     },
-    Form {
+    NativeAlias {
         name: "delegate_task",
         tool: Tool::Delegate,
         whole: true,
@@ -216,7 +216,7 @@ fn recalled(mut given: Map<String, Value>) -> Fields {
     Ok((Tool::Recall, fields))
 }
 
-impl Form {
+impl NativeAlias {
     /// The form of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -253,21 +253,21 @@ fn only(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields
 
 /// Every tool that an agent with these permissions may use: the table's in its order, then the program's own.
 #[must_use]
-pub fn native(held: Permissions, extras: &[Extra]) -> Vec<Native> {
+pub fn native(held: Permissions, extras: &[HostTool]) -> Vec<NativeToolSpec> {
     let own = TABLE.iter().filter(|spec| lacking(spec.tool, held).is_none()).flat_map(|spec| {
-        let forms = FORMS.iter().filter(|form| form.tool == spec.tool).map(|form| Native {
+        let forms = FORMS.iter().filter(|form| form.tool == spec.tool).map(|form| NativeToolSpec {
             name: form.name.to_owned(),
             description: form.help.to_owned(),
             parameters: (form.parameters)(),
         });
-        let mut offered: Vec<Native> = forms.collect();
+        let mut offered: Vec<NativeToolSpec> = forms.collect();
         if !FORMS.iter().any(|form| form.tool == spec.tool && form.whole) {
             let (name, description) = (spec.name.to_owned(), spec.help.to_owned());
-            offered.push(Native { name, description, parameters: schema(spec.tool) });
+            offered.push(NativeToolSpec { name, description, parameters: schema(spec.tool) });
         }
         offered
     });
-    let extras = extras.iter().filter(|extra| without(extra.permission, held).is_none()).map(|extra| Native {
+    let extras = extras.iter().filter(|extra| without(extra.permission, held).is_none()).map(|extra| NativeToolSpec {
         name: extra.name.clone(),
         description: extra.description.clone(),
         parameters: extra.parameters.clone(),

@@ -2,7 +2,7 @@
 
 use crate::{
     arrow::{Command, RecallScope},
-    model::{Permission, Permissions},
+    types::{Permission, Permissions},
 };
 
 /// What an agent needs to run a command: the tool's permission, what that rests on, and what the command's arguments

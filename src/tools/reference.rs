@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Group, TABLE, help};
+use super::{ArgGroup, TABLE, help};
 
 /// The language: what holds for every line.
 const LANGUAGE: &str = include_str!("language.md");
@@ -11,7 +11,7 @@ const LANGUAGE: &str = include_str!("language.md");
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(LANGUAGE);
-    for group in Group::ALL {
+    for group in ArgGroup::ALL {
         let _ = write!(text, "\n## {}\n", group.name());
         for spec in TABLE.iter().filter(|spec| spec.usage.group == *group) {
             let _ = write!(text, "\n### {}\n\n{} Needs `{}`.", spec.name, spec.help, spec.permission);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Tool};
+use super::{ArgType, Tool};
 
 /// The schema of a tool's arguments: one object, whose fields are those of the command's JSON beside `op`.
 #[must_use]
@@ -20,24 +20,24 @@ pub fn schema(tool: Tool) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-fn kind(kind: Kind) -> Map<String, Value> {
+fn kind(kind: ArgType) -> Map<String, Value> {
     let text = json!({ "type": "string" });
     let value = match kind {
-        Kind::Node | Kind::Text => text,
-        Kind::Nodes => json!({ "type": "array", "items": text, "minItems": 2 }),
-        Kind::Texts => json!({ "type": "array", "items": text }),
-        Kind::Items => json!({ "type": "array", "items": { "type": ["string", "object"] } }),
-        Kind::Number(u32::MAX) => json!({ "type": "integer", "minimum": 0 }),
-        Kind::Number(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
-        Kind::Flag | Kind::Choice => json!({ "type": "boolean" }),
-        Kind::Word(words) => json!({ "type": "string", "enum": words }),
-        Kind::Range => json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?$" }),
-        Kind::Span => json!({ "type": "string", "pattern": "^[0-9A-Za-z]+-[0-9A-Za-z]+$" }),
-        Kind::End => json!({
+        ArgType::Node | ArgType::Text => text,
+        ArgType::Nodes => json!({ "type": "array", "items": text, "minItems": 2 }),
+        ArgType::Texts => json!({ "type": "array", "items": text }),
+        ArgType::Items => json!({ "type": "array", "items": { "type": ["string", "object"] } }),
+        ArgType::Number(u32::MAX) => json!({ "type": "integer", "minimum": 0 }),
+        ArgType::Number(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
+        ArgType::Flag | ArgType::Choice => json!({ "type": "boolean" }),
+        ArgType::Word(words) => json!({ "type": "string", "enum": words }),
+        ArgType::Range => json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?$" }),
+        ArgType::Span => json!({ "type": "string", "pattern": "^[0-9A-Za-z]+-[0-9A-Za-z]+$" }),
+        ArgType::End => json!({
             "type": "object", "properties": { "node": text, "doc": text, "tree": text }, "additionalProperties": false,
             "minProperties": 1,
         }),
-        Kind::Place => json!({ "anyOf": [
+        ArgType::Place => json!({ "anyOf": [
             { "type": "string", "enum": ["start", "end"] }, { "type": "integer", "minimum": 1 },
         ] }),
     };

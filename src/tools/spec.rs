@@ -1,11 +1,11 @@
 //! What a row of the table says.
 
-use super::{Tool, usage::Usage};
-use crate::model::Permission;
+use super::{Tool, args::ToolArgs};
+use crate::types::Permission;
 
 /// How much a tool can do, and so how sure the classifier must be before it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub enum SideEffect {
     /// Shows something and changes nothing.
     Looks,
     /// Changes only where the agent is, or what it keeps to itself.
@@ -18,7 +18,7 @@ pub enum Weight {
 
 /// A row of the table.
 #[derive(Debug)]
-pub struct Spec {
+pub struct ToolSpec {
     /// Which tool.
     pub tool: Tool,
     /// Its canonical verb.
@@ -28,11 +28,11 @@ pub struct Spec {
     /// What the agent needs.
     pub permission: Permission,
     /// What it can do.
-    pub weight: Weight,
+    pub weight: SideEffect,
     /// The forms it takes, canonical.
     pub forms: &'static [&'static str],
     /// One sentence.
     pub help: &'static str,
     /// Its arguments, its answer, an example.
-    pub usage: &'static Usage,
+    pub usage: &'static ToolArgs,
 }

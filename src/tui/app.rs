@@ -13,25 +13,27 @@ use tokio::{
 };
 
 use super::{
-    Setup,
-    colours::Colours,
-    generate::Jobs,
-    kept::Kept,
-    look::look,
-    lookup::About,
-    message::{Deed, Effect, Growing, Heard, Message, Purpose, Report},
-    model::{Beginning, Mode, Model},
-    reader::{Readers, Request},
+    ScreenSetup,
+    generate::GenerationJobs,
+    highlight::Highlighter,
+    message::{
+        BackgroundEvent, BackgroundReport, GenerationEvent, InputPurpose, ScreenEffect, ScreenMessage, WriteRequest,
+    },
+    model::{ModelInit, ScreenMode, ScreenModel},
+    path_cache::PathCache,
+    queries::LookupContext,
+    query_threads::{QueryThreads, ReadRequest},
+    screen_query::look,
     update::update,
-    view, writer,
+    view, write_thread,
 };
-use crate::session::Verdict;
+use crate::session::Decision;
 
 /// What only the one who holds the terminal can do.
 #[derive(Debug, Clone)]
-pub(crate) enum Wish {
+pub(crate) enum TerminalRequest {
     /// Open a text in the person's editor.
-    Editor(String, Purpose),
+    Editor(String, InputPurpose),
     Redraw,
     Suspend,
 }
@@ -40,17 +42,17 @@ pub(crate) enum Wish {
 ///
 /// Made on a tokio runtime's handle, on which models stream.
 pub struct App {
-    model: Model,
-    inbox: UnboundedReceiver<Report>,
-    readers: Readers,
-    deeds: Option<mpsc::Sender<Deed>>,
+    model: ScreenModel,
+    inbox: UnboundedReceiver<BackgroundReport>,
+    readers: QueryThreads,
+    deeds: Option<mpsc::Sender<WriteRequest>>,
     writing: Option<JoinHandle<()>>,
-    jobs: Jobs,
-    wishes: Vec<Wish>,
+    jobs: GenerationJobs,
+    wishes: Vec<TerminalRequest>,
     /// Requests that are not answered yet.
     waiting: usize,
     began: Instant,
-    setup: Setup,
+    setup: ScreenSetup,
 }
 
 impl App {
@@ -58,9 +60,9 @@ impl App {
     ///
     /// # Errors
     /// If a thread cannot be started, or the tree cannot be read.
-    pub fn new(setup: Setup, runtime: Handle, width: u16, height: u16) -> Result<Self, String> {
+    pub fn new(setup: ScreenSetup, runtime: Handle, width: u16, height: u16) -> Result<Self, String> {
         let (tell, inbox) = unbounded_channel();
-        let begin = Beginning {
+        let begin = ModelInit {
             agent: setup.agent.id(),
             session: setup.session,
             tree: setup.tree,
@@ -69,47 +71,47 @@ impl App {
             count: setup.count,
             usual: setup.model.clone(),
             palette: setup.palette,
-            colours: Colours::new(tell.clone()),
+            colours: Highlighter::new(tell.clone()),
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
         setup.consent.attend(tell.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
-        let mut model = Model::new(begin, width, height);
+        let mut model = ScreenModel::new(begin, width, height);
         // Before the first look: what comes after that is a change.
         let watch = setup.loom.store().watch().map_err(|error| error.to_string())?;
         // On this thread: there is nothing to show before.
-        let (mut kept, mut first) = (Kept::default(), Vec::new());
+        let (mut kept, mut first) = (PathCache::default(), Vec::new());
         for effect in model.look() {
-            if let Effect::Look(wanted) = effect {
-                let sight = look(&setup.loom, &wanted, &mut kept).map_err(|error| writer::speech(&error))?;
-                first.push(Report(Heard::Seen(wanted.number, Ok(Box::new(sight)))));
+            if let ScreenEffect::Look(wanted) = effect {
+                let sight = look(&setup.loom, &wanted, &mut kept).map_err(|error| write_thread::speech(&error))?;
+                first.push(BackgroundReport(BackgroundEvent::Seen(wanted.number, Ok(Box::new(sight)))));
             }
         }
-        let readers = Readers::start(&setup.loom, &tell, watch, kept).map_err(failed)?;
-        let (deeds, writing) = writer::start(setup.clone(), tell.clone()).map_err(failed)?;
+        let readers = QueryThreads::start(&setup.loom, &tell, watch, kept).map_err(failed)?;
+        let (deeds, writing) = write_thread::start(setup.clone(), tell.clone()).map_err(failed)?;
         let mut app = Self {
             model,
             inbox,
             readers,
             deeds: Some(deeds),
             writing: Some(writing),
-            jobs: Jobs::new(setup.clone(), runtime, tell),
+            jobs: GenerationJobs::new(setup.clone(), runtime, tell),
             wishes: Vec::new(),
             waiting: 0,
             began: Instant::now(),
             setup,
         };
         for report in first {
-            app.send(Message::Report(report));
+            app.send(ScreenMessage::Report(report));
         }
         Ok(app)
     }
 
     /// Takes a message in, and begins what it comes to.
-    pub fn send(&mut self, message: Message) {
+    pub fn send(&mut self, message: ScreenMessage) {
         self.tick();
-        if let Message::Report(Report(heard)) = &message {
+        if let ScreenMessage::Report(BackgroundReport(heard)) = &message {
             self.answered(heard);
         }
         for effect in update(&mut self.model, message) {
@@ -134,43 +136,46 @@ impl App {
         Some(until.saturating_sub(self.began.elapsed()))
     }
 
-    fn answered(&mut self, heard: &Heard) {
+    fn answered(&mut self, heard: &BackgroundEvent) {
         match heard {
-            Heard::Seen(..) | Heard::Answered(..) | Heard::Done(_) | Heard::Passed => {
-                self.waiting = self.waiting.saturating_sub(1)
+            BackgroundEvent::Seen(..)
+            | BackgroundEvent::Answered(..)
+            | BackgroundEvent::Done(_)
+            | BackgroundEvent::Passed => self.waiting = self.waiting.saturating_sub(1),
+            BackgroundEvent::Grew(number, GenerationEvent::Ended(..)) | BackgroundEvent::Ran(number, _) => {
+                self.jobs.ended(*number)
             }
-            Heard::Grew(number, Growing::Ended(..)) | Heard::Ran(number, _) => self.jobs.ended(*number),
             _ => {}
         }
     }
 
-    fn perform(&mut self, effect: Effect) {
+    fn perform(&mut self, effect: ScreenEffect) {
         match effect {
-            Effect::Look(look) => self.ask(Request::Look(look)),
-            Effect::Ask(question) => {
-                let about = About::of(&self.model, &self.setup);
-                self.ask(Request::Ask(question, Box::new(about)));
+            ScreenEffect::Look(look) => self.ask(ReadRequest::Look(look)),
+            ScreenEffect::Ask(question) => {
+                let about = LookupContext::of(&self.model, &self.setup);
+                self.ask(ReadRequest::Ask(question, Box::new(about)));
             }
-            Effect::Do(deed) => {
+            ScreenEffect::Do(deed) => {
                 self.waiting += 1;
                 // The thread is there as long as this is.
                 let _ = self.deeds.as_ref().map(|deeds| deeds.send(deed));
             }
-            Effect::Generate(job) => self.jobs.start(job, self.model.session),
-            Effect::Run(errand) => self.jobs.run(errand, self.model.session),
-            Effect::Cancel(number, column) => self.jobs.cancel(number, column),
-            Effect::Consent(number, yes, always) => {
-                let verdict = if yes { Verdict::Yes } else { Verdict::No(None) };
+            ScreenEffect::Generate(job) => self.jobs.start(job, self.model.session),
+            ScreenEffect::Run(errand) => self.jobs.run(errand, self.model.session),
+            ScreenEffect::Cancel(number, column) => self.jobs.cancel(number, column),
+            ScreenEffect::Consent(number, yes, always) => {
+                let verdict = if yes { Decision::Yes } else { Decision::No(None) };
                 self.setup.consent.answer(number, verdict, always);
             }
-            Effect::Editor(text, purpose) => self.wishes.push(Wish::Editor(text, purpose)),
-            Effect::Redraw => self.wishes.push(Wish::Redraw),
-            Effect::Suspend => self.wishes.push(Wish::Suspend),
-            Effect::Quit => self.model.ended = true,
+            ScreenEffect::Editor(text, purpose) => self.wishes.push(TerminalRequest::Editor(text, purpose)),
+            ScreenEffect::Redraw => self.wishes.push(TerminalRequest::Redraw),
+            ScreenEffect::Suspend => self.wishes.push(TerminalRequest::Suspend),
+            ScreenEffect::Quit => self.model.ended = true,
         }
     }
 
-    fn ask(&mut self, request: Request) {
+    fn ask(&mut self, request: ReadRequest) {
         self.waiting += 1;
         self.readers.ask(request);
     }
@@ -187,7 +192,7 @@ impl App {
     }
 
     /// Waits for the next report of the background.
-    pub async fn report(&mut self) -> Option<Report> {
+    pub async fn report(&mut self) -> Option<BackgroundReport> {
         self.inbox.recv().await
     }
 
@@ -196,7 +201,7 @@ impl App {
         let mut heard = false;
         while let Ok(report) = self.inbox.try_recv() {
             heard = true;
-            self.send(Message::Report(report));
+            self.send(ScreenMessage::Report(report));
         }
         heard
     }
@@ -217,7 +222,7 @@ impl App {
     }
 
     fn waits(&self) -> bool {
-        matches!(&self.model.mode, Mode::Choose(list) if list.awaits.is_some()) || self.waiting > 0
+        matches!(&self.model.mode, ScreenMode::Choose(list) if list.awaits.is_some()) || self.waiting > 0
     }
 
     /// Whether the person has left.
@@ -232,13 +237,13 @@ impl App {
     }
 
     /// What only the terminal's holder can do, to be done now.
-    pub(crate) fn wishes(&mut self) -> Vec<Wish> {
+    pub(crate) fn wishes(&mut self) -> Vec<TerminalRequest> {
         std::mem::take(&mut self.wishes)
     }
 
     /// What a person's editor gave back.
-    pub(crate) fn edited(&mut self, purpose: Purpose, text: Option<String>) {
-        self.send(Message::Report(Report(Heard::Edited(purpose, text))));
+    pub(crate) fn edited(&mut self, purpose: InputPurpose, text: Option<String>) {
+        self.send(ScreenMessage::Report(BackgroundReport(BackgroundEvent::Edited(purpose, text))));
     }
 
     /// The command that edits a file.

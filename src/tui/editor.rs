@@ -6,7 +6,7 @@ use std::ops::Range;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
-use super::rows::{self, Rows};
+use super::soft_wrap::{self, VisualRows};
 
 /// A text with a cursor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Editor {
         let column = self.column.unwrap_or(column);
         let target = if up { row.checked_sub(by) } else { Some(row + by).filter(|to| *to < seen.rows.len()) };
         self.at = match target {
-            Some(to) => rows::at_column(&self.text, &seen.rows[to], column),
+            Some(to) => soft_wrap::at_column(&self.text, &seen.rows[to], column),
             None if up => 0,
             None => self.text.len(),
         };
@@ -174,17 +174,17 @@ impl Editor {
     fn row_end(&self, start: bool) -> usize {
         let seen = self.rows(0, 0);
         let row = &seen.rows[seen.cursor.0];
-        if start { row.start } else { rows::at_column(&self.text, row, usize::MAX) }
+        if start { row.start } else { soft_wrap::at_column(&self.text, row, usize::MAX) }
     }
 
     /// The rows around the cursor, so many above and below it.
-    pub(crate) fn rows(&self, above: usize, below: usize) -> Rows {
-        rows::around(&self.text, self.at, self.room, above, below)
+    pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
+        soft_wrap::around(&self.text, self.at, self.room, above, below)
     }
 
     /// What stands in a row.
     pub(crate) fn line(&self, row: &Range<usize>) -> String {
-        self.text[row.clone()].graphemes(true).map(|grapheme| rows::shown(grapheme).0).collect()
+        self.text[row.clone()].graphemes(true).map(|grapheme| soft_wrap::shown(grapheme).0).collect()
     }
 }
 

@@ -6,15 +6,15 @@ use tokio::{runtime::Handle, sync::mpsc::UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Setup, delegated, errand,
-    message::{Errand, Growing, Heard, Job, Report},
-    writer::speech,
+    ScreenSetup, command_job, delegation_lines,
+    message::{BackgroundEvent, BackgroundReport, CommandJob, GenerationEvent, GenerationJob},
+    write_thread::speech,
 };
 use crate::{
     id::{NodeId, SessionId},
-    model::{Agent, Permission},
     ops::{Actor, OpsError},
-    session::{Commands, GenerateError, Plan, Progress, seat, seat_in, start},
+    session::{GenerateError, GenerateRequest, Progress, ToolAccess, seat, seat_in, start},
+    types::{Agent, Permission},
 };
 
 /// The agent that continues.
@@ -24,51 +24,51 @@ pub const COLLABORATOR: &str = "collaborator";
 
 /// What ends a job early, and what each of its continuations.
 #[derive(Clone)]
-struct Stops {
+struct CancelTokens {
     all: CancellationToken,
     each: Vec<CancellationToken>,
 }
 
 /// What is being generated.
-pub(crate) struct Jobs {
-    setup: Setup,
+pub(crate) struct GenerationJobs {
+    setup: ScreenSetup,
     runtime: Handle,
-    tell: UnboundedSender<Report>,
-    running: HashMap<u64, Stops>,
+    tell: UnboundedSender<BackgroundReport>,
+    running: HashMap<u64, CancelTokens>,
 }
 
-impl Jobs {
-    pub(crate) fn new(setup: Setup, runtime: Handle, tell: UnboundedSender<Report>) -> Self {
+impl GenerationJobs {
+    pub(crate) fn new(setup: ScreenSetup, runtime: Handle, tell: UnboundedSender<BackgroundReport>) -> Self {
         Self { setup, runtime, tell, running: HashMap::new() }
     }
 
     /// Starts a job, in the person's session if there is one.
-    pub(crate) fn start(&mut self, job: Job, session: Option<SessionId>) {
+    pub(crate) fn start(&mut self, job: GenerationJob, session: Option<SessionId>) {
         let columns = job.n * job.models.len().max(1);
         // Each is a token of its own: a clone would be the same one.
         let each = std::iter::repeat_with(CancellationToken::new).take(columns).collect();
-        let stops = Stops { all: CancellationToken::new(), each };
+        let stops = CancelTokens { all: CancellationToken::new(), each };
         self.running.insert(job.number, stops.clone());
         let (setup, tell) = (self.setup.clone(), self.tell.clone());
         self.runtime.spawn(async move {
-            let say = |growing| drop(tell.send(Report(Heard::Grew(job.number, growing))));
+            let say = |growing| drop(tell.send(BackgroundReport(BackgroundEvent::Grew(job.number, growing))));
             let ended = carry_out(&setup, &job, session, stops, &say).await;
             let (error, stands) = match ended {
                 Ok(stands) => (None, stands),
                 Err(error) => (Some(error), None),
             };
-            say(Growing::Ended(error, stands));
+            say(GenerationEvent::Ended(error, stands));
         });
     }
 
     /// Runs arrow lines of the person's, on a thread that may wait.
-    pub(crate) fn run(&mut self, errand: Errand, session: Option<SessionId>) {
+    pub(crate) fn run(&mut self, errand: CommandJob, session: Option<SessionId>) {
         let all = CancellationToken::new();
-        self.running.insert(errand.number, Stops { all: all.clone(), each: Vec::new() });
+        self.running.insert(errand.number, CancelTokens { all: all.clone(), each: Vec::new() });
         let (setup, runtime, tell) = (self.setup.clone(), self.runtime.clone(), self.tell.clone());
         self.runtime.spawn_blocking(move || {
-            let done = errand::carry_out(&setup, runtime, &errand, session, all, tell.clone());
-            let _ = tell.send(Report(Heard::Ran(errand.number, done.map(Box::new))));
+            let done = command_job::carry_out(&setup, runtime, &errand, session, all, tell.clone());
+            let _ = tell.send(BackgroundReport(BackgroundEvent::Ran(errand.number, done.map(Box::new))));
         });
     }
 
@@ -100,11 +100,11 @@ impl Jobs {
 }
 
 async fn carry_out(
-    setup: &Setup,
-    job: &Job,
+    setup: &ScreenSetup,
+    job: &GenerationJob,
     session: Option<SessionId>,
-    stops: Stops,
-    say: &impl Fn(Growing),
+    stops: CancelTokens,
+    say: &impl Fn(GenerationEvent),
 ) -> Result<Option<NodeId>, String> {
     let name = match &job.with {
         Some(with) if job.turn => &with.name,
@@ -127,10 +127,10 @@ async fn carry_out(
     }
     let acts = job.turn && author.profile.permissions.has(Permission::LoomAware);
     let actor = actor(setup, &author, job, session, acts).map_err(|error| speech(&error))?;
-    say(Growing::Began(
+    say(GenerationEvent::Began(
         models.iter().flat_map(|model| std::iter::repeat_n(model.reference().to_owned(), job.n)).collect(),
     ));
-    let plan = Plan {
+    let plan = GenerateRequest {
         from: job.from,
         since: None,
         versions: job.versions.clone(),
@@ -160,7 +160,7 @@ async fn carry_out(
 }
 
 /// What the agent may do: with the tools for the folder, if it has them.
-fn commands(setup: &Setup, job: &Job) -> Commands {
+fn commands(setup: &ScreenSetup, job: &GenerationJob) -> ToolAccess {
     setup.tools.as_ref().filter(|_| job.tools).unwrap_or(&setup.commands).clone()
 }
 
@@ -172,7 +172,13 @@ fn with_model(author: &Agent, reference: &str) -> Agent {
 }
 
 /// Who carries it out: the agent itself where it acts by commands, else the person.
-fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, acts: bool) -> Result<Actor, OpsError> {
+fn actor(
+    setup: &ScreenSetup,
+    author: &Agent,
+    job: &GenerationJob,
+    session: Option<SessionId>,
+    acts: bool,
+) -> Result<Actor, OpsError> {
     if acts {
         if let Some(with) = &job.with {
             return seat_in(&setup.loom, author, with.session, job.from);
@@ -185,26 +191,26 @@ fn actor(setup: &Setup, author: &Agent, job: &Job, session: Option<SessionId>, a
     }
 }
 
-pub(super) fn heard(progress: Progress) -> Option<Growing> {
+pub(super) fn heard(progress: Progress) -> Option<GenerationEvent> {
     Some(match progress {
-        Progress::Text { index, text } => Growing::Text(index, text),
-        Progress::Saved { index, node, .. } => Growing::Saved(index, node.id, node.content),
+        Progress::Text { index, text } => GenerationEvent::Text(index, text),
+        Progress::Saved { index, node, .. } => GenerationEvent::Saved(index, node.id, node.content),
         Progress::Ran { index, line, reply } => {
             let answer = reply.to_string();
             let more = answer.lines().count().saturating_sub(1);
             let first = answer.lines().next().unwrap_or_default().to_owned();
             let answer = if more > 0 { format!("{first}  (+{more} lines)") } else { first };
-            Growing::Ran(index, line, answer)
+            GenerationEvent::Ran(index, line, answer)
         }
         Progress::Failed { index, error, saved } => {
             let cancelled = matches!(error, GenerateError::Provider(crate::provider::ProviderError::Cancelled));
             let error = if cancelled { "stopped; what came is kept".to_owned() } else { error.to_string() };
-            Growing::Failed(index, error, saved.map(|node| node.id))
+            GenerationEvent::Failed(index, error, saved.map(|node| node.id))
         }
         Progress::OutOfRounds { index } => {
-            Growing::Failed(index, "it asked for more rounds than it has".to_owned(), None)
+            GenerationEvent::Failed(index, "it asked for more rounds than it has".to_owned(), None)
         }
-        Progress::Delegated { index, told } => Growing::Noted(index, delegated::line(&told)?),
+        Progress::Delegated { index, told } => GenerationEvent::Noted(index, delegation_lines::line(&told)?),
         Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 /// What a key can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // the table below says of each what it does
-pub enum Action {
+pub enum KeyAction {
     Parent,
     Child,
     Next,
@@ -64,7 +64,7 @@ pub enum Action {
 
 /// What keys of one kind have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum KeyGroup {
     /// Getting about.
     Walk,
     /// Saying and generating.
@@ -77,7 +77,7 @@ pub enum Group {
     Program,
 }
 
-impl Group {
+impl KeyGroup {
     /// Its heading.
     #[must_use]
     pub const fn title(self) -> &'static str {
@@ -98,22 +98,22 @@ impl Group {
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
     /// What happens.
-    pub action: Action,
+    pub action: KeyAction,
     /// How a key map file calls it.
     pub name: &'static str,
     /// The keys that do it unless a file says otherwise.
     pub keys: &'static [&'static str],
     /// Where it stands in the help.
-    pub group: Group,
+    pub group: KeyGroup,
     /// What it does, in a few words.
     pub help: &'static str,
 }
 
 const fn bind(
-    action: Action,
+    action: KeyAction,
     name: &'static str,
     keys: &'static [&'static str],
-    group: Group,
+    group: KeyGroup,
     help: &'static str,
 ) -> Binding {
     Binding { action, name, keys, group, help }
@@ -121,57 +121,57 @@ const fn bind(
 
 /// Every key of the tree.
 pub const KEYS: &[Binding] = &[
-    bind(Action::Parent, "parent", &["left", "h"], Group::Walk, "to the node before"),
-    bind(Action::Child, "child", &["right", "l"], Group::Walk, "to the continuation visited last"),
-    bind(Action::Next, "next", &["down", "j"], Group::Walk, "to the next branch beside this one"),
-    bind(Action::Previous, "previous", &["up", "k"], Group::Walk, "to the branch before this one"),
-    bind(Action::LineDown, "line_down", &["J"], Group::Walk, "to the next line of the outline"),
-    bind(Action::LineUp, "line_up", &["K"], Group::Walk, "to the line before it"),
-    bind(Action::Root, "root", &["home", "0"], Group::Walk, "to the root"),
-    bind(Action::End, "end", &["end", "$"], Group::Walk, "to the end of this branch"),
-    bind(Action::Back, "back", &["backspace"], Group::Walk, "to where you were before"),
-    bind(Action::PageDown, "page_down", &["pagedown", "ctrl-f"], Group::Walk, "read on"),
-    bind(Action::PageUp, "page_up", &["pageup", "ctrl-b"], Group::Walk, "read back"),
-    bind(Action::Fold, "fold", &["z"], Group::Walk, "fold this branch, or open it"),
-    bind(Action::Hoist, "hoist", &["Z"], Group::Walk, "show this branch alone, or all again"),
-    bind(Action::Say, "say", &["i", "tab"], Group::Write, "write a line: the next node, or an → command"),
-    bind(Action::Generate, "generate", &["space", "enter", "g"], Group::Write, "have models continue here"),
-    bind(Action::Answer, "answer", &["r"], Group::Write, "have the collaborator answer, with commands"),
-    bind(Action::Count, "count", &["n"], Group::Write, "how many continuations; also a digit"),
-    bind(Action::Models, "models", &["m"], Group::Write, "pick models"),
-    bind(Action::Edit, "edit", &["e"], Group::Change, "word this node otherwise"),
-    bind(Action::EditOutside, "edit_outside", &["E"], Group::Change, "the same in $EDITOR"),
-    bind(Action::Annotate, "annotate", &["a"], Group::Change, "write a note on it"),
-    bind(Action::Bookmark, "bookmark", &["b"], Group::Change, "bookmark it, or take the mark off"),
-    bind(Action::NextBookmark, "next_bookmark", &["B"], Group::Walk, "to the next bookmark"),
-    bind(Action::Bookmarks, "bookmarks", &["'"], Group::Look, "all bookmarks"),
-    bind(Action::Mark, "mark", &["x"], Group::Change, "mark it for merge, copy, move, diff"),
-    bind(Action::Merge, "merge", &["M"], Group::Change, "write a node that draws on the marked ones"),
-    bind(Action::Split, "split", &["S"], Group::Change, "cut it in two at a place you choose"),
-    bind(Action::CopyHere, "copy_here", &["Y"], Group::Change, "copy the marked branch under this node"),
-    bind(Action::MoveHere, "move_here", &["V"], Group::Change, "move the marked branch under this node"),
-    bind(Action::Prune, "prune", &["p", "delete"], Group::Change, "prune this branch"),
-    bind(Action::Restore, "restore", &["R"], Group::Change, "pruned branches, to bring one back"),
-    bind(Action::Undo, "undo", &["u"], Group::Change, "take your last change back"),
-    bind(Action::Redo, "redo", &["ctrl-r", "U"], Group::Change, "do it again"),
-    bind(Action::Pin, "pin", &["P"], Group::Change, "pin it in the context, or let go of it"),
-    bind(Action::Exclude, "exclude", &["X"], Group::Change, "keep it out of what models read, or not"),
-    bind(Action::Version, "version", &[">"], Group::Walk, "to the next wording of this place"),
-    bind(Action::VersionBack, "version_back", &["<"], Group::Walk, "to the wording before"),
-    bind(Action::Search, "search", &["/"], Group::Look, "search as you type; tab: path, tree, everything"),
-    bind(Action::Diff, "diff", &["d"], Group::Look, "compare with the marked branch, or the one before"),
-    bind(Action::Context, "context", &["c"], Group::Look, "what a model would get, and what it costs"),
-    bind(Action::Trees, "trees", &["t"], Group::Look, "trees"),
-    bind(Action::Sessions, "sessions", &["s"], Group::Look, "sessions"),
-    bind(Action::Documents, "documents", &["D"], Group::Look, "documents"),
-    bind(Action::Command, "command", &[":"], Group::Program, "a command, such as :chat, :title, :new"),
-    bind(Action::Reading, "reading", &["v"], Group::Look, "read as conversation, or as prose"),
-    bind(Action::Layout, "layout", &["w"], Group::Look, "tree and text, text alone, tree alone"),
-    bind(Action::Help, "help", &["?", "f1"], Group::Program, "every key"),
-    bind(Action::Cancel, "cancel", &["esc"], Group::Program, "stop what runs, close what is open"),
-    bind(Action::Redraw, "redraw", &["ctrl-l"], Group::Program, "draw the screen anew"),
-    bind(Action::Suspend, "suspend", &["ctrl-z"], Group::Program, "back to the shell; fg comes back"),
-    bind(Action::Quit, "quit", &["q", "ctrl-c"], Group::Program, "leave; everything is saved"),
+    bind(KeyAction::Parent, "parent", &["left", "h"], KeyGroup::Walk, "to the node before"),
+    bind(KeyAction::Child, "child", &["right", "l"], KeyGroup::Walk, "to the continuation visited last"),
+    bind(KeyAction::Next, "next", &["down", "j"], KeyGroup::Walk, "to the next branch beside this one"),
+    bind(KeyAction::Previous, "previous", &["up", "k"], KeyGroup::Walk, "to the branch before this one"),
+    bind(KeyAction::LineDown, "line_down", &["J"], KeyGroup::Walk, "to the next line of the outline"),
+    bind(KeyAction::LineUp, "line_up", &["K"], KeyGroup::Walk, "to the line before it"),
+    bind(KeyAction::Root, "root", &["home", "0"], KeyGroup::Walk, "to the root"),
+    bind(KeyAction::End, "end", &["end", "$"], KeyGroup::Walk, "to the end of this branch"),
+    bind(KeyAction::Back, "back", &["backspace"], KeyGroup::Walk, "to where you were before"),
+    bind(KeyAction::PageDown, "page_down", &["pagedown", "ctrl-f"], KeyGroup::Walk, "read on"),
+    bind(KeyAction::PageUp, "page_up", &["pageup", "ctrl-b"], KeyGroup::Walk, "read back"),
+    bind(KeyAction::Fold, "fold", &["z"], KeyGroup::Walk, "fold this branch, or open it"),
+    bind(KeyAction::Hoist, "hoist", &["Z"], KeyGroup::Walk, "show this branch alone, or all again"),
+    bind(KeyAction::Say, "say", &["i", "tab"], KeyGroup::Write, "write a line: the next node, or an → command"),
+    bind(KeyAction::Generate, "generate", &["space", "enter", "g"], KeyGroup::Write, "have models continue here"),
+    bind(KeyAction::Answer, "answer", &["r"], KeyGroup::Write, "have the collaborator answer, with commands"),
+    bind(KeyAction::Count, "count", &["n"], KeyGroup::Write, "how many continuations; also a digit"),
+    bind(KeyAction::Models, "models", &["m"], KeyGroup::Write, "pick models"),
+    bind(KeyAction::Edit, "edit", &["e"], KeyGroup::Change, "word this node otherwise"),
+    bind(KeyAction::EditOutside, "edit_outside", &["E"], KeyGroup::Change, "the same in $EDITOR"),
+    bind(KeyAction::Annotate, "annotate", &["a"], KeyGroup::Change, "write a note on it"),
+    bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or take the mark off"),
+    bind(KeyAction::NextBookmark, "next_bookmark", &["B"], KeyGroup::Walk, "to the next bookmark"),
+    bind(KeyAction::Bookmarks, "bookmarks", &["'"], KeyGroup::Look, "all bookmarks"),
+    bind(KeyAction::Mark, "mark", &["x"], KeyGroup::Change, "mark it for merge, copy, move, diff"),
+    bind(KeyAction::Merge, "merge", &["M"], KeyGroup::Change, "write a node that draws on the marked ones"),
+    bind(KeyAction::Split, "split", &["S"], KeyGroup::Change, "cut it in two at a place you choose"),
+    bind(KeyAction::CopyHere, "copy_here", &["Y"], KeyGroup::Change, "copy the marked branch under this node"),
+    bind(KeyAction::MoveHere, "move_here", &["V"], KeyGroup::Change, "move the marked branch under this node"),
+    bind(KeyAction::Prune, "prune", &["p", "delete"], KeyGroup::Change, "prune this branch"),
+    bind(KeyAction::Restore, "restore", &["R"], KeyGroup::Change, "pruned branches, to bring one back"),
+    bind(KeyAction::Undo, "undo", &["u"], KeyGroup::Change, "take your last change back"),
+    bind(KeyAction::Redo, "redo", &["ctrl-r", "U"], KeyGroup::Change, "do it again"),
+    bind(KeyAction::Pin, "pin", &["P"], KeyGroup::Change, "pin it in the context, or let go of it"),
+    bind(KeyAction::Exclude, "exclude", &["X"], KeyGroup::Change, "keep it out of what models read, or not"),
+    bind(KeyAction::Version, "version", &[">"], KeyGroup::Walk, "to the next wording of this place"),
+    bind(KeyAction::VersionBack, "version_back", &["<"], KeyGroup::Walk, "to the wording before"),
+    bind(KeyAction::Search, "search", &["/"], KeyGroup::Look, "search as you type; tab: path, tree, everything"),
+    bind(KeyAction::Diff, "diff", &["d"], KeyGroup::Look, "compare with the marked branch, or the one before"),
+    bind(KeyAction::Context, "context", &["c"], KeyGroup::Look, "what a model would get, and what it costs"),
+    bind(KeyAction::Trees, "trees", &["t"], KeyGroup::Look, "trees"),
+    bind(KeyAction::Sessions, "sessions", &["s"], KeyGroup::Look, "sessions"),
+    bind(KeyAction::Documents, "documents", &["D"], KeyGroup::Look, "documents"),
+    bind(KeyAction::Command, "command", &[":"], KeyGroup::Program, "a command, such as :chat, :title, :new"),
+    bind(KeyAction::Reading, "reading", &["v"], KeyGroup::Look, "read as conversation, or as prose"),
+    bind(KeyAction::Layout, "layout", &["w"], KeyGroup::Look, "tree and text, text alone, tree alone"),
+    bind(KeyAction::Help, "help", &["?", "f1"], KeyGroup::Program, "every key"),
+    bind(KeyAction::Cancel, "cancel", &["esc"], KeyGroup::Program, "stop what runs, close what is open"),
+    bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "draw the screen anew"),
+    bind(KeyAction::Suspend, "suspend", &["ctrl-z"], KeyGroup::Program, "back to the shell; fg comes back"),
+    bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; everything is saved"),
 ];
 
 /// A key with what is held down.
@@ -244,9 +244,9 @@ fn single(text: &str) -> Option<char> {
 /// Which key does what.
 #[derive(Debug, Clone)]
 pub struct KeyMap {
-    chords: HashMap<Chord, Action>,
+    chords: HashMap<Chord, KeyAction>,
     /// What each action's keys are called, for the help.
-    names: HashMap<Action, Vec<String>>,
+    names: HashMap<KeyAction, Vec<String>>,
 }
 
 impl Default for KeyMap {
@@ -295,7 +295,7 @@ impl KeyMap {
         Ok(map)
     }
 
-    fn bind(&mut self, action: Action, keys: Vec<String>) {
+    fn bind(&mut self, action: KeyAction, keys: Vec<String>) {
         self.chords.retain(|_, bound| *bound != action);
         for key in &keys {
             if let Some(chord) = Chord::read(key) {
@@ -309,17 +309,17 @@ impl KeyMap {
     }
 
     /// What a key does.
-    pub(crate) fn action(&self, event: &KeyEvent) -> Option<Action> {
+    pub(crate) fn action(&self, event: &KeyEvent) -> Option<KeyAction> {
         self.chords.get(&Chord::of(event)).copied()
     }
 
     /// What an action's keys are called.
-    pub(crate) fn names(&self, action: Action) -> &[String] {
+    pub(crate) fn names(&self, action: KeyAction) -> &[String] {
         self.names.get(&action).map_or(&[], Vec::as_slice)
     }
 
     /// The key to name where a hint is given.
-    pub(crate) fn hint(&self, action: Action) -> &str {
+    pub(crate) fn hint(&self, action: KeyAction) -> &str {
         self.names(action).first().map_or("?", |name| shown(name))
     }
 }
@@ -357,11 +357,11 @@ mod tests {
     fn a_file_changes_keys_and_its_mistakes_are_told() {
         let map = KeyMap::read("parent: a\nchild: [right, ctrl-p]\n").unwrap();
         let key = |c, held| KeyEvent::new(KeyCode::Char(c), held);
-        assert_eq!(map.action(&key('a', KeyModifiers::NONE)), Some(Action::Parent));
+        assert_eq!(map.action(&key('a', KeyModifiers::NONE)), Some(KeyAction::Parent));
         assert_eq!(map.action(&key('h', KeyModifiers::NONE)), None);
-        assert_eq!(map.action(&key('p', KeyModifiers::CONTROL)), Some(Action::Child));
-        assert!(map.names(Action::Annotate).is_empty(), "its key was taken");
-        assert_eq!(map.action(&key('p', KeyModifiers::NONE)), Some(Action::Prune));
+        assert_eq!(map.action(&key('p', KeyModifiers::CONTROL)), Some(KeyAction::Child));
+        assert!(map.names(KeyAction::Annotate).is_empty(), "its key was taken");
+        assert_eq!(map.action(&key('p', KeyModifiers::NONE)), Some(KeyAction::Prune));
         for (text, said) in [
             ("fly: x", "no action \"fly\""),
             ("parent: hyper-x", "no key"),
@@ -378,7 +378,7 @@ mod tests {
     fn shift_is_told_by_the_letter() {
         let map = KeyMap::default();
         let shifted = KeyEvent::new(KeyCode::Char('z'), KeyModifiers::SHIFT);
-        assert_eq!(map.action(&shifted), Some(Action::Hoist));
-        assert_eq!(map.action(&KeyEvent::new(KeyCode::Char('Z'), KeyModifiers::SHIFT)), Some(Action::Hoist));
+        assert_eq!(map.action(&shifted), Some(KeyAction::Hoist));
+        assert_eq!(map.action(&KeyEvent::new(KeyCode::Char('Z'), KeyModifiers::SHIFT)), Some(KeyAction::Hoist));
     }
 }

@@ -9,18 +9,18 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use self::table::Table;
+use self::table::MarkdownTable;
 use super::{
-    colours::{self, Runs},
+    highlight::{self, Runs},
     text::{self, Piece, wrap},
-    theme::{Palette, Role},
+    theme::{ColorRole, Palette},
 };
 
 /// Bytes of one node that are laid out; the rest is named.
 pub(crate) const MOST: usize = 120_000;
 
 /// The colours of code in a language, if they are known.
-pub(crate) type OfCode<'a> = &'a dyn Fn(&str, &str) -> Option<Runs>;
+pub(crate) type CodeSpan<'a> = &'a dyn Fn(&str, &str) -> Option<Runs>;
 
 /// Lays a text out in lines of at most `room` columns, its words in `style`.
 pub(crate) fn render(
@@ -28,12 +28,12 @@ pub(crate) fn render(
     room: usize,
     style: Style,
     palette: Palette,
-    of_code: OfCode<'_>,
+    of_code: CodeSpan<'_>,
 ) -> Vec<Line<'static>> {
     let source = source.trim_matches('\n');
     let shown = first(source);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut page = Page {
+    let mut page = MarkdownPage {
         room: room.max(4),
         style,
         palette,
@@ -55,7 +55,7 @@ pub(crate) fn render(
     page.flush();
     if shown.len() < source.len() {
         let more = format!("… {} more bytes; E opens all of it in your editor", source.len() - shown.len());
-        page.lines.push(Line::styled(more, palette.style(Role::Dim)));
+        page.lines.push(Line::styled(more, palette.style(ColorRole::Dim)));
     }
     page.lines
 }
@@ -90,11 +90,11 @@ pub(crate) fn plain(source: &str, room: usize, style: Style) -> Vec<Line<'static
     wrap(&[(first(source.trim_end_matches('\n')).to_owned(), style)], room, &[], &[])
 }
 
-struct Page<'a> {
+struct MarkdownPage<'a> {
     room: usize,
     style: Style,
     palette: Palette,
-    of_code: OfCode<'a>,
+    of_code: CodeSpan<'a>,
     lines: Vec<Line<'static>>,
     pieces: Vec<Piece>,
     /// The styles that are on, the innermost last.
@@ -105,13 +105,13 @@ struct Page<'a> {
     item: Option<Piece>,
     lists: Vec<Option<u64>>,
     code: Option<String>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     /// Whether a blank line goes before the next block.
     gap: bool,
     links: Vec<String>,
 }
 
-impl Page<'_> {
+impl MarkdownPage<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -120,13 +120,13 @@ impl Page<'_> {
                 Some(code) => code.push_str(&text),
                 None => self.push(&text, Style::new()),
             },
-            Event::Code(code) => self.push(&code, self.palette.style(Role::Code)),
-            Event::Html(text) | Event::InlineHtml(text) => self.push(&text, self.palette.style(Role::Dim)),
+            Event::Code(code) => self.push(&code, self.palette.style(ColorRole::Code)),
+            Event::Html(text) | Event::InlineHtml(text) => self.push(&text, self.palette.style(ColorRole::Dim)),
             Event::SoftBreak | Event::HardBreak => self.push("\n", Style::new()),
             Event::Rule => {
                 self.block();
                 let columns = self.inner().min(40);
-                let rule = ("─".repeat(columns), self.palette.style(Role::Guide));
+                let rule = ("─".repeat(columns), self.palette.style(ColorRole::Guide));
                 self.pieces.push(rule);
                 self.flush();
                 self.gap = true;
@@ -176,14 +176,17 @@ impl Page<'_> {
     }
 
     fn start(&mut self, tag: Tag<'_>) {
-        let dim = self.palette.style(Role::Guide);
+        let dim = self.palette.style(ColorRole::Guide);
         match tag {
             Tag::Paragraph => self.block(),
             Tag::Heading { level, .. } => {
                 self.block();
                 let strong = Style::new().add_modifier(Modifier::BOLD);
-                let style =
-                    if level <= HeadingLevel::H2 { strong.patch(self.palette.style(Role::Accent)) } else { strong };
+                let style = if level <= HeadingLevel::H2 {
+                    strong.patch(self.palette.style(ColorRole::Accent))
+                } else {
+                    strong
+                };
                 self.mark(style);
             }
             Tag::BlockQuote(_) => {
@@ -218,12 +221,12 @@ impl Page<'_> {
                     _ => "• ".to_owned(),
                 };
                 self.before.push((" ".repeat(text::width(&bullet)), Style::new()));
-                self.item = Some((bullet, dim.patch(self.palette.style(Role::Dim))));
+                self.item = Some((bullet, dim.patch(self.palette.style(ColorRole::Dim))));
                 self.gap = false;
             }
             Tag::Table(alignments) => {
                 self.block();
-                self.table = Some(Table { alignments, rows: Vec::new() });
+                self.table = Some(MarkdownTable { alignments, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -284,7 +287,7 @@ impl Page<'_> {
                 // Where it leads is said: nobody should have to trust the words.
                 let words = self.pieces.last().is_some_and(|(words, _)| *words == target);
                 if !words && !target.is_empty() {
-                    self.push(&format!(" ({target})"), self.palette.style(Role::Dim));
+                    self.push(&format!(" ({target})"), self.palette.style(ColorRole::Dim));
                 }
             }
             _ => {}
@@ -293,7 +296,7 @@ impl Page<'_> {
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
-        let (bar, style) = (self.palette.style(Role::Guide), self.palette.style(Role::Code));
+        let (bar, style) = (self.palette.style(ColorRole::Guide), self.palette.style(ColorRole::Code));
         let name = self.links.pop();
         let mut before = self.before.clone();
         before.push(("▏ ".to_owned(), bar));
@@ -301,11 +304,11 @@ impl Page<'_> {
         let runs = name.as_ref().and_then(|name| (self.of_code)(name, code));
         if let Some(name) = name {
             let mut first = before.clone();
-            first.push((name, self.palette.style(Role::Dim)));
+            first.push((name, self.palette.style(ColorRole::Dim)));
             self.lines.extend(wrap(&[], self.room, &first, &before));
         }
         let pieces = match runs {
-            Some(runs) => colours::painted(code, &runs, self.palette),
+            Some(runs) => highlight::painted(code, &runs, self.palette),
             None => vec![(code.to_owned(), style)],
         };
         // A line that does not fit goes on under a sign, so that it is not taken for two.

@@ -7,17 +7,17 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::text::Line;
 
 use super::{
-    look::{Look, Sight},
-    prose::Written,
+    buffer_editor::BufferEdit,
+    screen_query::{ScreenData, ScreenQuery},
 };
 use crate::{
     id::{DocumentId, NodeId, SessionId, TreeId},
-    session::Asking,
+    session::ApprovalRequest,
 };
 
 /// Something that happened.
 #[derive(Debug)]
-pub enum Message {
+pub enum ScreenMessage {
     /// A key was pressed.
     Key(KeyEvent),
     /// Text was pasted.
@@ -27,50 +27,50 @@ pub enum Message {
     /// The screen has another size.
     Resize(u16, u16),
     /// Something from the background; see [`Report`].
-    Report(Report),
+    Report(BackgroundReport),
 }
 
 /// What the background reports.
 #[derive(Debug)]
-pub struct Report(pub(crate) Heard);
+pub struct BackgroundReport(pub(crate) BackgroundEvent);
 
-impl Report {
+impl BackgroundReport {
     /// Whether more of its kind comes at any moment, so that nobody waits for this one.
     pub(super) fn streams(&self) -> bool {
-        matches!(self.0, Heard::Grew(_, Growing::Text { .. }))
+        matches!(self.0, BackgroundEvent::Grew(_, GenerationEvent::Text { .. }))
     }
 }
 
 /// What the background reports.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum BackgroundEvent {
     /// A look is done.
-    Seen(u64, Result<Box<Sight>, String>),
+    Seen(u64, Result<Box<ScreenData>, String>),
     /// A question is answered.
-    Answered(Question, Result<Answer, String>),
+    Answered(ScreenLookup, Result<LookupResult, String>),
     /// A deed is done, or was not.
-    Done(Result<Box<Outcome>, String>),
+    Done(Result<Box<WriteResult>, String>),
     /// Something of a generation.
-    Grew(u64, Growing),
+    Grew(u64, GenerationEvent),
     /// Arrow lines of the person's are done.
-    Ran(u64, Result<Box<Outcome>, String>),
+    Ran(u64, Result<Box<WriteResult>, String>),
     /// The colours of code that is shown are known.
     Coloured,
     /// A question was passed over for a newer one.
     Passed,
     /// An agent asks whether it may do something.
-    Asking(u64, Asking),
+    Asking(u64, ApprovalRequest),
     /// Nobody waits for the answer any more.
     Withdrawn(u64),
     /// The store was changed, by whomever.
     Changed,
     /// What came back from the editor; `None`: nothing was changed.
-    Edited(Purpose, Option<String>),
+    Edited(InputPurpose, Option<String>),
 }
 
 /// What a text is written for.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Purpose {
+pub(crate) enum InputPurpose {
     /// The next node, or arrow lines.
     Say,
     /// A command of the program's.
@@ -91,7 +91,7 @@ pub(crate) enum Purpose {
 
 /// Something to be looked up.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Question {
+pub(crate) enum ScreenLookup {
     Trees,
     Sessions,
     Bookmarks,
@@ -103,20 +103,20 @@ pub(crate) enum Question {
     /// What the next prompt takes.
     Cost(NodeId),
     /// A text, and how far to look.
-    Search(String, Scope),
+    Search(String, LookupScope),
     /// Two ends of branches.
     Diff(NodeId, NodeId),
     /// How much hangs below a node.
     Below(NodeId),
     /// What is in the store: a node's whole text.
-    Text(NodeId, Purpose),
+    Text(NodeId, InputPurpose),
     /// The models there are.
     Models,
     /// The node with an id as somebody writes it.
     Find(String),
 }
 
-impl Question {
+impl ScreenLookup {
     /// Whether its answer opens something, or leads elsewhere: what is typed then is for there.
     pub(crate) const fn leads(&self) -> bool {
         matches!(self, Self::Document(_) | Self::Diff(..) | Self::Below(_) | Self::Text(..) | Self::Find(_))
@@ -125,14 +125,14 @@ impl Question {
 
 /// How far a search looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum LookupScope {
     Path,
     #[default]
     Tree,
     Everything,
 }
 
-impl Scope {
+impl LookupScope {
     pub(crate) fn next(self) -> Self {
         match self {
             Self::Path => Self::Tree,
@@ -152,9 +152,9 @@ impl Scope {
 
 /// What was looked up.
 #[derive(Debug, Clone)]
-pub(crate) enum Answer {
+pub(crate) enum LookupResult {
     /// Things to choose from.
-    Items(Vec<Item>),
+    Items(Vec<ListItem>),
     /// Something to read.
     Page(String, Vec<Line<'static>>),
     /// What a prompt takes, and costs if that is known.
@@ -169,16 +169,16 @@ pub(crate) enum Answer {
 
 /// Something to choose.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct ListItem {
     pub(crate) line: Line<'static>,
     /// What is searched when the list is narrowed down.
     pub(crate) words: String,
-    pub(crate) then: Then,
+    pub(crate) then: ItemAction,
 }
 
 /// What choosing comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Then {
+pub(crate) enum ItemAction {
     /// Go to a node, perhaps of another tree.
     Go(TreeId, NodeId),
     /// Take up a tree.
@@ -197,7 +197,7 @@ pub(crate) enum Then {
 
 /// Something to be done to the store, in the order in which it was asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Deed {
+pub(crate) enum WriteRequest {
     Say(NodeId, String),
     Edit(NodeId, String),
     Annotate(NodeId, String),
@@ -219,7 +219,7 @@ pub(crate) enum Deed {
     NewTree(String, bool),
     Version(NodeId),
     /// What was written in the text of a path that ends at a node.
-    Write(NodeId, Written),
+    Write(NodeId, BufferEdit),
     /// From where one stands, has another wording of a node read: the next or the previous one.
     Turn(NodeId, NodeId, bool),
     /// Where the person stands, so that other programs and the next time find it.
@@ -232,7 +232,7 @@ pub(crate) enum Deed {
     Follow(SessionId),
 }
 
-impl Deed {
+impl WriteRequest {
     /// Whether it may lead to another node or tree.
     pub(crate) const fn leads(&self) -> bool {
         !matches!(
@@ -252,7 +252,7 @@ impl Deed {
 
 /// What a deed came to.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct WriteResult {
     /// In words; empty: nothing to say.
     pub(crate) said: String,
     /// Where to go.
@@ -268,19 +268,19 @@ pub(crate) struct Outcome {
     /// More to read than a line.
     pub(crate) page: Option<(String, Vec<Line<'static>>)>,
     /// Who answers from now on, in which session of theirs; nobody: the collaborator.
-    pub(crate) with: Option<Option<With>>,
+    pub(crate) with: Option<Option<Responder>>,
 }
 
 /// Somebody who answers, in a session of theirs.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct With {
+pub(crate) struct Responder {
     pub(crate) name: String,
     pub(crate) session: SessionId,
 }
 
 /// Arrow lines of the person's, to be run from a node.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Errand {
+pub(crate) struct CommandJob {
     pub(crate) number: u64,
     pub(crate) from: NodeId,
     pub(crate) text: String,
@@ -290,7 +290,7 @@ pub(crate) struct Errand {
 
 /// What is heard of a generation.
 #[derive(Debug, Clone)]
-pub(crate) enum Growing {
+pub(crate) enum GenerationEvent {
     /// Columns more: one for each continuation that began, named by its model.
     Began(Vec<String>),
     Text(usize, String),
@@ -306,7 +306,7 @@ pub(crate) enum Growing {
 
 /// What to generate.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Job {
+pub(crate) struct GenerationJob {
     pub(crate) number: u64,
     pub(crate) from: NodeId,
     pub(crate) versions: Vec<NodeId>,
@@ -317,24 +317,24 @@ pub(crate) struct Job {
     /// Whether it has the tools for the folder.
     pub(crate) tools: bool,
     /// Who answers; `None`: the collaborator, in its newest session here.
-    pub(crate) with: Option<With>,
+    pub(crate) with: Option<Responder>,
 }
 
 /// Something to be done outside of the model.
 #[derive(Debug, Clone)]
-pub(crate) enum Effect {
-    Look(Arc<Look>),
-    Ask(Question),
-    Do(Deed),
-    Generate(Job),
+pub(crate) enum ScreenEffect {
+    Look(Arc<ScreenQuery>),
+    Ask(ScreenLookup),
+    Do(WriteRequest),
+    Generate(GenerationJob),
     /// Runs arrow lines.
-    Run(Errand),
+    Run(CommandJob),
     /// Ends a generation, or one continuation of it.
     Cancel(u64, Option<usize>),
     /// Answers an agent: whether it may, and whether that goes for all others like it.
     Consent(u64, bool, bool),
     /// Opens a text in the person's editor.
-    Editor(String, Purpose),
+    Editor(String, InputPurpose),
     Redraw,
     Suspend,
     Quit,

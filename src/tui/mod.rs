@@ -13,59 +13,59 @@
 //! [`run`] is the whole program around a terminal; [`App`] is the same without one, for another backend of ratatui's, or
 //! for a test.
 
-mod ahead;
 mod app;
-mod areas;
-mod colours;
-mod consent;
-mod delegated;
+mod approval_queue;
+mod buffer_editor;
+mod command_job;
+mod delegation_lines;
 mod editor;
-mod errand;
 mod generate;
-mod kept;
+mod highlight;
 mod keys;
-mod look;
-mod lookup;
+mod layout;
 mod markdown;
 mod message;
 mod model;
 mod outline;
-mod page;
-mod panels;
-mod pictures;
-mod prose;
-mod reader;
-mod rows;
+mod overlays;
+mod path_cache;
+mod path_layout;
+mod queries;
+mod query_threads;
+mod screen_query;
+mod soft_wrap;
 mod terminal;
 mod text;
 mod theme;
 mod tour;
+mod type_ahead;
 mod update;
 mod view;
-mod writer;
+mod wide_graphemes;
+mod write_thread;
 
 use std::path::PathBuf;
 
 pub use app::App;
-pub use consent::Consent;
+pub use approval_queue::ApprovalQueue;
 pub use generate::COLLABORATOR;
-pub use keys::{Action, Binding, Group, KEYS, KeyMap};
-pub use message::{Message, Report};
+pub use keys::{Binding, KEYS, KeyAction, KeyGroup, KeyMap};
+pub use message::{BackgroundReport, ScreenMessage};
 pub use terminal::{TerminalError, run};
 pub use theme::Palette;
 
 use crate::{
     context,
     id::{NodeId, SessionId, TreeId},
-    model::Agent,
     ops::Loom,
     provider::Prices,
-    session::Commands,
+    session::ToolAccess,
+    types::Agent,
 };
 
 /// What the screen is opened on, and what a host brings along.
 #[derive(Clone)]
-pub struct Setup {
+pub struct ScreenSetup {
     /// The store.
     pub loom: Loom,
     /// Who sits there.
@@ -81,17 +81,17 @@ pub struct Setup {
     /// The versions that are read.
     pub versions: Vec<NodeId>,
     /// What agents may do by commands, and how their models are opened.
-    pub commands: Commands,
+    pub commands: ToolAccess,
     /// The model that continues where nobody picked one, as it is written.
     pub model: Option<String>,
     /// The same where the person turned the tools for the folder on; they ask [`Setup::consent`]. `None`: there are none.
-    pub tools: Option<Commands>,
+    pub tools: Option<ToolAccess>,
     /// What asks the person on this screen.
-    pub consent: Consent,
+    pub consent: ApprovalQueue,
     /// Names of models to pick from.
     pub models: Vec<String>,
     /// How much models are shown.
-    pub context: context::Options,
+    pub context: context::ContextOptions,
     /// Where words are kept while they stream.
     pub drafts: Option<PathBuf>,
     /// What tokens cost.

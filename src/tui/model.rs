@@ -6,20 +6,23 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use super::panels::{Ask, Column, Cost, Growth, Kind, Layout, List, Notice, Page, Typing};
+pub(crate) use super::overlays::{
+    ConfirmPanel, GenerationColumn, GenerationPanel, ListKind, ListPanel, Notice, PagePanel, PaneLayout, PanelCost,
+    TextInput,
+};
 use super::{
-    ahead::Ahead,
-    colours::Colours,
+    buffer_editor::BufferEditor,
+    highlight::Highlighter,
     keys::KeyMap,
-    look::{Look, Reading, Sight, Step, ways},
-    message::{Effect, Errand, With},
-    prose::Prose,
-    theme::{Palette, Role},
+    message::{CommandJob, Responder, ScreenEffect},
+    screen_query::{LookStep, ReadingMode, ScreenData, ScreenQuery, ways},
+    theme::{ColorRole, Palette},
+    type_ahead::TypeAhead,
 };
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
-    model::Node,
-    session::Asking,
+    session::ApprovalRequest,
+    types::Node,
 };
 
 /// How long a notice is shown, in milliseconds, and an error.
@@ -36,33 +39,33 @@ pub(crate) const MOST: usize = 9;
 
 /// What the keys are for at the moment.
 #[derive(Debug, Default)]
-pub(crate) enum Mode {
+pub(crate) enum ScreenMode {
     /// Walking the tree.
     #[default]
     Walk,
     /// Writing a text.
-    Type(Typing),
+    Type(TextInput),
     /// Choosing from a list.
-    Choose(List),
+    Choose(ListPanel),
     /// Reading a page.
-    Read(Page),
+    Read(PagePanel),
     /// Answering a question.
-    Ask(Box<Ask>),
+    Ask(Box<ConfirmPanel>),
     /// Watching continuations grow.
     Grow,
     /// Writing in the text of a buffer tree.
-    Write(Prose),
+    Write(BufferEditor),
 }
 
 /// The whole.
 #[derive(Debug)]
-pub(crate) struct Model {
+pub(crate) struct ScreenModel {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) palette: Palette,
-    pub(crate) colours: Colours,
+    pub(crate) colours: Highlighter,
     pub(crate) keys: KeyMap,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ScreenMode,
     /// Milliseconds since the beginning.
     pub(crate) now: u64,
 
@@ -70,7 +73,7 @@ pub(crate) struct Model {
     pub(crate) session: Option<SessionId>,
     pub(crate) tree: TreeId,
     pub(crate) at: NodeId,
-    pub(crate) sight: Option<Box<Sight>>,
+    pub(crate) sight: Option<Box<ScreenData>>,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) folds: Arc<HashSet<NodeId>>,
     pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
@@ -78,12 +81,12 @@ pub(crate) struct Model {
     /// Where one was before, the newest last.
     pub(crate) back: Vec<NodeId>,
     /// Steps that wait for a look that is under way.
-    pub(crate) steps: VecDeque<Step>,
+    pub(crate) steps: VecDeque<LookStep>,
     /// Number of the last look, and whether it is under way.
     pub(crate) looks: u64,
     pub(crate) looking: bool,
     /// What was typed before it was known what for.
-    pub(crate) ahead: Ahead,
+    pub(crate) ahead: TypeAhead,
     /// Whether something changed since the look under way began.
     pub(crate) stale: bool,
     /// Whether the cursor was put elsewhere since then.
@@ -92,8 +95,8 @@ pub(crate) struct Model {
     pub(crate) row: usize,
     /// Lines that the text is scrolled back; less than none: on.
     pub(crate) scroll: isize,
-    pub(crate) layout: Layout,
-    pub(crate) reading: Reading,
+    pub(crate) layout: PaneLayout,
+    pub(crate) reading: ReadingMode,
     pub(crate) marked: Vec<NodeId>,
 
     pub(crate) count: usize,
@@ -103,19 +106,19 @@ pub(crate) struct Model {
     /// Whether the collaborator has the tools for the folder.
     pub(crate) tools: bool,
     /// What agents ask that was not put yet.
-    pub(crate) asked: VecDeque<(u64, Asking)>,
-    pub(crate) growth: Option<Growth>,
+    pub(crate) asked: VecDeque<(u64, ApprovalRequest)>,
+    pub(crate) growth: Option<GenerationPanel>,
     /// Arrow lines of the person's that run.
-    pub(crate) errands: Vec<Errand>,
+    pub(crate) errands: Vec<CommandJob>,
     /// Who answers, where a session of theirs was gone on with.
-    pub(crate) with: Option<With>,
+    pub(crate) with: Option<Responder>,
     pub(crate) jobs: u64,
     /// Whether the collaborator is to answer what is being said.
     pub(crate) answer_after_say: bool,
-    pub(crate) cost: Option<Cost>,
+    pub(crate) cost: Option<PanelCost>,
     pub(crate) history: Vec<String>,
     /// What was written last and left without being saved.
-    pub(crate) left: Option<Typing>,
+    pub(crate) left: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
     /// When the first of the others is gone, unless it is heard of again.
     pub(crate) gone: Option<u64>,
@@ -128,7 +131,7 @@ pub(crate) struct Model {
 
 /// What a model begins with.
 #[derive(Debug, Clone)]
-pub(crate) struct Beginning {
+pub(crate) struct ModelInit {
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
     pub(crate) tree: TreeId,
@@ -137,20 +140,20 @@ pub(crate) struct Beginning {
     pub(crate) count: usize,
     pub(crate) usual: Option<String>,
     pub(crate) palette: Palette,
-    pub(crate) colours: Colours,
+    pub(crate) colours: Highlighter,
     pub(crate) keys: KeyMap,
     pub(crate) tour: bool,
 }
 
-impl Model {
-    pub(crate) fn new(begin: Beginning, width: u16, height: u16) -> Self {
+impl ScreenModel {
+    pub(crate) fn new(begin: ModelInit, width: u16, height: u16) -> Self {
         Self {
             width,
             height,
             palette: begin.palette,
             colours: begin.colours,
             keys: begin.keys,
-            mode: Mode::Walk,
+            mode: ScreenMode::Walk,
             now: 0,
             agent: begin.agent,
             session: begin.session,
@@ -165,13 +168,13 @@ impl Model {
             steps: VecDeque::new(),
             looks: 0,
             looking: false,
-            ahead: Ahead::default(),
+            ahead: TypeAhead::default(),
             stale: false,
             moved: false,
             row: usize::MAX,
             scroll: 0,
-            layout: Layout::Both,
-            reading: Reading::Talk,
+            layout: PaneLayout::Both,
+            reading: ReadingMode::Talk,
             marked: Vec::new(),
             count: begin.count.clamp(1, MOST),
             models: Vec::new(),
@@ -196,12 +199,12 @@ impl Model {
 
     /// Says something for a while.
     pub(crate) fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), role: Role::Dim, until: self.now + NOTICE });
+        self.notice = Some(Notice { text: text.into(), role: ColorRole::Dim, until: self.now + NOTICE });
     }
 
     /// Says what went wrong, for a while.
     pub(crate) fn fail(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), role: Role::Error, until: self.now + ERROR });
+        self.notice = Some(Notice { text: text.into(), role: ColorRole::Error, until: self.now + ERROR });
     }
 
     /// When something on the screen changes by itself, in milliseconds since the beginning.
@@ -210,7 +213,7 @@ impl Model {
     }
 
     /// Looks whether somebody is still there who may have left; nobody says so.
-    pub(crate) fn miss(&mut self) -> Vec<Effect> {
+    pub(crate) fn miss(&mut self) -> Vec<ScreenEffect> {
         if self.gone.take_if(|gone| *gone <= self.now).is_some() { self.look() } else { Vec::new() }
     }
 
@@ -230,7 +233,7 @@ impl Model {
     }
 
     /// Has the screen read anew: at once, or when the look under way is done.
-    pub(crate) fn look(&mut self) -> Vec<Effect> {
+    pub(crate) fn look(&mut self) -> Vec<ScreenEffect> {
         if self.looking {
             self.stale = true;
             return Vec::new();
@@ -240,7 +243,7 @@ impl Model {
         self.stale = false;
         self.moved = false;
         let areas = self.areas();
-        let look = Look {
+        let look = ScreenQuery {
             at: self.at,
             steps: self.steps.drain(..).collect(),
             versions: self.versions.clone(),
@@ -259,13 +262,13 @@ impl Model {
             session: self.session,
             number: self.looks,
         };
-        vec![Effect::Look(Arc::new(look))]
+        vec![ScreenEffect::Look(Arc::new(look))]
     }
 
     /// Takes a step as soon as the ones before it are taken.
-    pub(crate) fn step(&mut self, step: Step) -> Vec<Effect> {
+    pub(crate) fn step(&mut self, step: LookStep) -> Vec<ScreenEffect> {
         // The wheel turns faster than anybody can look.
-        if self.steps.len() < super::ahead::STEPS {
+        if self.steps.len() < super::type_ahead::STEPS {
             self.steps.push_back(step);
         }
         self.scroll = 0;
@@ -273,7 +276,7 @@ impl Model {
     }
 
     /// Goes to a node of this tree.
-    pub(crate) fn go(&mut self, to: NodeId) -> Vec<Effect> {
+    pub(crate) fn go(&mut self, to: NodeId) -> Vec<ScreenEffect> {
         if to != self.at {
             self.back.push(self.at);
         }
@@ -285,7 +288,7 @@ impl Model {
     }
 
     /// Takes in what was seen.
-    pub(crate) fn saw(&mut self, sight: Box<Sight>) {
+    pub(crate) fn saw(&mut self, sight: Box<ScreenData>) {
         // Where nothing stepped, one stands elsewhere because what one stood on is gone.
         let stood = if sight.trail.stood.is_empty() { &[self.at][..] } else { &sight.trail.stood };
         let left = if stood.last() == Some(&sight.at.id) { &stood[..stood.len() - 1] } else { stood };
@@ -307,7 +310,7 @@ impl Model {
     }
 
     /// Opens what is folded above the cursor: whoever goes into a branch wants to see where that is.
-    fn unfold(&mut self, sight: &Sight) {
+    fn unfold(&mut self, sight: &ScreenData) {
         let above = sight.path.iter().filter(|node| node.id != sight.at.id);
         let shut: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
         // What was opened on the way is seen as such already.
@@ -319,7 +322,7 @@ impl Model {
     }
 
     /// Remembers which continuations lead here.
-    fn remember(&mut self, sight: &Sight) {
+    fn remember(&mut self, sight: &ScreenData) {
         let visited = Arc::make_mut(&mut self.visited);
         if visited.len() > VISITED {
             visited.clear();
@@ -330,7 +333,7 @@ impl Model {
 
     /// The line of the tree pane that the cursor is shown in: where its line was, if that was on the screen; else as near
     /// as it can be.
-    fn scrolled(&self, sight: &Sight, rows: usize) -> usize {
+    fn scrolled(&self, sight: &ScreenData, rows: usize) -> usize {
         let margin = (rows / 6).min(3);
         let window = &sight.window;
         let shown = self.sight.as_ref().filter(|_| self.row != usize::MAX).and_then(|before| {
@@ -361,9 +364,9 @@ impl Model {
 mod tests {
     use super::*;
 
-    fn model() -> Model {
+    fn model() -> ScreenModel {
         let (tell, _) = tokio::sync::mpsc::unbounded_channel();
-        let begin = Beginning {
+        let begin = ModelInit {
             agent: AgentId::from_bytes([1; 16]),
             session: None,
             tree: TreeId::from_bytes([2; 16]),
@@ -372,11 +375,11 @@ mod tests {
             count: 3,
             usual: None,
             palette: Palette::Plain,
-            colours: Colours::new(tell),
+            colours: Highlighter::new(tell),
             keys: KeyMap::default(),
             tour: false,
         };
-        Model::new(begin, 80, 24)
+        ScreenModel::new(begin, 80, 24)
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
 use crate::{
     id::NodeId,
-    model::{EdgeKind, Node},
-    store::{Beyond, Result, Snapshot},
+    store::{Result, SiblingCursor, Snapshot},
+    types::{EdgeKind, Node},
 };
 
 /// Nodes of the path above the cursor that are looked at.
@@ -23,9 +23,9 @@ const DEEP: usize = 600;
 
 /// A line of an outline.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct OutlineRow {
     /// What the line is about.
-    pub(crate) what: What,
+    pub(crate) what: RowKind,
     /// For each level of branches that the line is in, whether its branch is the last there; of far ones it is not known.
     pub(crate) levels: Vec<bool>,
     /// Whether the node begins a branch of the last level.
@@ -34,7 +34,7 @@ pub(crate) struct Row {
 
 /// What a line is about.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum RowKind {
     /// A node as it is read, the node whose place that is, and whether what follows is folded.
     Node {
         /// The wording that is read.
@@ -48,23 +48,23 @@ pub(crate) enum What {
     Gap,
 }
 
-impl Row {
+impl OutlineRow {
     /// The node of the line.
     pub(crate) fn node(&self) -> Option<&Node> {
         match &self.what {
-            What::Node { node, .. } => Some(node),
-            What::Gap => None,
+            RowKind::Node { node, .. } => Some(node),
+            RowKind::Gap => None,
         }
     }
 
     fn gap() -> Self {
-        Self { what: What::Gap, levels: Vec::new(), opens: false }
+        Self { what: RowKind::Gap, levels: Vec::new(), opens: false }
     }
 }
 
 /// A branch that a line is in.
 #[derive(Debug, Clone)]
-struct Edge {
+struct BranchEdge {
     parent: NodeId,
     /// The sequence number of the branch's first place.
     seq: u64,
@@ -74,15 +74,15 @@ struct Edge {
 
 /// A place in the outline.
 #[derive(Debug, Clone)]
-struct Spot {
+struct OutlinePosition {
     /// The original of the place.
     place: Node,
-    edges: Vec<Edge>,
+    edges: Vec<BranchEdge>,
     opens: bool,
 }
 
 /// Reads an outline.
-pub(crate) struct Walker<'a> {
+pub(crate) struct OutlineReader<'a> {
     pub(crate) snapshot: &'a dyn Snapshot,
     pub(crate) versions: &'a [NodeId],
     pub(crate) folds: &'a HashSet<NodeId>,
@@ -91,17 +91,17 @@ pub(crate) struct Walker<'a> {
 
 /// The lines around a node, and which of them is its own.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Window {
-    pub(crate) rows: Vec<Row>,
+pub(crate) struct OutlineWindow {
+    pub(crate) rows: Vec<OutlineRow>,
     pub(crate) here: usize,
     /// For each line, whether it is on the path to the cursor.
     pub(crate) path: Vec<bool>,
 }
 
-impl Walker<'_> {
+impl OutlineReader<'_> {
     /// The lines around the end of `path`: so many above it and below. Folds on the path itself are looked past.
-    pub(crate) fn around(&self, path: &[Arc<Node>], above: usize, below: usize) -> Result<Window> {
-        let Some(mut spot) = self.spot(path)? else { return Ok(Window::default()) };
+    pub(crate) fn around(&self, path: &[Arc<Node>], above: usize, below: usize) -> Result<OutlineWindow> {
+        let Some(mut spot) = self.spot(path)? else { return Ok(OutlineWindow::default()) };
         let top = match self.hoist {
             Some(hoist) => Some(hoist),
             // Where the path begins below the root, nobody looked further up.
@@ -116,14 +116,14 @@ impl Walker<'_> {
         while before.len() < above {
             if Some(up.place.id) == top {
                 if self.hoist.is_none() {
-                    before.push(Row::gap());
+                    before.push(OutlineRow::gap());
                 }
                 break;
             }
             match self.previous(&up)? {
                 Some(Ok(next)) => up = next,
-                Some(Err(Deep)) => {
-                    before.push(Row::gap());
+                Some(Err(TooDeep)) => {
+                    before.push(OutlineRow::gap());
                     break;
                 }
                 None => break,
@@ -141,7 +141,7 @@ impl Walker<'_> {
         }
         let on: HashSet<NodeId> = path.iter().map(|node| node.id).collect();
         let path = rows.iter().map(|row| row.node().is_some_and(|node| on.contains(&node.id))).collect();
-        Ok(Window { rows, here, path })
+        Ok(OutlineWindow { rows, here, path })
     }
 
     /// The line after or before the end of `path`.
@@ -158,7 +158,7 @@ impl Walker<'_> {
     }
 
     /// The place at the end of a path, with the branches that it is in.
-    fn spot(&self, path: &[Arc<Node>]) -> Result<Option<Spot>> {
+    fn spot(&self, path: &[Arc<Node>]) -> Result<Option<OutlinePosition>> {
         let mut places: Vec<Cow<'_, Node>> = Vec::with_capacity(path.len());
         for node in path {
             let place = self.original(node)?;
@@ -170,15 +170,15 @@ impl Walker<'_> {
         if let Some(at) = self.hoist.and_then(|hoist| places.iter().position(|place| place.id == hoist)) {
             places.drain(..at);
         }
-        let mut edges: Vec<Edge> = Vec::new();
+        let mut edges: Vec<BranchEdge> = Vec::new();
         let mut opens = false;
         for pair in places.windows(2) {
             opens = pair[0].state.continuations > 1;
             if opens {
-                edges.push(Edge { parent: pair[0].id, seq: pair[1].seq, last: None });
+                edges.push(BranchEdge { parent: pair[0].id, seq: pair[1].seq, last: None });
             }
         }
-        Ok(places.pop().map(|place| Spot { place: place.into_owned(), edges, opens }))
+        Ok(places.pop().map(|place| OutlinePosition { place: place.into_owned(), edges, opens }))
     }
 
     fn original<'n>(&self, node: &'n Node) -> Result<Cow<'n, Node>> {
@@ -206,30 +206,30 @@ impl Walker<'_> {
         Ok(chosen)
     }
 
-    fn row(&self, spot: &mut Spot) -> Result<Row> {
+    fn row(&self, spot: &mut OutlinePosition) -> Result<OutlineRow> {
         let far = spot.edges.len().saturating_sub(LEVELS);
         for edge in &mut spot.edges[far..] {
             if edge.last.is_none() {
-                let after = self.snapshot.continuations(edge.parent, Beyond::After(edge.seq), 1)?;
+                let after = self.snapshot.continuations(edge.parent, SiblingCursor::After(edge.seq), 1)?;
                 edge.last = Some(after.is_empty());
             }
         }
         let folded = spot.place.state.continuations > 0 && self.folds.contains(&spot.place.id);
-        let what = What::Node { node: Box::new(self.read(&spot.place)?), place: spot.place.id, folded };
+        let what = RowKind::Node { node: Box::new(self.read(&spot.place)?), place: spot.place.id, folded };
         let levels = spot.edges.iter().map(|edge| edge.last.unwrap_or(true)).collect();
-        Ok(Row { what, levels, opens: spot.opens })
+        Ok(OutlineRow { what, levels, opens: spot.opens })
     }
 
-    fn next(&self, spot: &mut Spot) -> Result<Option<Spot>> {
+    fn next(&self, spot: &mut OutlinePosition) -> Result<Option<OutlinePosition>> {
         if spot.place.state.continuations > 0 && !self.folds.contains(&spot.place.id) {
-            let mut children = self.snapshot.continuations(spot.place.id, Beyond::First, 2)?.into_iter();
+            let mut children = self.snapshot.continuations(spot.place.id, SiblingCursor::First, 2)?.into_iter();
             if let Some(first) = children.next() {
                 let mut edges = spot.edges.clone();
                 let opens = children.next().is_some();
                 if opens {
-                    edges.push(Edge { parent: spot.place.id, seq: first.seq, last: Some(false) });
+                    edges.push(BranchEdge { parent: spot.place.id, seq: first.seq, last: Some(false) });
                 }
-                return Ok(Some(Spot { place: first, edges, opens }));
+                return Ok(Some(OutlinePosition { place: first, edges, opens }));
             }
         }
         let mut edges = spot.edges.clone();
@@ -237,52 +237,52 @@ impl Walker<'_> {
             if edge.last == Some(true) {
                 continue;
             }
-            let mut after = self.snapshot.continuations(edge.parent, Beyond::After(edge.seq), 2)?.into_iter();
+            let mut after = self.snapshot.continuations(edge.parent, SiblingCursor::After(edge.seq), 2)?.into_iter();
             if let Some(next) = after.next() {
                 edge.seq = next.seq;
                 edge.last = Some(after.next().is_none());
                 edges.push(edge);
-                return Ok(Some(Spot { place: next, edges, opens: true }));
+                return Ok(Some(OutlinePosition { place: next, edges, opens: true }));
             }
         }
         Ok(None)
     }
 
     /// The line above; `Err` if it is further down than anybody looks.
-    fn previous(&self, spot: &Spot) -> Result<Option<std::result::Result<Spot, Deep>>> {
+    fn previous(&self, spot: &OutlinePosition) -> Result<Option<std::result::Result<OutlinePosition, TooDeep>>> {
         let mut edges = spot.edges.clone();
         if let Some(edge) = edges.last_mut().filter(|_| spot.opens) {
-            if let Some(before) = self.snapshot.continuations(edge.parent, Beyond::Before(edge.seq), 1)?.pop() {
+            if let Some(before) = self.snapshot.continuations(edge.parent, SiblingCursor::Before(edge.seq), 1)?.pop() {
                 edge.seq = before.seq;
                 edge.last = Some(false);
-                return self.deepest(Spot { place: before, edges, opens: true }).map(Some);
+                return self.deepest(OutlinePosition { place: before, edges, opens: true }).map(Some);
             }
             edges.pop();
         }
         let parent = spot.place.parent.map(|id| self.snapshot.node(id)).transpose()?.flatten();
         Ok(parent.map(|place| {
             let opens = edges.last().is_some_and(|edge| edge.seq == place.seq);
-            Ok(Spot { place, edges, opens })
+            Ok(OutlinePosition { place, edges, opens })
         }))
     }
 
-    fn deepest(&self, mut spot: Spot) -> Result<std::result::Result<Spot, Deep>> {
+    fn deepest(&self, mut spot: OutlinePosition) -> Result<std::result::Result<OutlinePosition, TooDeep>> {
         for _ in 0..DEEP {
             if spot.place.state.continuations == 0 || self.folds.contains(&spot.place.id) {
                 return Ok(Ok(spot));
             }
-            let Some(last) = self.snapshot.continuations(spot.place.id, Beyond::Last, 1)?.pop() else {
+            let Some(last) = self.snapshot.continuations(spot.place.id, SiblingCursor::Last, 1)?.pop() else {
                 return Ok(Ok(spot));
             };
             spot.opens = spot.place.state.continuations > 1;
             if spot.opens {
-                spot.edges.push(Edge { parent: spot.place.id, seq: last.seq, last: Some(true) });
+                spot.edges.push(BranchEdge { parent: spot.place.id, seq: last.seq, last: Some(true) });
             }
             spot.place = last;
         }
-        Ok(Err(Deep))
+        Ok(Err(TooDeep))
     }
 }
 
 /// A branch is too deep to look for its end.
-struct Deep;
+struct TooDeep;

@@ -25,10 +25,10 @@ use ratatui::{
 };
 
 use super::{
-    Setup,
-    app::{App, Wish},
-    message::{Message, Report},
-    pictures::{self, Pictures},
+    ScreenSetup,
+    app::{App, TerminalRequest},
+    message::{BackgroundReport, ScreenMessage},
+    wide_graphemes::{self, WideGraphemeRows},
 };
 
 /// The shortest time between two frames that only the background asked for.
@@ -64,9 +64,9 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 static DRAWING: Mutex<()> = Mutex::new(());
 
 /// Gives the terminal back when it goes.
-struct Guard;
+struct RawModeGuard;
 
-impl Guard {
+impl RawModeGuard {
     fn take() -> io::Result<Self> {
         TAKEN.store(true, Ordering::SeqCst);
         // From here on the guard gives back whatever was taken.
@@ -85,7 +85,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for RawModeGuard {
     fn drop(&mut self) {
         give_back();
     }
@@ -143,7 +143,7 @@ fn mind_panics() {
 ///
 /// # Errors
 /// If the terminal cannot be used, nothing can be shown, or the process is told to end.
-pub fn run(setup: Setup) -> Result<(), TerminalError> {
+pub fn run(setup: ScreenSetup) -> Result<(), TerminalError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (width, height) = terminal::size()?;
     let mut app = App::new(setup, runtime.handle().clone(), width, height).map_err(TerminalError::Open)?;
@@ -164,10 +164,10 @@ fn blank() -> io::Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
 }
 
 struct Screen {
-    guard: Option<Guard>,
+    guard: Option<RawModeGuard>,
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     events: Option<EventStream>,
-    pictures: Pictures,
+    pictures: WideGraphemeRows,
 }
 
 /// Signals that end the program, and the one that it goes on by.
@@ -177,7 +177,7 @@ struct Signals {
 }
 
 /// What a signal means here.
-enum Signalled {
+enum SignalAction {
     End,
     GoOn,
 }
@@ -206,16 +206,16 @@ impl Signals {
         }
     }
 
-    async fn next(&mut self) -> Signalled {
+    async fn next(&mut self) -> SignalAction {
         #[cfg(unix)]
         {
             let [terminate, hangup, interrupt, quit, goes_on] = &mut self.heard;
             tokio::select! {
-                _ = terminate.recv() => Signalled::End,
-                _ = hangup.recv() => Signalled::End,
-                _ = interrupt.recv() => Signalled::End,
-                _ = quit.recv() => Signalled::End,
-                _ = goes_on.recv() => Signalled::GoOn,
+                _ = terminate.recv() => SignalAction::End,
+                _ = hangup.recv() => SignalAction::End,
+                _ = interrupt.recv() => SignalAction::End,
+                _ = quit.recv() => SignalAction::End,
+                _ = goes_on.recv() => SignalAction::GoOn,
             }
         }
         #[cfg(not(unix))]
@@ -225,12 +225,12 @@ impl Signals {
 
 impl Screen {
     fn take() -> io::Result<Self> {
-        let guard = Guard::take()?;
+        let guard = RawModeGuard::take()?;
         Ok(Self {
             guard: Some(guard),
             terminal: blank()?,
             events: Some(EventStream::new()),
-            pictures: Pictures::default(),
+            pictures: WideGraphemeRows::default(),
         })
     }
 
@@ -238,20 +238,20 @@ impl Screen {
     /// cursor is, and wait for an answer.)
     fn renew(&mut self) -> io::Result<()> {
         self.terminal = blank()?;
-        self.pictures = Pictures::default();
+        self.pictures = WideGraphemeRows::default();
         Ok(())
     }
 
     /// Takes the terminal again and draws everything anew.
     fn retake(&mut self, app: &mut App) -> io::Result<()> {
         self.guard = None;
-        self.guard = Some(Guard::take()?);
+        self.guard = Some(RawModeGuard::take()?);
         self.renew()?;
         if self.events.is_none() {
             self.events = Some(EventStream::new());
         }
         let (width, height) = terminal::size()?;
-        app.send(Message::Resize(width, height));
+        app.send(ScreenMessage::Resize(width, height));
         Ok(())
     }
 
@@ -266,7 +266,7 @@ impl Screen {
         queue!(backend, SavePosition)?;
         for (y, row) in &whole {
             queue!(backend, MoveTo(0, *y), Clear(ClearType::CurrentLine))?;
-            let cells = pictures::places(*y, row).map(|(place, cell)| (place.x, place.y, cell));
+            let cells = wide_graphemes::places(*y, row).map(|(place, cell)| (place.x, place.y, cell));
             Backend::draw(backend, cells)?;
         }
         queue!(backend, RestorePosition)?;
@@ -311,9 +311,9 @@ impl Screen {
                 }
                 report = app.report() => {
                     // What a model says comes faster than anybody reads; what a key asked for is shown at once.
-                    let streams = report.as_ref().is_none_or(Report::streams);
+                    let streams = report.as_ref().is_none_or(BackgroundReport::streams);
                     if let Some(report) = report {
-                        app.send(Message::Report(report));
+                        app.send(ScreenMessage::Report(report));
                         app.hear();
                     }
                     due = if streams { due.or(Some(drawn + FRAME)) } else { Some(Instant::now()) };
@@ -324,8 +324,8 @@ impl Screen {
                     }
                 }
                 signal = signals.next() => match signal {
-                    Signalled::End => return Err(TerminalError::Signal),
-                    Signalled::GoOn => {
+                    SignalAction::End => return Err(TerminalError::Signal),
+                    SignalAction::GoOn => {
                         self.retake(app)?;
                         due = Some(Instant::now());
                     }
@@ -342,18 +342,18 @@ impl Screen {
         }
     }
 
-    fn fulfil(&mut self, app: &mut App, wish: Wish) -> io::Result<()> {
+    fn fulfil(&mut self, app: &mut App, wish: TerminalRequest) -> io::Result<()> {
         match wish {
-            Wish::Redraw => {
+            TerminalRequest::Redraw => {
                 execute!(io::stdout(), Clear(ClearType::All))?;
                 self.renew()
             }
-            Wish::Suspend => {
+            TerminalRequest::Suspend => {
                 self.guard = None;
                 stop()?;
                 self.retake(app)
             }
-            Wish::Editor(text, purpose) => {
+            TerminalRequest::Editor(text, purpose) => {
                 // The editor is to get every key.
                 self.events = None;
                 self.guard = None;
@@ -371,10 +371,10 @@ impl Screen {
 
 fn hear(app: &mut App, event: Event) {
     match event {
-        Event::Key(key) => app.send(Message::Key(key)),
-        Event::Paste(text) => app.send(Message::Paste(text)),
-        Event::Mouse(mouse) => app.send(Message::Mouse(mouse)),
-        Event::Resize(width, height) => app.send(Message::Resize(width, height)),
+        Event::Key(key) => app.send(ScreenMessage::Key(key)),
+        Event::Paste(text) => app.send(ScreenMessage::Paste(text)),
+        Event::Mouse(mouse) => app.send(ScreenMessage::Mouse(mouse)),
+        Event::Resize(width, height) => app.send(ScreenMessage::Resize(width, height)),
         Event::FocusGained | Event::FocusLost => {}
     }
 }

@@ -8,7 +8,7 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::model::harmless;
+use crate::types::harmless;
 
 /// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
 const GRAPHEME: usize = 48;
@@ -77,7 +77,7 @@ pub(crate) type Piece = (String, Style);
 /// `first` stands before the first line and `rest` before the others; both count towards the room.
 pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
     let mut wrapper =
-        Wrapper { room: room.max(1), rest, lines: Vec::new(), line: Vec::new(), used: 0, brk: None, own: 0 };
+        TextWrapper { room: room.max(1), rest, lines: Vec::new(), line: Vec::new(), used: 0, brk: None, own: 0 };
     wrapper.begin(first);
     for (text, style) in pieces {
         for grapheme in text.graphemes(true) {
@@ -88,7 +88,7 @@ pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece
     wrapper.lines
 }
 
-struct Wrapper<'a> {
+struct TextWrapper<'a> {
     room: usize,
     rest: &'a [Piece],
     lines: Vec<Line<'static>>,
@@ -101,7 +101,7 @@ struct Wrapper<'a> {
     own: usize,
 }
 
-impl Wrapper<'_> {
+impl TextWrapper<'_> {
     fn begin(&mut self, prefix: &[Piece]) {
         self.brk = None;
         for (text, style) in prefix {
@@ -215,7 +215,7 @@ mod tests {
         for room in 1..30 {
             for line in wrapped(hostile, room) {
                 assert!(width(&line) <= room.max(2), "{line:?} in {room}");
-                assert!(!line.chars().any(crate::model::is_harmful), "{line:?}");
+                assert!(!line.chars().any(crate::types::is_harmful), "{line:?}");
             }
             assert!(width(&cut(hostile, room)) <= room);
             assert_eq!(width(&fit(hostile, room)), room);

@@ -3,7 +3,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::model::AuthorType;
+use crate::types::AuthorType;
 
 /// Which colours.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Palette {
 
 /// What a piece of the screen is; its look follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum ColorRole {
     /// A person's name.
     Human,
     /// A model's name.
@@ -70,40 +70,42 @@ pub(crate) enum Role {
 }
 
 /// Dark and light colours of a role.
-const fn colours(role: Role) -> Option<(u8, u8)> {
+const fn colours(role: ColorRole) -> Option<(u8, u8)> {
     Some(match role {
-        Role::Human => (114, 28),
-        Role::Model => (141, 92),
-        Role::Tool => (110, 25),
-        Role::ModelWords => (189, 54),
-        Role::Words => return None,
-        Role::Dim => (245, 243),
-        Role::Guide => (240, 249),
-        Role::Id => (180, 130),
-        Role::Mark => (215, 166),
-        Role::Accent => (80, 30),
-        Role::Error => (203, 160),
-        Role::Good => (114, 28),
-        Role::Code => (151, 22),
-        Role::Keyword => (139, 90),
-        Role::Literal => (180, 94),
-        Role::Name => (110, 25),
-        Role::Cursor => (237, 254),
-        Role::Added => (114, 28),
-        Role::Gone => (203, 160),
+        ColorRole::Human => (114, 28),
+        ColorRole::Model => (141, 92),
+        ColorRole::Tool => (110, 25),
+        ColorRole::ModelWords => (189, 54),
+        ColorRole::Words => return None,
+        ColorRole::Dim => (245, 243),
+        ColorRole::Guide => (240, 249),
+        ColorRole::Id => (180, 130),
+        ColorRole::Mark => (215, 166),
+        ColorRole::Accent => (80, 30),
+        ColorRole::Error => (203, 160),
+        ColorRole::Good => (114, 28),
+        ColorRole::Code => (151, 22),
+        ColorRole::Keyword => (139, 90),
+        ColorRole::Literal => (180, 94),
+        ColorRole::Name => (110, 25),
+        ColorRole::Cursor => (237, 254),
+        ColorRole::Added => (114, 28),
+        ColorRole::Gone => (203, 160),
     })
 }
 
 impl Palette {
     /// How a role looks.
-    pub(crate) fn style(self, role: Role) -> Style {
+    pub(crate) fn style(self, role: ColorRole) -> Style {
         let style = Style::new();
         let shaped = match role {
-            Role::Gone => style.add_modifier(Modifier::CROSSED_OUT),
-            Role::Cursor if self == Self::Plain => style.add_modifier(Modifier::REVERSED),
-            Role::Dim | Role::Guide if self == Self::Plain => style.add_modifier(Modifier::DIM),
-            Role::Accent | Role::Mark | Role::Error if self == Self::Plain => style.add_modifier(Modifier::BOLD),
-            Role::Added if self == Self::Plain => style.add_modifier(Modifier::UNDERLINED),
+            ColorRole::Gone => style.add_modifier(Modifier::CROSSED_OUT),
+            ColorRole::Cursor if self == Self::Plain => style.add_modifier(Modifier::REVERSED),
+            ColorRole::Dim | ColorRole::Guide if self == Self::Plain => style.add_modifier(Modifier::DIM),
+            ColorRole::Accent | ColorRole::Mark | ColorRole::Error if self == Self::Plain => {
+                style.add_modifier(Modifier::BOLD)
+            }
+            ColorRole::Added if self == Self::Plain => style.add_modifier(Modifier::UNDERLINED),
             _ => style,
         };
         match (self, colours(role)) {
@@ -113,9 +115,9 @@ impl Palette {
         }
     }
 
-    fn painted(style: Style, role: Role, colour: u8) -> Style {
+    fn painted(style: Style, role: ColorRole, colour: u8) -> Style {
         match role {
-            Role::Cursor => style.bg(Color::Indexed(colour)),
+            ColorRole::Cursor => style.bg(Color::Indexed(colour)),
             _ => style.fg(Color::Indexed(colour)),
         }
     }
@@ -123,19 +125,19 @@ impl Palette {
     /// How the name of an author looks.
     pub(crate) fn author(self, kind: AuthorType) -> Style {
         self.style(match kind {
-            AuthorType::Human => Role::Human,
-            AuthorType::Model => Role::Model,
-            AuthorType::Tool => Role::Tool,
-            AuthorType::System => Role::Dim,
+            AuthorType::Human => ColorRole::Human,
+            AuthorType::Model => ColorRole::Model,
+            AuthorType::Tool => ColorRole::Tool,
+            AuthorType::System => ColorRole::Dim,
         })
     }
 
     /// How the words of an author look.
     pub(crate) fn words(self, kind: AuthorType) -> Style {
         self.style(match kind {
-            AuthorType::Model => Role::ModelWords,
-            AuthorType::Human => Role::Words,
-            AuthorType::Tool | AuthorType::System => Role::Dim,
+            AuthorType::Model => ColorRole::ModelWords,
+            AuthorType::Human => ColorRole::Words,
+            AuthorType::Tool | AuthorType::System => ColorRole::Dim,
         })
     }
 }

@@ -1,19 +1,19 @@
 //! The first-run tour: six keys in the sample tree, each asked for when the one before was pressed. Esc ends it.
 
-use super::{keys::Action, model::Model};
+use super::{keys::KeyAction, model::ScreenModel};
 
 /// Each step: the key it waits for, and what it says.
-pub(crate) const STEPS: [(Action, &str); 6] = [
-    (Action::Child, "goes on along this conversation"),
-    (Action::Next, "steps to another way it went"),
-    (Action::Parent, "goes back to where they part"),
-    (Action::Say, "writes a line of your own here (esc: not now)"),
-    (Action::Generate, "has models write ways to go on"),
-    (Action::Help, "shows every other key"),
+pub(crate) const STEPS: [(KeyAction, &str); 6] = [
+    (KeyAction::Child, "goes on along this conversation"),
+    (KeyAction::Next, "steps to another way it went"),
+    (KeyAction::Parent, "goes back to where they part"),
+    (KeyAction::Say, "writes a line of your own here (esc: not now)"),
+    (KeyAction::Generate, "has models write ways to go on"),
+    (KeyAction::Help, "shows every other key"),
 ];
 
 /// A key was pressed: the tour goes on if it is the one that is waited for.
-pub(crate) fn pressed(model: &mut Model, action: Action) {
+pub(crate) fn pressed(model: &mut ScreenModel, action: KeyAction) {
     if let Some(step) = model.tour
         && STEPS.get(step).is_some_and(|(wanted, _)| *wanted == action)
     {
@@ -25,7 +25,7 @@ pub(crate) fn pressed(model: &mut Model, action: Action) {
 }
 
 /// What the tour says now.
-pub(crate) fn line(model: &Model) -> Option<String> {
+pub(crate) fn line(model: &ScreenModel) -> Option<String> {
     let step = model.tour?;
     let (action, text) = STEPS.get(step)?;
     let key = super::keys::shown(model.keys.hint(*action)).to_owned();

@@ -4,27 +4,27 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
 use super::{Service, with_sites};
-use crate::arrow::run::{Hit, Search};
+use crate::arrow::run::{WebHit, WebSearch};
 
 pub(super) struct Brave;
 
 /// Results of the web stand under `web`, those of news by themselves; a question without any has neither.
 #[derive(Deserialize)]
-struct Answer {
-    web: Option<Found>,
-    results: Option<Vec<One>>,
+struct BraveResponse {
+    web: Option<BraveResults>,
+    results: Option<Vec<BraveResult>>,
     // Every answer says what it is; what does not is none.
     #[allow(dead_code)]
     r#type: String,
 }
 
 #[derive(Deserialize)]
-struct Found {
-    results: Vec<One>,
+struct BraveResults {
+    results: Vec<BraveResult>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct BraveResult {
     #[serde(default)]
     title: String,
     url: String,
@@ -37,7 +37,7 @@ impl Service for Brave {
         "brave"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &Search<'_>, max: u32) -> RequestBuilder {
+    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, max: u32) -> RequestBuilder {
         let kind = if asked.news { "news" } else { "web" };
         let mut url = base.clone();
         url.set_path(&format!("{}/res/v1/{kind}/search", base.path().trim_end_matches('/')));
@@ -54,10 +54,10 @@ impl Service for Brave {
         request.header("x-subscription-token", key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<Hit>, serde_json::Error> {
-        let answer: Answer = serde_json::from_slice(answer)?;
+    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let answer: BraveResponse = serde_json::from_slice(answer)?;
         let found = answer.web.map(|found| found.results).or(answer.results).unwrap_or_default();
-        let hit = |one: One| Hit {
+        let hit = |one: BraveResult| WebHit {
             title: one.title,
             url: one.url,
             excerpt: one.description.unwrap_or_default(),

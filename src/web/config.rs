@@ -5,11 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use reqwest::{Client, Url, redirect::Policy};
 use serde::Deserialize;
 
-use super::{Service, TIME, Web, brave::Brave, page::Pages, searxng::Searxng, tavily::Tavily};
-use crate::provider::{Env, NoInlineKey, ProviderError, Secret};
+use super::{Service, TIME, Web, brave::Brave, page::PageFetcher, searxng::Searxng, tavily::Tavily};
+use crate::provider::{Env, InlineKeyError, ProviderError, Secret};
 
 /// A service that is known.
-struct Known {
+struct SearchService {
     name: &'static str,
     /// Where it is, unless somebody says otherwise; `None`: every one is somebody's own.
     base: Option<&'static str>,
@@ -19,20 +19,20 @@ struct Known {
 }
 
 /// The services, in the order in which they are looked for.
-const KNOWN: [Known; 3] = [
-    Known {
+const KNOWN: [SearchService; 3] = [
+    SearchService {
         name: "tavily",
         base: Some("https://api.tavily.com"),
         variables: &["TAVILY_API_KEY"],
         service: || Box::new(Tavily),
     },
-    Known {
+    SearchService {
         name: "brave",
         base: Some("https://api.search.brave.com"),
         variables: &["BRAVE_API_KEY", "BRAVE_SEARCH_API_KEY"],
         service: || Box::new(Brave),
     },
-    Known { name: "searxng", base: None, variables: &["SEARXNG_URL"], service: || Box::new(Searxng) },
+    SearchService { name: "searxng", base: None, variables: &["SEARXNG_URL"], service: || Box::new(Searxng) },
 ];
 
 /// The service as it stands in the configuration.
@@ -51,7 +51,7 @@ pub struct SearchConfig {
     pub timeout: Option<f64>,
     /// Refuses a key.
     #[serde(alias = "key", alias = "apikey", alias = "token")]
-    pub api_key: NoInlineKey,
+    pub api_key: InlineKeyError,
 }
 
 impl std::fmt::Debug for Web {
@@ -66,8 +66,9 @@ impl std::fmt::Debug for Web {
 /// # Errors
 /// If the configuration is wrong, or a key that it names is not there.
 pub fn open(config: &SearchConfig, env: &Env<'_>) -> Result<Option<Web>, ProviderError> {
-    let set =
-        |known: &Known| known.variables.iter().find_map(|name| env(name).filter(|value| !value.trim().is_empty()));
+    let set = |known: &SearchService| {
+        known.variables.iter().find_map(|name| env(name).filter(|value| !value.trim().is_empty()))
+    };
     let known = match &config.service {
         Some(name) => KNOWN.iter().find(|known| known.name == name).ok_or_else(|| wrong(&unknown(name)))?,
         None if config != &SearchConfig::default() => return Err(wrong("`service` is missing")),
@@ -104,7 +105,7 @@ pub fn open(config: &SearchConfig, env: &Env<'_>) -> Result<Option<Web>, Provide
         // A server of one's own is asked directly.
         client = client.no_proxy();
     }
-    let (client, pages) = (client.build().map_err(failed)?, Pages::new(base.clone()).map_err(failed)?);
+    let (client, pages) = (client.build().map_err(failed)?, PageFetcher::new(base.clone()).map_err(failed)?);
     Ok(Some(Web { service: (known.service)(), base, key, client, pages, time }))
 }
 
@@ -119,7 +120,7 @@ fn address(written: &str) -> Result<Url, ProviderError> {
 }
 
 fn unknown(name: &str) -> String {
-    format!("no service {:?}; there are tavily, brave and searxng", crate::model::first_words(name, 40))
+    format!("no service {:?}; there are tavily, brave and searxng", crate::types::first_words(name, 40))
 }
 
 fn wrong(what: &str) -> ProviderError {

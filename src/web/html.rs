@@ -75,7 +75,7 @@ pub(super) fn plain(text: &str) -> String {
 fn read(page: &str, only_main: bool, no_menus: bool) -> String {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut reader = Reader { only_main, no_menus, ..Reader::default() };
+    let mut reader = HtmlReader { only_main, no_menus, ..HtmlReader::default() };
     for token in Tokenizer::new_with_emitter(page, emitter) {
         let Ok(token) = token;
         match token {
@@ -90,7 +90,7 @@ fn read(page: &str, only_main: bool, no_menus: bool) -> String {
 }
 
 #[derive(Default)]
-struct Reader {
+struct HtmlReader {
     only_main: bool,
     no_menus: bool,
     /// What was left out, the outermost first: everything until it ends again.
@@ -107,7 +107,7 @@ struct Reader {
     out: String,
 }
 
-impl Reader {
+impl HtmlReader {
     fn is_left_out(&self, name: &str) -> bool {
         MACHINES.contains(&name) || self.no_menus && AROUND.contains(&name)
     }

@@ -20,12 +20,12 @@ use reqwest::{Client, RequestBuilder, Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
 pub use self::config::{SearchConfig, open};
-use self::page::Pages;
+use self::page::PageFetcher;
 use crate::{
-    arrow::run::{Code, Failure, Hit, Search},
-    model::first_words,
+    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     provider::Secret,
     session::{Promise, Searcher},
+    types::first_words,
 };
 
 /// Bytes of a service's answer.
@@ -50,7 +50,7 @@ trait Service: Send + Sync {
     fn name(&self) -> &'static str;
 
     /// The request, without its key.
-    fn request(&self, client: &Client, base: &Url, asked: &Search<'_>, max: u32) -> RequestBuilder;
+    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, max: u32) -> RequestBuilder;
 
     /// The request with the key.
     fn authorized(&self, request: RequestBuilder, key: &str) -> RequestBuilder;
@@ -59,7 +59,7 @@ trait Service: Send + Sync {
     ///
     /// # Errors
     /// If it is no such answer.
-    fn read(&self, answer: &[u8]) -> Result<Vec<Hit>, serde_json::Error>;
+    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error>;
 }
 
 /// A service that is set up.
@@ -68,13 +68,13 @@ pub struct Web {
     base: Url,
     key: Option<Secret>,
     client: Client,
-    pages: Pages,
+    pages: PageFetcher,
     /// How long the service may take.
     time: Duration,
 }
 
 impl Web {
-    async fn search(&self, asked: &Search<'_>) -> Result<Vec<Hit>, Failure> {
+    async fn search(&self, asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
         let max = asked.max.unwrap_or(USUAL);
         let mut request = self.service.request(&self.client, &self.base, asked, max);
         if let Some(key) = &self.key {
@@ -89,7 +89,7 @@ impl Web {
         let hits = self.service.read(&answer);
         let hits = hits.map_err(|error| self.failed(&format!("its answer is not as expected: {error}")))?;
         let kept = hits.into_iter().filter(|hit| is_address(&hit.url) && wanted(&hit.url, asked));
-        let mut hits: Vec<Hit> = kept.take(usize::try_from(max).unwrap_or(usize::MAX)).map(short).collect();
+        let mut hits: Vec<WebHit> = kept.take(usize::try_from(max).unwrap_or(usize::MAX)).map(short).collect();
         if asked.deep {
             self.read_pages(&mut hits).await;
         }
@@ -97,7 +97,7 @@ impl Web {
     }
 
     /// Gets the texts that the service did not give.
-    async fn read_pages(&self, hits: &mut [Hit]) {
+    async fn read_pages(&self, hits: &mut [WebHit]) {
         let until = Instant::now() + PAGES;
         let missing = hits.iter_mut().filter(|hit| hit.text.is_none());
         let reading = stream::iter(missing).for_each_concurrent(AT_ONCE, |hit| async move {
@@ -108,7 +108,7 @@ impl Web {
     }
 
     /// An answer that is one; else what the service says.
-    async fn good(&self, response: Response) -> Result<Response, Failure> {
+    async fn good(&self, response: Response) -> Result<Response, ToolError> {
         let status = response.status();
         if status.is_success() {
             return Ok(response);
@@ -130,14 +130,14 @@ impl Web {
         })
     }
 
-    fn failed(&self, why: &str) -> Failure {
+    fn failed(&self, why: &str) -> ToolError {
         let why = self.key.as_ref().map_or_else(|| why.to_owned(), |key| key.redact(why));
-        Failure::new(Code::ModelError, format!("{}: {}", self.service.name(), first_words(&why, 400)))
+        ToolError::new(ErrorCode::ModelError, format!("{}: {}", self.service.name(), first_words(&why, 400)))
     }
 }
 
 impl Searcher for Web {
-    fn search<'a>(&'a self, asked: &'a Search<'a>) -> Promise<'a, Result<Vec<Hit>, Failure>> {
+    fn search<'a>(&'a self, asked: &'a WebSearch<'a>) -> Promise<'a, Result<Vec<WebHit>, ToolError>> {
         Box::pin(self.search(asked))
     }
 }
@@ -159,7 +159,7 @@ fn is_address(url: &str) -> bool {
 }
 
 /// Whether a result is of the sites that were asked for. Services are told, and some go beyond it.
-fn wanted(url: &str, asked: &Search<'_>) -> bool {
+fn wanted(url: &str, asked: &WebSearch<'_>) -> bool {
     let host = Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_lowercase)).unwrap_or_default();
     let of = |sites: &[String]| sites.iter().any(|site| is_of(&host, site));
     (asked.include.is_empty() || of(asked.include)) && !of(asked.exclude)
@@ -179,15 +179,15 @@ fn site(written: &str) -> String {
 }
 
 /// A question with sites in it, as most search engines read them.
-fn with_sites(asked: &Search<'_>) -> String {
+fn with_sites(asked: &WebSearch<'_>) -> String {
     let of: Vec<String> = asked.include.iter().map(|written| format!("site:{}", site(written))).collect();
     let not = asked.exclude.iter().map(|written| format!(" -site:{}", site(written)));
     let of = if of.is_empty() { String::new() } else { format!(" {}", of.join(" OR ")) };
     format!("{}{of}{}", asked.query, not.collect::<String>())
 }
 
-fn short(hit: Hit) -> Hit {
-    Hit {
+fn short(hit: WebHit) -> WebHit {
+    WebHit {
         title: match first_words(&html::plain(&hit.title), TITLE) {
             title if title.is_empty() => "(no title)".to_owned(),
             title => title,
@@ -219,7 +219,7 @@ mod tests {
         let sites = ["https://www.A.org/path".to_owned(), "*.b.com".to_owned()];
         let asked = |include: bool| {
             let (include, exclude): (&[String], &[String]) = if include { (&sites, &[]) } else { (&[], &sites) };
-            Search { query: "x", deep: false, news: false, max: None, include, exclude }
+            WebSearch { query: "x", deep: false, news: false, max: None, include, exclude }
         };
         for (url, is_one) in [
             ("https://a.org", true),

@@ -28,19 +28,19 @@ const TIME: Duration = Duration::from_secs(12);
 const REDIRECTS: usize = 5;
 
 /// Fetches pages.
-pub(super) struct Pages {
+pub(super) struct PageFetcher {
     client: Client,
     /// The configured service, wherever it is.
     own: Url,
 }
 
-impl Pages {
+impl PageFetcher {
     pub(super) fn new(own: Url) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .redirect(Policy::none())
             .no_proxy()
             .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(std::sync::Arc::new(Public))
+            .dns_resolver(std::sync::Arc::new(PublicResolver))
             .connect_timeout(Duration::from_secs(5))
             .timeout(TIME)
             .build()?;
@@ -81,9 +81,9 @@ impl Pages {
 }
 
 /// Names as addresses of the public web, and no others.
-struct Public;
+struct PublicResolver;
 
-impl Resolve for Public {
+impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn other_ways_to_write_an_address_are_the_address() {
-        let pages = Pages::new(Url::parse("http://127.0.0.1:8888/").unwrap()).unwrap();
+        let pages = PageFetcher::new(Url::parse("http://127.0.0.1:8888/").unwrap()).unwrap();
         for url in [
             "http://127.0.0.1/",
             "http://127.1/",

@@ -4,17 +4,17 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
 use super::{Service, with_sites};
-use crate::arrow::run::{Hit, Search};
+use crate::arrow::run::{WebHit, WebSearch};
 
 pub(super) struct Searxng;
 
 #[derive(Deserialize)]
-struct Answer {
-    results: Vec<One>,
+struct SearxngResponse {
+    results: Vec<SearxngResult>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct SearxngResult {
     #[serde(default)]
     title: String,
     url: String,
@@ -28,7 +28,7 @@ impl Service for Searxng {
         "searxng"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &Search<'_>, _: u32) -> RequestBuilder {
+    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, _: u32) -> RequestBuilder {
         let mut url = base.clone();
         url.set_path(&format!("{}/search", base.path().trim_end_matches('/')));
         url.query_pairs_mut().extend_pairs([
@@ -43,9 +43,9 @@ impl Service for Searxng {
         request.bearer_auth(key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<Hit>, serde_json::Error> {
-        let answer: Answer = serde_json::from_slice(answer)?;
-        let hit = |one: One| Hit {
+    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let answer: SearxngResponse = serde_json::from_slice(answer)?;
+        let hit = |one: SearxngResult| WebHit {
             title: one.title,
             url: one.url,
             excerpt: one.content.unwrap_or_default(),

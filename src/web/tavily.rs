@@ -5,17 +5,17 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Service, site};
-use crate::arrow::run::{Hit, Search};
+use crate::arrow::run::{WebHit, WebSearch};
 
 pub(super) struct Tavily;
 
 #[derive(Deserialize)]
-struct Answer {
-    results: Vec<One>,
+struct TavilyResponse {
+    results: Vec<TavilyResult>,
 }
 
 #[derive(Deserialize)]
-struct One {
+struct TavilyResult {
     #[serde(default)]
     title: String,
     url: String,
@@ -29,7 +29,7 @@ impl Service for Tavily {
         "tavily"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &Search<'_>, max: u32) -> RequestBuilder {
+    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, max: u32) -> RequestBuilder {
         let sites = |all: &[String]| all.iter().map(|written| site(written)).collect::<Vec<_>>();
         client.post(format!("{}/search", base.as_str().trim_end_matches('/'))).json(&json!({
             "query": asked.query,
@@ -46,9 +46,9 @@ impl Service for Tavily {
         request.bearer_auth(key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<Hit>, serde_json::Error> {
-        let answer: Answer = serde_json::from_slice(answer)?;
-        let hit = |one: One| Hit {
+    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let answer: TavilyResponse = serde_json::from_slice(answer)?;
+        let hit = |one: TavilyResult| WebHit {
             title: one.title,
             url: one.url,
             excerpt: one.content.unwrap_or_default(),

@@ -7,19 +7,19 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Hand, Tool, arguments, blocking, lines,
-    process::{self, End, Ended},
+    AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines,
+    process::{self, CommandOutcome, ExitReason},
 };
 use crate::{
-    arrow::run::{Code, Failure},
-    model::Permission,
+    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    types::Permission,
 };
 
 /// The longest time that can be asked for.
 const LONGEST: Duration = Duration::from_secs(600);
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "run_command",
     description: "Runs a shell command in the workspace's folder and shows how it ended and what it printed. It has no \
                   input, and nothing that it starts outlives it.",
@@ -40,33 +40,37 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct CommandParams {
     command: String,
     seconds: Option<u64>,
 }
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct ProcessResult {
     /// Its exit code; `None` if it was stopped, or ended by a signal.
     pub code: Option<i32>,
     /// How it ended and what it printed, as the tool answers.
     pub text: String,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let Wanted { command, seconds } = arguments(given)?;
+        let CommandParams { command, seconds } = arguments(given)?;
         Ok(hand.run(command, seconds.map(Duration::from_secs)).await?.text)
     })
 }
 
-impl Hand {
+impl AgentFiles {
     /// Runs a command, if that is allowed.
-    pub(super) async fn run(self: Arc<Self>, command: String, time: Option<Duration>) -> Result<Ran, Failure> {
+    pub(super) async fn run(
+        self: Arc<Self>,
+        command: String,
+        time: Option<Duration>,
+    ) -> Result<ProcessResult, ToolError> {
         let command = command.trim().to_owned();
         if command.is_empty() || command.contains('\0') {
-            return Err(Failure::new(Code::InvalidSyntax, "there is no command"));
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "there is no command"));
         }
         if !self.shared.settings.allowed.command(&command) {
             let (what, detail) = match command.lines().count() {
@@ -79,14 +83,18 @@ impl Hand {
     }
 
     /// Runs a command that a person agreed to.
-    pub(super) async fn run_agreed(self: Arc<Self>, command: String, time: Option<Duration>) -> Result<Ran, Failure> {
+    pub(super) async fn run_agreed(
+        self: Arc<Self>,
+        command: String,
+        time: Option<Duration>,
+    ) -> Result<ProcessResult, ToolError> {
         let time = time.unwrap_or(self.shared.settings.time).clamp(Duration::from_secs(1), LONGEST);
         let waited = Arc::new(());
         let waiting = Arc::downgrade(&waited);
         let ended = blocking(move || {
             let environment = &self.shared.settings.environment;
             process::run(&command, self.root().path(), environment, time, &waiting)
-                .map_err(|error| Failure::new(Code::Conflict, format!("the command cannot be run: {error}")))
+                .map_err(|error| ToolError::new(ErrorCode::Conflict, format!("the command cannot be run: {error}")))
         });
         let ended = ended.await?;
         drop(waited);
@@ -94,23 +102,23 @@ impl Hand {
     }
 }
 
-fn said(ended: Ended, time: Duration) -> Ran {
+fn said(ended: CommandOutcome, time: Duration) -> ProcessResult {
     let (code, mut text) = match ended.end {
-        End::Itself { status, left } => {
+        ExitReason::Itself { status, left } => {
             let left = if left { " · what it left running was stopped" } else { "" };
             match status.code() {
                 Some(code) => (Some(code), format!("exit {code}{left}")),
                 None => (None, format!("exit none · {}{left}", signal(status))),
             }
         }
-        End::Late => (None, format!("exit none · stopped after {} s", time.as_secs())),
-        End::Flood => (None, "exit none · stopped, it printed too much".to_owned()),
-        End::Unwanted => (None, "exit none · stopped".to_owned()),
+        ExitReason::Late => (None, format!("exit none · stopped after {} s", time.as_secs())),
+        ExitReason::Flood => (None, "exit none · stopped, it printed too much".to_owned()),
+        ExitReason::Unwanted => (None, "exit none · stopped".to_owned()),
     };
     let output = ended.output.text();
     text.push_str(if output.is_empty() { " · no output" } else { "\n" });
     text.push_str(&output);
-    Ran { code, text }
+    ProcessResult { code, text }
 }
 
 #[cfg(unix)]

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, Hand, Tool, again, arguments, blocking, root, write::diff};
+use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, root, write::diff};
 use crate::{
-    arrow::run::{Code, Failure},
-    model::Permission,
+    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    types::Permission,
 };
 
 /// Places of a passage that are named.
 const NAMED: usize = 8;
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "edit_file",
     description: "Replaces a passage of a file of the workspace, which must be in it exactly once, down to its spaces.",
     permission: Permission::DocWrite,
@@ -37,15 +37,15 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct EditParams {
     path: String,
     old: String,
     new: String,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let wanted: Wanted = arguments(given)?;
+        let wanted: EditParams = arguments(given)?;
         let looker = Arc::clone(&hand);
         let edit = blocking(move || {
             let path = looker.root().real(&looker.root().inside(&wanted.path)?)?;
@@ -60,10 +60,10 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
             let name = root::shown(&path);
             let Ok(text) = String::from_utf8(before.bytes) else {
                 let message = format!("{name} is not UTF-8, so it cannot be edited as text");
-                return Err(Failure::new(Code::Conflict, message));
+                return Err(ToolError::new(ErrorCode::Conflict, message));
             };
             let (after, line) = replaced(&text, &wanted.old, &wanted.new)
-                .map_err(|why| Failure::new(Code::Conflict, format!("{name}: {why}")).hint(again(&path)))?;
+                .map_err(|why| ToolError::new(ErrorCode::Conflict, format!("{name}: {why}")).hint(again(&path)))?;
             Ok(Edit { path, name, hash: before.hash, before: text, after, line, note })
         })
         .await?;

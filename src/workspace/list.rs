@@ -11,12 +11,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, Answer, Hand, Tool, arguments, blocking, root,
-    walk::{self, Patience},
+    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    walk::{self, Deadline},
 };
-use crate::{arrow::run::frame::count, model::Permission, session::Promise};
+use crate::{arrow::run::escape::count, session::Promise, types::Permission};
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",
     description: "Lists the files of the workspace, or of a folder in it, without those that .gitignore names.",
     permission: Permission::DocRead,
@@ -35,20 +35,20 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ListParams {
     path: Option<String>,
     files: Option<String>,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let wanted: Wanted = arguments(given)?;
-        let (patience, _waiting) = Patience::begin();
+        let wanted: ListParams = arguments(given)?;
+        let (patience, _waiting) = Deadline::begin();
         blocking(move || list(&hand, &wanted, &patience)).await
     })
 }
 
-fn list(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
+fn list(hand: &AgentFiles, wanted: &ListParams, patience: &Deadline) -> Answer {
     let start = walk::start(hand.root(), wanted.path.as_deref())?;
     let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
     let place = walk::place(&start);

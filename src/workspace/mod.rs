@@ -14,19 +14,19 @@
 //! A command is no file: it can do what its user can do. It runs in the folder, without keys, for a time, and only as far
 //! as it was allowed; more is the business of containers.
 
-mod allowed;
+mod allowlist;
 mod command;
 mod edit;
 mod environment;
-mod kit;
 mod list;
+#[cfg(target_os = "linux")]
+mod orphan_processes;
 mod process;
 mod read;
 mod root;
 mod search;
-#[cfg(target_os = "linux")]
-mod stray;
 mod walk;
+mod worker_tools;
 mod write;
 
 use std::{
@@ -40,40 +40,40 @@ use std::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use self::root::{Content, Root};
-pub use self::{allowed::Allowed, command::Ran, environment::Environment};
+use self::root::{FileContent, SandboxDir};
+pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
-    arrow::run::{Code, Extra, Failure},
-    model::Permission,
-    session::{Approval, Asking, Handler, Promise, Toolbox},
+    arrow::run::{ErrorCode, HostTool, ToolError},
+    session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
+    types::Permission,
 };
 
 /// Bytes of an answer, about: what is longer is cut by the tool, which knows how the rest is asked for.
 const ANSWER: usize = 10_000;
 
 /// A tool as the table has it.
-struct Tool {
+struct WorkspaceTool {
     name: &'static str,
     description: &'static str,
     permission: Permission,
     parameters: fn() -> Value,
-    run: fn(Arc<Hand>, Value) -> Promise<'static, Answer>,
+    run: fn(Arc<AgentFiles>, Value) -> Promise<'static, Answer>,
 }
 
-type Answer = Result<String, Failure>;
+type Answer = Result<String, ToolError>;
 
 /// Every tool.
-const TOOLS: &[&Tool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &command::TOOL];
+const TOOLS: &[&WorkspaceTool] = &[&read::TOOL, &write::TOOL, &edit::TOOL, &list::TOOL, &search::TOOL, &command::TOOL];
 
 /// A folder to work in.
 #[derive(Clone)]
-pub struct Workspace(Arc<Shared>);
+pub struct Workspace(Arc<WorkspaceState>);
 
 /// What may be done in a folder, and who is asked about the rest.
 #[derive(Clone)]
-pub struct Settings {
+pub struct WorkspaceSettings {
     /// What is done unasked.
-    pub allowed: Allowed,
+    pub allowed: Allowlist,
     /// Who is asked.
     pub approval: Arc<dyn Approval>,
     /// What commands find in their environment.
@@ -82,23 +82,23 @@ pub struct Settings {
     pub time: Duration,
 }
 
-impl Settings {
+impl WorkspaceSettings {
     /// The usual: everything that changes something is asked about; commands have two minutes and an empty environment.
     #[must_use]
     pub fn new(approval: Arc<dyn Approval>) -> Self {
-        let (allowed, environment) = (Allowed::nothing(), Environment::default());
+        let (allowed, environment) = (Allowlist::nothing(), Environment::default());
         Self { allowed, approval, environment, time: Duration::from_secs(120) }
     }
 }
 
-struct Shared {
-    root: Root,
-    settings: Settings,
-    files: Mutex<BTreeMap<PathBuf, Known>>,
+struct WorkspaceState {
+    root: SandboxDir,
+    settings: WorkspaceSettings,
+    files: Mutex<BTreeMap<PathBuf, KnownFile>>,
 }
 
 /// What is known of a file that was changed here.
-struct Known {
+struct KnownFile {
     hash: blake3::Hash,
     by: String,
     created: bool,
@@ -106,7 +106,7 @@ struct Known {
 
 /// A file that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changed {
+pub struct FileModified {
     /// Its path from the folder.
     pub path: PathBuf,
     /// Whether it was not there before.
@@ -120,19 +120,19 @@ impl Workspace {
     ///
     /// # Errors
     /// If the folder cannot be opened.
-    pub fn open(path: impl AsRef<Path>, settings: Settings) -> io::Result<Self> {
-        let root = Root::open(path.as_ref())?;
-        Ok(Self(Arc::new(Shared { root, settings, files: Mutex::default() })))
+    pub fn open(path: impl AsRef<Path>, settings: WorkspaceSettings) -> io::Result<Self> {
+        let root = SandboxDir::open(path.as_ref())?;
+        Ok(Self(Arc::new(WorkspaceState { root, settings, files: Mutex::default() })))
     }
 
     /// The tools for one agent at work, named for the others.
     #[must_use]
-    pub fn tools(&self, who: &str) -> Vec<(Extra, Handler)> {
+    pub fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
         let hand = self.hand(who);
         let made = TOOLS.iter().map(|tool| {
             let (run, hand) = (tool.run, Arc::clone(&hand));
-            let handler: Handler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
-            let extra = Extra {
+            let handler: ToolHandler = Box::new(move |arguments| run(Arc::clone(&hand), arguments));
+            let extra = HostTool {
                 name: tool.name.to_owned(),
                 description: tool.description.to_owned(),
                 parameters: (tool.parameters)(),
@@ -143,15 +143,15 @@ impl Workspace {
         made.collect()
     }
 
-    fn hand(&self, who: &str) -> Arc<Hand> {
-        Arc::new(Hand { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() })
+    fn hand(&self, who: &str) -> Arc<AgentFiles> {
+        Arc::new(AgentFiles { shared: Arc::clone(&self.0), who: who.to_owned(), seen: Mutex::default() })
     }
 
     /// Runs a command as the tool `run_command` does, asking like that.
     ///
     /// # Errors
     /// If it was refused, or cannot be started. How it ended is none.
-    pub async fn run(&self, who: &str, command: &str, time: Option<Duration>) -> Result<Ran, Failure> {
+    pub async fn run(&self, who: &str, command: &str, time: Option<Duration>) -> Result<ProcessResult, ToolError> {
         self.hand(who).run(command.to_owned(), time).await
     }
 
@@ -159,14 +159,14 @@ impl Workspace {
     ///
     /// # Errors
     /// Never, as long as the table's names are names.
-    pub fn toolbox(&self, who: &str) -> Result<Toolbox, String> {
-        self.tools(who).into_iter().try_fold(Toolbox::default(), |all, (tool, handler)| all.with(tool, handler))
+    pub fn toolbox(&self, who: &str) -> Result<HostTools, String> {
+        self.tools(who).into_iter().try_fold(HostTools::default(), |all, (tool, handler)| all.with(tool, handler))
     }
 
     /// The files that were changed since it was opened, by path.
     #[must_use]
-    pub fn changed(&self) -> Vec<Changed> {
-        let changed = |(path, known): (&PathBuf, &Known)| Changed {
+    pub fn changed(&self) -> Vec<FileModified> {
+        let changed = |(path, known): (&PathBuf, &KnownFile)| FileModified {
             path: path.clone(),
             created: known.created,
             by: known.by.clone(),
@@ -175,22 +175,22 @@ impl Workspace {
     }
 }
 
-impl Shared {
-    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Known>> {
+impl WorkspaceState {
+    fn files(&self) -> MutexGuard<'_, BTreeMap<PathBuf, KnownFile>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// One agent's hands in the folder.
-struct Hand {
-    shared: Arc<Shared>,
+struct AgentFiles {
+    shared: Arc<WorkspaceState>,
     who: String,
     /// The files that it saw, as they were then.
     seen: Mutex<HashMap<PathBuf, blake3::Hash>>,
 }
 
-impl Hand {
-    fn root(&self) -> &Root {
+impl AgentFiles {
+    fn root(&self) -> &SandboxDir {
         &self.shared.root
     }
 
@@ -203,29 +203,29 @@ impl Hand {
     }
 
     /// Who else made a file what it is now, as far as that is known.
-    fn other(&self, path: &Path, now: &Content) -> Option<String> {
+    fn other(&self, path: &Path, now: &FileContent) -> Option<String> {
         let files = self.shared.files();
         files.get(path).filter(|known| known.hash == now.hash && known.by != self.who).map(|known| known.by.clone())
     }
 
     /// Asks whether something may be done.
-    async fn ask(&self, tool: &Tool, subject: &str, what: String, detail: String) -> Result<(), Failure> {
-        let asking = Asking { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
+    async fn ask(&self, tool: &WorkspaceTool, subject: &str, what: String, detail: String) -> Result<(), ToolError> {
+        let asking = ApprovalRequest { tool: tool.name.to_owned(), subject: subject.to_owned(), what, detail };
         self.shared.settings.approval.ask(&asking).await.granted()
     }
 
     /// Puts bytes at a path that has `before` in it, whose change was agreed to; what came in between stays.
-    fn put(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), Failure> {
+    fn put(&self, path: &Path, before: Option<blake3::Hash>, bytes: &[u8]) -> Result<(), ToolError> {
         // Held from the last look to the change: of two hands, one sees what the other did.
         let mut files = self.shared.files();
         let now = self.root().content_if_any(path)?.map(|content| content.hash);
         if now != before {
             let message = format!("{} was changed at the same moment; nothing was written", root::shown(path));
-            return Err(Failure::new(Code::Conflict, message).hint(again(path)));
+            return Err(ToolError::new(ErrorCode::Conflict, message).hint(again(path)));
         }
         let hash = self.root().put(path, bytes)?;
         let created = before.is_none() || files.get(path).is_some_and(|known| known.created);
-        files.insert(path.to_owned(), Known { hash, by: self.who.clone(), created });
+        files.insert(path.to_owned(), KnownFile { hash, by: self.who.clone(), created });
         drop(files);
         self.saw(path, hash);
         Ok(())
@@ -238,17 +238,19 @@ fn again(path: &Path) -> String {
 }
 
 /// The arguments of a call. They fit the schema already.
-fn arguments<T: DeserializeOwned>(given: Value) -> Result<T, Failure> {
-    serde_json::from_value(given).map_err(|error| Failure::new(Code::InvalidSyntax, error.to_string()))
+fn arguments<T: DeserializeOwned>(given: Value) -> Result<T, ToolError> {
+    serde_json::from_value(given).map_err(|error| ToolError::new(ErrorCode::InvalidSyntax, error.to_string()))
 }
 
 /// Does what waits for disks where that does no harm.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
     let done = tokio::task::spawn_blocking(work).await;
-    done.unwrap_or_else(|error| Err(Failure::new(Code::Conflict, format!("the tool failed: {error}"))))
+    done.unwrap_or_else(|error| Err(ToolError::new(ErrorCode::Conflict, format!("the tool failed: {error}"))))
 }
 
 /// The number of lines, with the word for them.
 fn lines(count: usize) -> String {
-    crate::arrow::run::frame::count(count as u64, "line")
+    crate::arrow::run::escape::count(count as u64, "line")
 }

@@ -20,7 +20,7 @@ use std::{
 
 use super::environment::Environment;
 #[cfg(target_os = "linux")]
-use super::stray::stop as strays;
+use super::orphan_processes::stop as strays;
 
 /// The variable that marks what a command begins: children have it wherever they go.
 pub(super) const MARK: &str = "LOOM_COMMAND";
@@ -37,7 +37,7 @@ const GRACE: Duration = Duration::from_millis(300);
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ExitReason {
     /// By itself; whether it left something running that was stopped.
     Itself { status: ExitStatus, left: bool },
     /// It took longer than it may.
@@ -49,20 +49,20 @@ pub(super) enum End {
 }
 
 /// What came of a command.
-pub(super) struct Ended {
-    pub(super) end: End,
-    pub(super) output: Kept,
+pub(super) struct CommandOutcome {
+    pub(super) end: ExitReason,
+    pub(super) output: CapturedOutput,
 }
 
 /// The beginning and the end of an output.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct CapturedOutput {
     head: Vec<u8>,
     tail: Vec<u8>,
     all: u64,
 }
 
-impl Kept {
+impl CapturedOutput {
     fn push(&mut self, bytes: &[u8]) {
         self.all += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(HEAD - self.head.len()));
@@ -104,7 +104,7 @@ pub(super) fn run(
     environment: &Environment,
     time: Duration,
     waiting: &Weak<()>,
-) -> io::Result<Ended> {
+) -> io::Result<CommandOutcome> {
     let (until, mark) = (Instant::now() + time, format!("{:016x}", rand::random::<u64>()));
     let (mut reader, writer) = io::pipe()?;
     let mut child = {
@@ -128,19 +128,19 @@ pub(super) fn run(
         let _ = child.wait();
         return Err(error);
     }
-    let (mut output, mut ended, mut open) = (Kept::default(), None, true);
+    let (mut output, mut ended, mut open) = (CapturedOutput::default(), None, true);
     let stopped = loop {
         if waiting.strong_count() == 0 {
-            break Some(End::Unwanted);
+            break Some(ExitReason::Unwanted);
         }
         if Instant::now() >= until {
-            break Some(End::Late);
+            break Some(ExitReason::Late);
         }
         match chunks.recv_timeout(TICK) {
             Ok(chunk) => {
                 output.push(&chunk);
                 if output.all > FLOOD {
-                    break Some(End::Flood);
+                    break Some(ExitReason::Flood);
                 }
                 continue;
             }
@@ -157,7 +157,7 @@ pub(super) fn run(
     };
     let strays = stop(&mut child, &mark);
     let status = child.wait()?;
-    Ok(Ended { end: stopped.unwrap_or(End::Itself { status, left: open || strays }), output })
+    Ok(CommandOutcome { end: stopped.unwrap_or(ExitReason::Itself { status, left: open || strays }), output })
 }
 
 #[cfg(unix)]
@@ -220,14 +220,14 @@ mod tests {
 
     #[test]
     fn an_output_keeps_its_beginning_and_its_end() {
-        let mut kept = Kept::default();
+        let mut kept = CapturedOutput::default();
         for n in 0..100_000 {
             kept.push(format!("line {n}\n").as_bytes());
         }
         let text = kept.text();
         assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("\nline 99999") && text.len() < 10_000);
         assert!(text.contains("bytes are left out here"));
-        let mut kept = Kept::default();
+        let mut kept = CapturedOutput::default();
         kept.push(&[b'x'; HEAD + TAIL]);
         assert_eq!(kept.text().len(), HEAD + TAIL);
     }

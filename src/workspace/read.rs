@@ -11,11 +11,11 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{ANSWER, Answer, Hand, Tool, arguments, blocking, lines, root};
+use super::{ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{Code, Failure},
-    model::Permission,
+    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    types::Permission,
 };
 
 /// Lines at once, unless fewer are asked for.
@@ -25,7 +25,7 @@ const WIDTH: usize = 1_000;
 /// Bytes of a file that are looked through.
 const LOOKED_THROUGH: u64 = 256 << 20;
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "read_file",
     description: "Reads a text file of the workspace, each line with its number and a bar, which are not part of it.",
     permission: Permission::DocRead,
@@ -46,20 +46,20 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct ReadParams {
     path: String,
     from: Option<usize>,
     lines: Option<usize>,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let wanted: Wanted = arguments(given)?;
+        let wanted: ReadParams = arguments(given)?;
         blocking(move || read(&hand, &wanted)).await
     })
 }
 
-fn read(hand: &Hand, wanted: &Wanted) -> Answer {
+fn read(hand: &AgentFiles, wanted: &ReadParams) -> Answer {
     let path = hand.root().inside(&wanted.path)?;
     let file = hand.root().file(&path)?;
     let fail = |error: io::Error| hand.root().failure(&path, &error);
@@ -77,7 +77,10 @@ fn read(hand: &Hand, wanted: &Wanted) -> Answer {
     };
     let name = root::shown(&path);
     let Some(page) = page else {
-        return Err(Failure::new(Code::Conflict, format!("{name} is binary ({size} bytes); only text can be read")));
+        return Err(ToolError::new(
+            ErrorCode::Conflict,
+            format!("{name} is binary ({size} bytes); only text can be read"),
+        ));
     };
     let mut text = match (page.all, size > LOOKED_THROUGH) {
         (0, _) => format!("{name} is empty"),
@@ -102,7 +105,7 @@ fn read(hand: &Hand, wanted: &Wanted) -> Answer {
 }
 
 /// Some lines of a file.
-struct Page {
+struct FilePage {
     text: String,
     /// How many they are.
     shown: usize,
@@ -114,8 +117,8 @@ struct Page {
 }
 
 /// The lines from `from` on; `None` if this is no text.
-fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<Page>> {
-    let mut page = Page { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
+fn page(mut reader: impl BufRead, from: usize, most: usize) -> io::Result<Option<FilePage>> {
+    let mut page = FilePage { text: String::new(), shown: 0, next: from, all: 0, lossy: false };
     let mut line = Vec::new();
     loop {
         let Some(length) = next_line(&mut reader, &mut line)? else { return Ok(Some(page)) };

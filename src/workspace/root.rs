@@ -17,31 +17,31 @@ use cap_std::{
     fs::{Dir, File, Metadata, OpenOptions},
 };
 
-use crate::arrow::run::{Code, Failure, frame::quoted};
+use crate::arrow::run::{ErrorCode, ToolError, escape::quoted};
 
 /// Bytes of a file that is changed as a whole.
 pub(super) const CHANGED: u64 = 4 << 20;
 
 /// A folder that nothing gets out of.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct SandboxDir {
     dir: Dir,
     path: PathBuf,
 }
 
 /// What stands in a file: bytes, and what tells them from others.
-pub(super) struct Content {
+pub(super) struct FileContent {
     pub(super) bytes: Vec<u8>,
     pub(super) hash: blake3::Hash,
 }
 
-impl Content {
+impl FileContent {
     fn of(bytes: Vec<u8>) -> Self {
         Self { hash: blake3::hash(&bytes), bytes }
     }
 }
 
-impl Root {
+impl SandboxDir {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         Ok(Self { dir: Dir::open_ambient_dir(&path, ambient_authority())?, path })
@@ -53,7 +53,7 @@ impl Root {
     }
 
     /// A path as it was written, from the root; models also write it in full. Where it leads is not looked at yet.
-    pub(super) fn inside(&self, written: &str) -> Result<PathBuf, Failure> {
+    pub(super) fn inside(&self, written: &str) -> Result<PathBuf, ToolError> {
         let path = Path::new(written.trim());
         let path = if path.is_absolute() { path.strip_prefix(&self.path).map_err(|_| outside(written))? } else { path };
         // `.` is left out; `..` is not touched, for only the system knows what it means behind a link.
@@ -63,13 +63,13 @@ impl Root {
 
     /// The path without links and `..`: what two names of one file have in common. What is not there yet is where it
     /// would be.
-    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, Failure> {
+    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, ToolError> {
         match self.dir.canonicalize(path) {
             Ok(real) => Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 if self.dir.symlink_metadata(path).is_ok() {
                     let message = format!("{} is a symbolic link to nothing", shown(path));
-                    return Err(Failure::new(Code::Conflict, message));
+                    return Err(ToolError::new(ErrorCode::Conflict, message));
                 }
                 match (path.parent(), path.file_name()) {
                     (Some(parent), Some(name)) if !parent.as_os_str().is_empty() => Ok(self.real(parent)?.join(name)),
@@ -82,7 +82,7 @@ impl Root {
     }
 
     /// What is known of a path; `None` if nothing is there.
-    pub(super) fn look(&self, path: &Path) -> Result<Option<Metadata>, Failure> {
+    pub(super) fn look(&self, path: &Path) -> Result<Option<Metadata>, ToolError> {
         match self.dir.metadata(path) {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -91,7 +91,7 @@ impl Root {
     }
 
     /// Opens a file to be read.
-    pub(super) fn file(&self, path: &Path) -> Result<File, Failure> {
+    pub(super) fn file(&self, path: &Path) -> Result<File, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
         // Opening some devices does something, so what it is is asked before, and of the open file again.
         is_file(path, &self.dir.metadata(path).map_err(fail)?)?;
@@ -105,19 +105,19 @@ impl Root {
     }
 
     /// All that stands in a file that is to be changed.
-    pub(super) fn content(&self, path: &Path) -> Result<Content, Failure> {
+    pub(super) fn content(&self, path: &Path) -> Result<FileContent, ToolError> {
         let mut bytes = Vec::new();
         let read = self.file(path)?.take(CHANGED + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.failure(path, &error))?;
         if bytes.len() as u64 > CHANGED {
             let message = format!("{} has more than {} MiB, too much for this tool", shown(path), CHANGED >> 20);
-            return Err(Failure::new(Code::LimitExceeded, message));
+            return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
-        Ok(Content::of(bytes))
+        Ok(FileContent::of(bytes))
     }
 
     /// What is at a path: a file's content, or nothing.
-    pub(super) fn content_if_any(&self, path: &Path) -> Result<Option<Content>, Failure> {
+    pub(super) fn content_if_any(&self, path: &Path) -> Result<Option<FileContent>, ToolError> {
         match self.look(path)? {
             Some(_) => self.content(path).map(Some),
             None => Ok(None),
@@ -126,7 +126,7 @@ impl Root {
 
     /// Puts `bytes` at a path: all of them, or nothing changes. The path must be a [`Root::real`] one, since a link in its
     /// place would be replaced.
-    pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, Failure> {
+    pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
         let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
         let folder = match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
@@ -140,7 +140,7 @@ impl Root {
         if let Some(known) = &known {
             is_file(path, known)?;
             if known.permissions().readonly() {
-                return Err(Failure::new(Code::Conflict, format!("{} is write-protected", shown(path))));
+                return Err(ToolError::new(ErrorCode::Conflict, format!("{} is write-protected", shown(path))));
             }
         }
         let draft = format!(".loom-{:016x}", rand::random::<u64>());
@@ -172,20 +172,20 @@ impl Root {
     }
 
     /// What went wrong with a path, in words.
-    pub(super) fn failure(&self, path: &Path, error: &io::Error) -> Failure {
+    pub(super) fn failure(&self, path: &Path, error: &io::Error) -> ToolError {
         use io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
         let name = shown(path);
         match error.kind() {
             NotFound => {
-                let failure = Failure::new(Code::NotFound, format!("no file {name}"));
+                let failure = ToolError::new(ErrorCode::NotFound, format!("no file {name}"));
                 let like = self.like(path);
                 if like.is_empty() { failure } else { failure.hint(format!("there is {}", like.join(", "))) }
             }
             // The system's own refusals have a number.
             PermissionDenied if error.raw_os_error().is_none() => outside(&path.to_string_lossy()),
-            IsADirectory => Failure::new(Code::Conflict, format!("{name} is a folder")),
-            NotADirectory => Failure::new(Code::NotFound, format!("{name} is below a file, not a folder")),
-            _ => Failure::new(Code::Conflict, format!("{name}: {error}")),
+            IsADirectory => ToolError::new(ErrorCode::Conflict, format!("{name} is a folder")),
+            NotADirectory => ToolError::new(ErrorCode::NotFound, format!("{name} is below a file, not a folder")),
+            _ => ToolError::new(ErrorCode::Conflict, format!("{name}: {error}")),
         }
     }
 }
@@ -195,12 +195,12 @@ impl Root {
 #[allow(clippy::cast_possible_wrap)] // the bits of a flag, whatever the system counts them as
 const NO_WAITING: i32 = (rustix::fs::OFlags::NONBLOCK.bits() | rustix::fs::OFlags::NOCTTY.bits()) as i32;
 
-fn is_file(path: &Path, metadata: &Metadata) -> Result<(), Failure> {
+fn is_file(path: &Path, metadata: &Metadata) -> Result<(), ToolError> {
     if metadata.is_file() {
         return Ok(());
     }
     let what = if metadata.is_dir() { "a folder" } else { "no regular file (a pipe, a socket or a device)" };
-    Err(Failure::new(Code::Conflict, format!("{} is {what}", shown(path))))
+    Err(ToolError::new(ErrorCode::Conflict, format!("{} is {what}", shown(path))))
 }
 
 /// The names that differ least from what was written, at most three; none that differ in more than a third of it.
@@ -215,9 +215,10 @@ fn nearest(written: &str, names: impl Iterator<Item = String>) -> Vec<String> {
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-fn outside(written: &str) -> Failure {
+fn outside(written: &str) -> ToolError {
     let message = format!("{} is outside of the workspace", quoted(written));
-    Failure::new(Code::PermissionDenied, message).hint("paths are from the workspace's folder, such as src/main.rs")
+    ToolError::new(ErrorCode::PermissionDenied, message)
+        .hint("paths are from the workspace's folder, such as src/main.rs")
 }
 
 /// A path in a message: with `/` everywhere.

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    ANSWER, Answer, Hand, Tool, arguments, blocking, root,
-    walk::{self, Patience},
+    ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
+    walk::{self, Deadline},
 };
 use crate::{
-    arrow::run::{Code, Failure, frame::count},
-    model::Permission,
+    arrow::run::{ErrorCode, ToolError, escape::count},
     session::Promise,
+    types::Permission,
 };
 
 /// Lines that are shown.
@@ -27,7 +27,7 @@ const BEFORE: usize = 60;
 /// Bytes of memory for a file's longest line; a file with a longer one is passed over.
 const MEMORY: usize = 8 << 20;
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "search_text",
     description: "Finds lines in the workspace's files by a regular expression; small letters fit capital ones too.",
     permission: Permission::DocRead,
@@ -48,21 +48,21 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct SearchParams {
     pattern: String,
     path: Option<String>,
     files: Option<String>,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let wanted: Wanted = arguments(given)?;
-        let (patience, _waiting) = Patience::begin();
+        let wanted: SearchParams = arguments(given)?;
+        let (patience, _waiting) = Deadline::begin();
         blocking(move || search(&hand, &wanted, &patience)).await
     })
 }
 
-fn search(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
+fn search(hand: &AgentFiles, wanted: &SearchParams, patience: &Deadline) -> Answer {
     let (matcher, literal) = matcher(&wanted.pattern)?;
     let start = walk::start(hand.root(), wanted.path.as_deref())?;
     let found = walk::files(hand.root(), &start, wanted.files.as_deref(), patience)?;
@@ -71,7 +71,7 @@ fn search(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(MEMORY))
         .build();
-    let (mut hits, mut passed_over) = (Hits::default(), 0u64);
+    let (mut hits, mut passed_over) = (FileMatches::default(), 0u64);
     let (mut looked, mut cut) = (0u64, found.cut);
     for path in &found.files {
         if patience.is_over() {
@@ -104,22 +104,22 @@ fn search(hand: &Hand, wanted: &Wanted, patience: &Patience) -> Answer {
 }
 
 /// The matcher of a pattern, and whether it takes it as it stands.
-fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), Failure> {
+fn matcher(pattern: &str) -> Result<(RegexMatcher, bool), ToolError> {
     if pattern.is_empty() {
-        return Err(Failure::new(Code::InvalidSyntax, "the pattern is empty"));
+        return Err(ToolError::new(ErrorCode::InvalidSyntax, "the pattern is empty"));
     }
     let mut builder = RegexMatcherBuilder::new();
     builder.case_smart(true).line_terminator(Some(b'\n'));
     if let Ok(matcher) = builder.build(pattern) {
         return Ok((matcher, false));
     }
-    let wrong = |error: grep_regex::Error| Failure::new(Code::InvalidSyntax, format!("the pattern: {error}"));
+    let wrong = |error: grep_regex::Error| ToolError::new(ErrorCode::InvalidSyntax, format!("the pattern: {error}"));
     Ok((builder.fixed_strings(true).build(pattern).map_err(wrong)?, true))
 }
 
 /// What was found.
 #[derive(Default)]
-struct Hits {
+struct FileMatches {
     text: String,
     lines: u64,
     shown: u64,
@@ -131,8 +131,8 @@ fn one_file(
     matcher: &RegexMatcher,
     path: &Path,
     file: std::fs::File,
-    patience: &Patience,
-    hits: &mut Hits,
+    patience: &Deadline,
+    hits: &mut FileMatches,
 ) -> io::Result<()> {
     let name = root::shown(path);
     let before = hits.lines;

@@ -12,8 +12,8 @@ use std::{
 
 use ignore::{WalkBuilder, overrides::OverrideBuilder};
 
-use super::root::{self, Root};
-use crate::arrow::run::{Code, Failure};
+use super::root::{self, SandboxDir};
+use crate::arrow::run::{ErrorCode, ToolError};
 
 /// Files that are looked at.
 const FILES: usize = 100_000;
@@ -21,12 +21,12 @@ const FILES: usize = 100_000;
 const TIME: Duration = Duration::from_secs(20);
 
 /// Ends a walk when its time is over, or when nobody waits for it any more.
-pub(super) struct Patience {
+pub(super) struct Deadline {
     until: Instant,
     waiting: Weak<()>,
 }
 
-impl Patience {
+impl Deadline {
     /// Beginning now, as long as somebody holds what comes with it.
     pub(super) fn begin() -> (Self, Arc<()>) {
         let waiting = Arc::new(());
@@ -40,7 +40,7 @@ impl Patience {
 
 /// What was found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct WalkEntry {
     /// Paths from the root, in order; what is no file is left out, links are not.
     pub(super) files: Vec<PathBuf>,
     /// Whether there may be more.
@@ -48,17 +48,22 @@ pub(super) struct Found {
 }
 
 /// The files below `start`, of those that fit a glob: `*.rs` anywhere, `src/**/*.rs` from the root.
-pub(super) fn files(root: &Root, start: &Path, glob: Option<&str>, patience: &Patience) -> Result<Found, Failure> {
+pub(super) fn files(
+    root: &SandboxDir,
+    start: &Path,
+    glob: Option<&str>,
+    patience: &Deadline,
+) -> Result<WalkEntry, ToolError> {
     let mut builder = WalkBuilder::new(root.path().join(start));
     builder.hidden(false).git_global(false).require_git(false).sort_by_file_name(std::cmp::Ord::cmp);
     builder.filter_entry(|entry| entry.file_name() != ".git");
     if let Some(glob) = glob {
-        let wrong = |error: ignore::Error| Failure::new(Code::InvalidSyntax, format!("files: {error}"));
+        let wrong = |error: ignore::Error| ToolError::new(ErrorCode::InvalidSyntax, format!("files: {error}"));
         let mut only = OverrideBuilder::new(root.path());
         only.add(glob.trim_start_matches("./")).map_err(wrong)?;
         builder.overrides(only.build().map_err(wrong)?);
     }
-    let mut found = Found::default();
+    let mut found = WalkEntry::default();
     for entry in builder.build() {
         if found.files.len() >= FILES || patience.is_over() {
             found.cut = true;
@@ -77,7 +82,7 @@ pub(super) fn files(root: &Root, start: &Path, glob: Option<&str>, patience: &Pa
 }
 
 /// The folder, or the file, where a search begins.
-pub(super) fn start(root: &Root, written: Option<&str>) -> Result<PathBuf, Failure> {
+pub(super) fn start(root: &SandboxDir, written: Option<&str>) -> Result<PathBuf, ToolError> {
     let path = root.inside(written.unwrap_or("."))?;
     let real = root.real(&path)?;
     match root.look(&real)? {

@@ -6,17 +6,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::{Answer, Hand, Tool, again, arguments, blocking, lines, root};
+use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{Code, Failure},
-    model::Permission,
+    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    types::Permission,
 };
 
 /// Lines around a change that a person is shown.
 const AROUND: usize = 3;
 
-pub(super) const TOOL: Tool = Tool {
+pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "write_file",
     description: "Writes a whole file of the workspace. A file that is there has to be read before; to change a part of \
                   it, use edit_file.",
@@ -37,14 +37,14 @@ fn parameters() -> Value {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct WriteParams {
     path: String,
     content: String,
 }
 
-fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
+fn run(hand: Arc<AgentFiles>, given: Value) -> Promise<'static, Answer> {
     Box::pin(async move {
-        let Wanted { path, content } = arguments(given)?;
+        let WriteParams { path, content } = arguments(given)?;
         let written = hand.root().inside(&path)?;
         let (looker, content) = (Arc::clone(&hand), Arc::new(content));
         let (path, before) = blocking(move || {
@@ -60,7 +60,7 @@ fn run(hand: Arc<Hand>, given: Value) -> Promise<'static, Answer> {
                             format!("{name} was changed by {} since you saw it", by.as_deref().unwrap_or("somebody"))
                         }
                     };
-                    Err(Failure::new(Code::Conflict, why).hint(again(&path)))
+                    Err(ToolError::new(ErrorCode::Conflict, why).hint(again(&path)))
                 }
                 _ => Ok((path, before)),
             }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use loomtree::{
-    model::{Mode, Parent, Timestamp},
-    ops::Draft,
+    ops::NodeDraft,
+    types::{Mode, Parent, Timestamp},
 };
 
 use crate::{assert_clean, support::store::Scene};
@@ -34,7 +34,7 @@ const TIMES: [i64; 14] = [
 fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
     let scene = Scene::new(31);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let owner = owner.in_session(session);
     let mut written = vec![root.id];
@@ -42,7 +42,7 @@ fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
     let mut active = updated;
     for (at, millis) in TIMES.into_iter().cycle().take(TIMES.len() * 5).enumerate() {
         scene.clock.set(Timestamp::from_millis(millis));
-        let receipt = owner.append(Parent::Position(session), Draft::text(format!("at {at}"))).unwrap();
+        let receipt = owner.append(Parent::Position(session), NodeDraft::text(format!("at {at}"))).unwrap();
         written.push(receipt.nodes[0].id);
         let node = owner.loom().node(receipt.nodes[0].id).unwrap();
         assert_eq!(node.created_at.as_millis(), millis, "a node says what its writer's clock said");

@@ -8,9 +8,9 @@ use std::{
 };
 
 use loomtree::{
-    model::{LinkTarget, Mode, Node, Parent},
-    ops::Draft,
-    store::{JournalFilter, Lookup, SessionFilter, Snapshot, Store, StoreError},
+    ops::NodeDraft,
+    store::{JournalFilter, LocalIdLookup, SessionFilter, Snapshot, Store, StoreError},
+    types::{LinkTarget, Mode, Node, Parent},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -23,7 +23,7 @@ fn verify_names_the_node_whose_content_was_changed() {
         let owner = scene.owner();
         let nodes = chain(&owner, 20);
         let text = format!("{} needle {}", "hay ".repeat(words), "hay ".repeat(words));
-        let id = owner.append(Parent::Node(nodes[9].id), Draft::text(text)).unwrap().nodes[0].id;
+        let id = owner.append(Parent::Node(nodes[9].id), NodeDraft::text(text)).unwrap().nodes[0].id;
         let local = owner.loom().node(id).unwrap().local;
         drop(owner);
 
@@ -80,7 +80,7 @@ fn tables_by_local_id_are_found_wrong_and_rebuilt() {
         owner.loom().store().rebuild().unwrap();
         crate::assert_clean(owner.loom().store().as_ref());
         let found = owner.loom().snapshot().unwrap().resolve(nodes[3].tree, nodes[3].local.as_str()).unwrap();
-        assert!(matches!(&found, Lookup::One(node) if node.id == nodes[3].id), "{sql}: {found:?}");
+        assert!(matches!(&found, LocalIdLookup::One(node) if node.id == nodes[3].id), "{sql}: {found:?}");
     }
 }
 
@@ -106,7 +106,7 @@ fn stocked() -> (Vec<u8>, Dump) {
     let session = owner.start_session("/project", nodes[0].tree, Some(nodes[9].id)).unwrap();
     let speaker = owner.clone().in_session(session);
     let root = speaker.loom().tree(nodes[0].tree).unwrap().id;
-    speaker.append(Parent::Position(session), Draft::text("in a session")).unwrap();
+    speaker.append(Parent::Position(session), NodeDraft::text("in a session")).unwrap();
     let document = owner.create_document("notes", "# Notes\n\nsome\n").unwrap();
     owner.link(nodes[4].id, LinkTarget::Document { id: document, section: None }, None).unwrap();
     owner.link(nodes[4].id, LinkTarget::Node(nodes[7].id), Some("see".to_owned())).unwrap();
@@ -114,7 +114,7 @@ fn stocked() -> (Vec<u8>, Dump) {
     owner.edit(nodes[6].id, "six again").unwrap();
     owner.prune(nodes[30].id).unwrap();
     owner.undo(Some(root)).unwrap();
-    owner.create_tree(None, Mode::Buffer, None, Draft::text("another")).unwrap();
+    owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("another")).unwrap();
     drop((owner, speaker));
     let store = scene.store();
     let dump = Dump::of(store.snapshot().unwrap().as_ref()).unwrap();
@@ -181,7 +181,7 @@ fn live_with(path: &Path, original: &Dump) -> Outcome {
     let loom = scene.over(store);
     if let Some(owner) = loom.agent("owner").ok().map(|owner| loom.actor(&owner)) {
         for attempt in 0..2 {
-            match owner.create_tree(None, Mode::Dialogue, None, Draft::text(format!("attempt {attempt}"))) {
+            match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(format!("attempt {attempt}"))) {
                 Err(loomtree::ops::OpsError::Store(StoreError::Closed)) => panic!("the writer died"),
                 Err(error) => drop(error.to_string()),
                 Ok(_) => {}

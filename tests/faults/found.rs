@@ -1,15 +1,15 @@
 //! What the writers that are killed stumbled upon, in as few operations as show it.
 
 use loomtree::{
-    model::{Mode, Node},
-    ops::{Actor, Draft, SplitAt},
+    ops::{Actor, NodeDraft, SplitAt},
+    types::{Mode, Node},
 };
 
 use crate::{assert_clean, support::store::Scene};
 
 fn rooted(scene: &Scene) -> (Actor, Node) {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root text")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root text")).unwrap();
     (owner, root)
 }
 

@@ -13,9 +13,9 @@ use std::{
 
 use loomtree::{
     id::NodeId,
-    model::{Mode, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::StoreError,
+    types::{Mode, Parent},
 };
 
 use crate::{all_nodes, assert_clean, assert_sentence, chain, child, message, store_error, support::store::Scene};
@@ -86,7 +86,7 @@ type Told = (Vec<NodeId>, Vec<(NodeId, String)>);
 fn write_until_full(owner: &Actor, most: usize) -> Told {
     let (acked, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let number = AtomicUsize::new(0);
-    let (tree, _) = match owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")) {
+    let (tree, _) = match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
         Ok(made) => made,
         Err(error) => {
             let error = store_error(error);
@@ -101,10 +101,10 @@ fn write_until_full(owner: &Actor, most: usize) -> Told {
                 let mut failures = 0;
                 while failures < 3 && number.load(Ordering::Relaxed) < most {
                     let text = message(number.fetch_add(1, Ordering::Relaxed));
-                    let node = owner.draft(Parent::Node(root), Draft::text(text));
+                    let node = owner.draft(Parent::Node(root), NodeDraft::text(text));
                     let id = node.id;
                     let mutation = loomtree::store::Mutation::Append(Box::new(node));
-                    match owner.commit(loomtree::model::Op::Append, vec![mutation]) {
+                    match owner.commit(loomtree::types::Op::Append, vec![mutation]) {
                         Ok(_) => acked.lock().unwrap().push(id),
                         Err(error) => {
                             failures += 1;
@@ -229,10 +229,10 @@ fn many_at_once(owner: &Actor, root: NodeId) -> Told {
             scope.spawn(move || {
                 for at in 0..12 {
                     let words = if (thread + at).is_multiple_of(5) { 3_000 } else { 2 };
-                    let node = owner.draft(Parent::Node(root), Draft::text(format!("{at} ").repeat(words)));
+                    let node = owner.draft(Parent::Node(root), NodeDraft::text(format!("{at} ").repeat(words)));
                     let id = node.id;
                     let mutation = loomtree::store::Mutation::Append(Box::new(node));
-                    match owner.commit(loomtree::model::Op::Append, vec![mutation]).map_err(store_error) {
+                    match owner.commit(loomtree::types::Op::Append, vec![mutation]).map_err(store_error) {
                         Ok(_) => acked.lock().unwrap().push(id),
                         Err(error @ StoreError::Full) => failed.lock().unwrap().push((id, error.to_string())),
                         Err(other) => panic!("{other:?}"),

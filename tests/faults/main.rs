@@ -20,9 +20,9 @@ mod schema;
 mod torn;
 
 use loomtree::{
-    model::{Mode, Node, Parent},
-    ops::{Actor, Draft, OpsError},
-    store::{Report, Snapshot, Store, StoreError},
+    ops::{Actor, NodeDraft, OpsError},
+    store::{Snapshot, Store, StoreError, VerifyReport},
+    types::{Mode, Node, Parent},
 };
 
 /// The job of a process that a test started; nothing in a process that tests.
@@ -50,11 +50,11 @@ fn finish(command: std::process::Command) -> Vec<String> {
 
 /// A root and `count` messages, one below the other, of lengths that differ.
 fn chain(owner: &Actor, count: usize) -> Vec<Node> {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let mut nodes = vec![root];
     for number in 0..count {
         let parent = Parent::Node(nodes[number].id);
-        let receipt = owner.append(parent, Draft::text(message(number))).unwrap();
+        let receipt = owner.append(parent, NodeDraft::text(message(number))).unwrap();
         nodes.push(owner.loom().node(receipt.nodes[0].id).unwrap());
     }
     nodes
@@ -66,7 +66,7 @@ fn message(number: usize) -> String {
     format!("message {number}:{}", format!(" word{number}").repeat(words))
 }
 
-fn verified(store: &dyn Store) -> Report {
+fn verified(store: &dyn Store) -> VerifyReport {
     store.verify(&mut |_| ()).expect("the file can be read")
 }
 

@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 
 use loomtree::{
     id::SessionId,
-    model::{EdgeKind, Json, LinkTarget, Mode, Node, Op, Parent, SummaryOf, ToolFields, TreePatch},
-    ops::{Actor, Draft, OpsError},
+    ops::{Actor, NodeDraft, OpsError},
     store::{Mutation, PurgeTarget, StoreError},
+    types::{EdgeKind, Json, LinkTarget, Mode, Node, Op, Parent, SummarySubject, ToolCallFields, TreePatch},
 };
 
 use crate::{assert_clean, support::store::Scene};
@@ -27,9 +27,9 @@ fn json(key: &str, length: usize) -> Json {
 
 /// A node with words in every field it has.
 fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
-    let draft = Draft {
+    let draft = NodeDraft {
         raw: Some(format!("raw {}", words(length))),
-        tool: ToolFields {
+        tool: ToolCallFields {
             calls: Some(json("arguments", length)),
             call_id: Some(format!("call {SHORT}")),
             name: Some(format!("tool {SHORT}")),
@@ -37,15 +37,15 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
         metadata: Some(json("kept", length)),
         // Deflated on disk: an envelope is only found there by its absence, so it is checked through the store too.
         provenance: Some(json("envelope", length)),
-        ..Draft::text(words(length))
+        ..NodeDraft::text(words(length))
     };
     let id = owner.append(Parent::Node(parent.id), draft).unwrap().nodes[0].id;
     owner.bookmark(id, &format!("old label {SHORT}")).unwrap();
     owner.bookmark(id, &format!("label {SHORT}")).unwrap();
     owner.link(id, LinkTarget::Node(parent.id), Some(format!("note {SHORT}"))).unwrap();
     let now = owner.loom().snapshot().unwrap().last_seq().unwrap();
-    owner.keep_summary(SummaryOf::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
-    owner.keep_summary(SummaryOf::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
+    owner.keep_summary(SummarySubject::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
+    owner.keep_summary(SummarySubject::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
     owner.loom().node(id).unwrap()
 }
 
@@ -77,7 +77,7 @@ fn stocked(seed: u64) -> Stocked {
     let owner = scene.owner();
     let title = Some(format!("first title {TITLE}"));
     let system = Some(format!("system {TITLE}"));
-    let (tree, root) = owner.create_tree(title, Mode::Dialogue, system, Draft::text("the root stays")).unwrap();
+    let (tree, root) = owner.create_tree(title, Mode::Dialogue, system, NodeDraft::text("the root stays")).unwrap();
     let patch = TreePatch { title: Some(Some(format!("title {TITLE}"))), ..TreePatch::default() };
     owner.rename(tree.id, patch).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
@@ -88,7 +88,7 @@ fn stocked(seed: u64) -> Stocked {
         parent = full_node(&speaker, &parent, length);
         nodes.push(parent.clone());
     }
-    let after = owner.append(Parent::Node(parent.id), Draft::text("what follows stays")).unwrap();
+    let after = owner.append(Parent::Node(parent.id), NodeDraft::text("what follows stays")).unwrap();
     let kept = owner.loom().node(after.nodes[0].id).unwrap();
     assert!(!files_with(&scene.path, SHORT).is_empty() && !files_with(&scene.path, LONG).is_empty());
     Stocked { scene, owner, root, session, nodes, kept }
@@ -104,7 +104,7 @@ fn assert_gone(stocked: &Stocked, texts: &[&str]) {
         let tombstone = snapshot.node(node.id).unwrap().expect("the tombstone stays");
         assert!(tombstone.purged_at.is_some());
         assert_eq!((tombstone.content.as_str(), &tombstone.raw, &tombstone.metadata), ("", &None, &None));
-        assert_eq!(tombstone.tool, ToolFields::default());
+        assert_eq!(tombstone.tool, ToolCallFields::default());
         assert_eq!((tombstone.hash, tombstone.parent, tombstone.seq), (node.hash, node.parent, node.seq));
         assert_eq!(snapshot.provenance(node.id).unwrap(), None);
     }
@@ -129,7 +129,7 @@ fn purged_nodes_leave_no_byte() {
 fn a_purged_session_leaves_no_byte() {
     let stocked = stocked(62);
     let at_work = stocked.owner.clone().in_session(stocked.session);
-    at_work.record(loomtree::model::RecordKind::Decision, &words(0)).unwrap();
+    at_work.record(loomtree::types::RecordKind::Decision, &words(0)).unwrap();
     stocked.owner.purge(PurgeTarget::Session(stocked.session)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG]);
     assert_eq!(stocked.owner.loom().node(stocked.kept.id).unwrap().content, "what follows stays");
@@ -172,7 +172,7 @@ fn a_purge_that_a_reader_keeps_from_scrubbing_says_so_and_fails_nobody_else() {
         let holder = rusqlite::Connection::open(&scene.path).unwrap();
         holder.execute_batch("BEGIN IMMEDIATE").unwrap();
         let draft =
-            |text: &str| vec![Mutation::Append(Box::new(owner.draft(Parent::Node(root.id), Draft::text(text))))];
+            |text: &str| vec![Mutation::Append(Box::new(owner.draft(Parent::Node(root.id), NodeDraft::text(text))))];
         let before = owner.submit(Op::Append, draft("before"));
         let purged = owner.submit(Op::Purge, purge(0));
         let after = owner.submit(Op::Append, draft("after"));

@@ -3,9 +3,9 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
 use loomtree::{
-    model::{Mode, Parent},
-    ops::{Draft, OpsError},
+    ops::{NodeDraft, OpsError},
     store::{Store, StoreError},
+    types::{Mode, Parent},
 };
 
 use crate::{assert_clean, assert_sentence, chain, child, support::store::Scene};
@@ -40,7 +40,7 @@ pub(crate) fn unprivileged(path: &str) {
             // Opening needs no right to write where there is nothing to migrate; the first commit does.
             let loom = scene.over(store);
             let owner = loom.actor(&loom.agent("owner").unwrap());
-            match owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")) {
+            match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
                 Err(OpsError::Store(error @ StoreError::ReadOnly { .. })) => {
                     assert_sentence(&error);
                     child::say(&format!("write ReadOnly {error}"));
@@ -112,7 +112,7 @@ fn a_store_that_only_reads_refuses_commits() {
     let store = scene.options().read_only(true).open(&scene.path).unwrap();
     let loom = scene.over(store);
     let owner = loom.actor(&loom.agent("owner").unwrap());
-    let error = owner.append(Parent::Node(nodes[0].id), Draft::text("no")).unwrap_err();
+    let error = owner.append(Parent::Node(nodes[0].id), NodeDraft::text("no")).unwrap_err();
     assert!(matches!(error, OpsError::Store(StoreError::ReadOnly { .. })), "{error:?}");
     assert!(error.to_string().ends_with("loom.db cannot be written (read-only)"), "{error}");
     assert!(matches!(loom.store().rebuild(), Err(StoreError::ReadOnly { .. })));

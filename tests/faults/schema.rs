@@ -1,9 +1,9 @@
 //! What the schema itself refuses, whoever holds the file: here somebody with SQLite and no loomtree.
 
 use loomtree::{
-    model::{Mode, Op, Parent},
-    ops::{Actor, Draft},
-    store::{Lookup, Mutation},
+    ops::{Actor, NodeDraft},
+    store::{LocalIdLookup, Mutation},
+    types::{Mode, Op, Parent},
 };
 use rusqlite::Connection;
 
@@ -16,9 +16,9 @@ fn stocked(seed: u64) -> (Scene, Actor, Connection) {
     let nodes = chain(&owner, 3);
     let session = owner.start_session("/project", nodes[0].tree, Some(nodes[3].id)).unwrap();
     let speaker = owner.clone().in_session(session);
-    speaker.append(Parent::Position(session), Draft::text("turn one")).unwrap();
-    speaker.append(Parent::Position(session), Draft::text("turn two")).unwrap();
-    owner.create_tree(None, Mode::Buffer, None, Draft::text("another root")).unwrap();
+    speaker.append(Parent::Position(session), NodeDraft::text("turn one")).unwrap();
+    speaker.append(Parent::Position(session), NodeDraft::text("turn two")).unwrap();
+    owner.create_tree(None, Mode::Buffer, None, NodeDraft::text("another root")).unwrap();
     owner.create_document("notes", "# Notes\n").unwrap();
     owner.bookmark(nodes[1].id, "here").unwrap();
     let raw = Connection::open(&scene.path).unwrap();
@@ -246,7 +246,7 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
     let tree = owner.loom().snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap().pop().unwrap();
     let root = tree.root.unwrap();
     let nodes: Vec<_> = (0..33_000)
-        .map(|n| owner.draft(Parent::Node(root), Draft { stay: true, ..Draft::text(format!("{n}")) }))
+        .map(|n| owner.draft(Parent::Node(root), NodeDraft { stay: true, ..NodeDraft::text(format!("{n}")) }))
         .collect();
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     owner.commit(Op::Import, nodes.into_iter().map(|node| Mutation::Append(Box::new(node))).collect()).unwrap();
@@ -259,9 +259,9 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
         let node = snapshot.node(*id).unwrap().unwrap();
         for text in [node.local.as_str(), &id.to_string(), &node.local.as_str()[..5]] {
             let found = match snapshot.resolve(tree.id, text).unwrap() {
-                Lookup::One(node) => vec![*node],
-                Lookup::Many(nodes) => nodes,
-                Lookup::None(near) => panic!("{text} is not found, near it are {near:?}"),
+                LocalIdLookup::One(node) => vec![*node],
+                LocalIdLookup::Many(nodes) => nodes,
+                LocalIdLookup::None(near) => panic!("{text} is not found, near it are {near:?}"),
             };
             assert!(found.iter().any(|found| found.id == *id), "{text}: {found:?}");
         }

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path};
 
-use loomtree::{model::Parent, ops::Draft};
+use loomtree::{ops::NodeDraft, types::Parent};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::{assert_clean, assert_sentence, chain, message, support::store::Scene, verified};
@@ -36,7 +36,7 @@ fn written() -> Log {
         match number % 5 {
             3 => drop(owner.bookmark(parent, &format!("label {number}")).unwrap()),
             4 => drop(owner.edit(parent, &format!("{} again", message(number))).unwrap()),
-            _ => parent = owner.append(Parent::Node(parent), Draft::text(message(number))).unwrap().nodes[0].id,
+            _ => parent = owner.append(Parent::Node(parent), NodeDraft::text(message(number))).unwrap().nodes[0].id,
         }
         commits.push((length(), last()));
     }

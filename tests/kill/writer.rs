@@ -5,9 +5,9 @@ use std::path::Path;
 
 use loomtree::{
     id::{DocumentId, NodeId, TreeId},
-    model::{AgentKind, Mode, NewAgent, Op, Parent, Permissions},
-    ops::{Actor, DocumentEdit, Draft, Loom, OpsError, SplitAt},
+    ops::{Actor, DocumentEdit, Loom, NodeDraft, OpsError, SplitAt},
     store::{Receipt, StoreError},
+    types::{AgentKind, Mode, NewAgent, Op, Parent, Permissions},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 
@@ -50,7 +50,7 @@ fn tree(loom: &Loom) -> TreeId {
         Some(tree) => tree.id,
         None => {
             let owner = loom.actor(&loom.agent("owner").unwrap());
-            owner.create_tree(None, Mode::Dialogue, None, Draft::text(whole("root"))).unwrap().0.id
+            owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text(whole("root"))).unwrap().0.id
         }
     }
 }
@@ -121,7 +121,7 @@ impl<'l> Worker<'l> {
             0..45 => {
                 let last = *self.nodes.last().expect("it begins with the root");
                 let parent = if self.rng.random_bool(0.7) { last } else { at };
-                let receipt = self.actor.append(Parent::Node(parent), Draft::text(text))?;
+                let receipt = self.actor.append(Parent::Node(parent), NodeDraft::text(text))?;
                 self.acked(Op::Append, &receipt);
             }
             45..55 => {
@@ -169,7 +169,7 @@ impl<'l> Worker<'l> {
                 self.acked(Op::Move, &receipt);
             }
             95 => {
-                let (tree, root) = self.actor.create_tree(None, Mode::Buffer, None, Draft::text(text))?;
+                let (tree, root) = self.actor.create_tree(None, Mode::Buffer, None, NodeDraft::text(text))?;
                 child::say(&format!("tree {} {}", tree.id, root.id));
                 self.told(root.id);
             }

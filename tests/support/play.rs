@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use loomtree::{
-    arrow::run::{Alone, Host, Reply, Runner, read},
+    arrow::run::{CommandReply, Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
-    model::{Mode, NewAgent, Parent, Permissions, Timestamp},
-    ops::{Actor, Draft, Loom},
+    ops::{Actor, Loom, NodeDraft},
+    types::{Mode, NewAgent, Parent, Permissions, Timestamp},
 };
 
 use crate::support::store::Scene;
@@ -42,7 +42,7 @@ impl Play {
         let loom = owner.loom().clone();
         let model = loom.actor(&loom.agent("collaborator").unwrap());
         let title = Some("Marie Character Study".to_owned());
-        let (tree, root) = owner.create_tree(title, mode, None, Draft::text("Who is Marie?")).unwrap();
+        let (tree, root) = owner.create_tree(title, mode, None, NodeDraft::text("Who is Marie?")).unwrap();
         let zero = NodeId::from_bytes([0; 16]);
         let mut play = Self {
             scene,
@@ -59,7 +59,7 @@ impl Play {
         };
         play.later(60);
         let say = |by: &Actor, at: NodeId, text: &str| {
-            let id = by.append(Parent::Node(at), Draft::text(text)).unwrap().nodes[0].id;
+            let id = by.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id;
             play.later(60);
             id
         };
@@ -97,27 +97,27 @@ impl Play {
     }
 
     /// An agent at work in a session, without a model to ask.
-    pub(crate) fn runner(&self, agent: &str, session: SessionId) -> Runner<'static> {
-        self.runner_with(agent, session, &Alone)
+    pub(crate) fn runner(&self, agent: &str, session: SessionId) -> Executor<'static> {
+        self.runner_with(agent, session, &NoHost)
     }
 
     /// An agent at work in a session, in a program that does this for it.
-    pub(crate) fn runner_with<'h>(&self, agent: &str, session: SessionId, host: &'h dyn Host) -> Runner<'h> {
-        Runner::new(self.loom.clone(), self.loom.agent(agent).unwrap(), session, host)
+    pub(crate) fn runner_with<'h>(&self, agent: &str, session: SessionId, host: &'h dyn Host) -> Executor<'h> {
+        Executor::new(self.loom.clone(), self.loom.agent(agent).unwrap(), session, host)
     }
 
     /// The owner at work at a node.
-    pub(crate) fn at(&self, node: NodeId) -> Runner<'static> {
+    pub(crate) fn at(&self, node: NodeId) -> Executor<'static> {
         self.runner("owner", self.session("owner", node))
     }
 }
 
 /// Lines as one batch; the answers as a model gets them.
-pub(crate) fn lines(runner: &mut Runner<'_>, lines: &[&str]) -> String {
+pub(crate) fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
     batch(runner, lines).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// Lines as one batch.
-pub(crate) fn batch(runner: &mut Runner<'_>, lines: &[&str]) -> Vec<Reply> {
+pub(crate) fn batch(runner: &mut Executor<'_>, lines: &[&str]) -> Vec<CommandReply> {
     runner.run_batch(lines.iter().map(|line| read(line)).collect())
 }

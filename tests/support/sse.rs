@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use loomtree::provider::{Event, Finish, Generation, ProviderError};
+use loomtree::provider::{Finish, Generation, ProviderError, StreamEvent};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -240,12 +240,12 @@ pub(crate) async fn all(mut reply: Generation) -> (String, Result<Finish, Provid
     let mut text = String::new();
     loop {
         let last = match reply.next().await.expect("a terminal item") {
-            Ok(Event::Text(piece)) => {
+            Ok(StreamEvent::Text(piece)) => {
                 assert!(!piece.is_empty());
                 text.push_str(&piece);
                 continue;
             }
-            Ok(Event::Done(finish)) => Ok(finish),
+            Ok(StreamEvent::Done(finish)) => Ok(finish),
             Err(error) => Err(error),
         };
         assert_eq!(reply.next().await, None, "nothing follows the terminal item");

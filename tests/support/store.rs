@@ -7,9 +7,9 @@ use std::{
 
 use loomtree::{
     id::RandomIds,
-    model::{FixedClock, Timestamp},
     ops::{Actor, Loom},
     store::{OpenOptions, SqliteStore},
+    types::{FixedClock, Timestamp},
 };
 use tempfile::TempDir;
 

@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 use loomtree::{
     id::NodeId,
-    model::NodeState,
-    tui::{KeyMap, Message},
+    tui::{KeyMap, ScreenMessage},
+    types::NodeState,
 };
 use proptest::prelude::*;
 
@@ -66,7 +66,7 @@ fn a_list_is_chosen_from_when_it_is_there() {
 fn a_paste_waits_for_its_place_too() {
     let mut stage = Stage::new();
     stage.keys("l j").send("e");
-    stage.app.send(Message::Paste(" Pasted.".to_owned()));
+    stage.app.send(ScreenMessage::Paste(" Pasted.".to_owned()));
     burst(&mut stage, &["ctrl-s"]);
     let at = stage.at();
     let node = stage.play.loom.find_node(stage.play.tree, &at).unwrap();
@@ -158,8 +158,8 @@ proptest! {
         }
         for key in &keys {
             match KEYS[*key].strip_prefix('"') {
-                Some(text) => text.chars().for_each(|c| fast.app.send(Message::Key(KeyCode::Char(c).into()))),
-                None => fast.app.send(Message::Key(event(KEYS[*key]))),
+                Some(text) => text.chars().for_each(|c| fast.app.send(ScreenMessage::Key(KeyCode::Char(c).into()))),
+                None => fast.app.send(ScreenMessage::Key(event(KEYS[*key]))),
             }
         }
         fast.settle();

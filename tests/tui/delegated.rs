@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use loomtree::{
-    delegate::{self, Builtin, Crew, Event, Member},
-    model::{NewAgent, Permission, Permissions},
-    provider::{Model, Prompt, Reply, Scripted},
-    tui::{Consent, Setup},
+    delegate::{self, AgentModel, DelegationEvent, LocalOrchestrator, OrchestratorConfig},
+    provider::{Model, Prompt, Scripted, ScriptedReply},
+    tui::{ApprovalQueue, ScreenSetup},
+    types::{NewAgent, Permission, Permissions},
 };
 use serde_json::json;
 
@@ -15,13 +15,13 @@ use crate::{play::Play, stage::Stage};
 const PASSED: &str = r#"{"passed": true, "why": "both coats are there"}"#;
 const FAILED: &str = r#"{"passed": false, "why": "one coat is missing"}"#;
 
-fn plan() -> Reply {
+fn plan() -> ScriptedReply {
     let part = |id: &str, needs: &[&str]| json!({ "id": id, "title": format!("Paint the {id}"), "criteria": "two coats", "depends_on": needs });
-    Reply::words(&json!({ "subtasks": [part("front", &[]), part("back", &["front"])] }).to_string())
+    ScriptedReply::words(&json!({ "subtasks": [part("front", &[]), part("back", &["front"])] }).to_string())
 }
 
-fn never() -> Reply {
-    Reply::chunks(["I begin ", "and never end."]).delayed(Duration::from_secs(3600))
+fn never() -> ScriptedReply {
+    ScriptedReply::chunks(["I begin ", "and never end."]).delayed(Duration::from_secs(3600))
 }
 
 /// A screen whose collaborator may delegate, to a crew that works and judges so.
@@ -33,34 +33,34 @@ struct Yard {
 }
 
 impl Yard {
-    fn new(replies: &[&str], works: impl IntoIterator<Item = Reply>, verdicts: &[&str]) -> Self {
+    fn new(replies: &[&str], works: impl IntoIterator<Item = ScriptedReply>, verdicts: &[&str]) -> Self {
         let play = Play::new();
         let profile = play.loom.agent("collaborator").unwrap().profile;
         let permissions: Permissions = profile.permissions.iter().chain([Permission::Delegate]).collect();
         play.owner.update_agent(NewAgent { permissions, ..profile }).unwrap();
-        let scripted = |name: &str, replies: Vec<Reply>| Arc::new(Scripted::new(replies).with_reference(name));
-        let model = scripted("test:scripted", replies.iter().copied().map(Reply::words).collect());
+        let scripted = |name: &str, replies: Vec<ScriptedReply>| Arc::new(Scripted::new(replies).with_reference(name));
+        let model = scripted("test:scripted", replies.iter().copied().map(ScriptedReply::words).collect());
         let planner = scripted("test:planner", vec![plan()]);
         let worker = scripted("test:worker", works.into_iter().collect());
-        let judge = scripted("test:judge", verdicts.iter().copied().map(Reply::words).collect());
-        let consent = Consent::default();
-        let member = |agent: &str, model: &Arc<Scripted>| Member {
+        let judge = scripted("test:judge", verdicts.iter().copied().map(ScriptedReply::words).collect());
+        let consent = ApprovalQueue::default();
+        let member = |agent: &str, model: &Arc<Scripted>| AgentModel {
             agent: play.loom.agent(agent).unwrap(),
             model: Arc::clone(model) as Arc<dyn Model>,
         };
         let models: Arc<dyn Model> = model.clone();
-        let crew = Crew::new(
+        let crew = OrchestratorConfig::new(
             member("collaborator", &planner),
             member("collaborator", &worker),
             member("subject", &judge),
             Arc::new(Arc::clone(&models)),
             Arc::new(consent.clone()),
         );
-        let crew = Crew { parallel: 1, ..crew };
-        let change = |setup: &mut Setup| {
+        let crew = OrchestratorConfig { parallel: 1, ..crew };
+        let change = |setup: &mut ScreenSetup| {
             setup.consent = consent;
             setup.commands.models = Arc::new(models);
-            setup.commands.orchestrator = Some(Arc::new(Builtin::new(crew)));
+            setup.commands.orchestrator = Some(Arc::new(LocalOrchestrator::new(crew)));
         };
         Self { stage: Stage::changed(play, |play| play.marie, (100, 30), [], change), model, worker }
     }
@@ -71,7 +71,7 @@ impl Yard {
         self.stage.wait("may it?")
     }
 
-    fn last(&self) -> Event {
+    fn last(&self) -> DelegationEvent {
         delegate::all(&self.stage.play.loom).unwrap().remove(0).last
     }
 
@@ -107,7 +107,8 @@ const HANDS_OVER: [&str; 2] = ["I hand it over.\n→ delegate \"Paint the shed\"
 
 #[test]
 fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
-    let mut yard = Yard::new(&HANDS_OVER, ["The front is done.", "The back is done."].map(Reply::words), &[PASSED; 2]);
+    let mut yard =
+        Yard::new(&HANDS_OVER, ["The front is done.", "The back is done."].map(ScriptedReply::words), &[PASSED; 2]);
     let stage = yard.asks(":", "chat Paint it.");
     insta::assert_snapshot!(dialog(stage), @r#"
     delegate: 2 subtasks: Paint the shed
@@ -130,7 +131,7 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
     stage.shows("may it?");
     stage.press("y").shows("So it is.").lacks("may it?").lacks("generating");
     assert!(yard.told().contains("✓ task completed: \"Paint the shed\""), "{}", yard.told());
-    assert_eq!(yard.last(), Event::Ended);
+    assert_eq!(yard.last(), DelegationEvent::Ended);
 }
 
 #[test]
@@ -139,13 +140,13 @@ fn a_no_begins_nothing_and_the_model_is_told() {
         let mut yard = Yard::new(&HANDS_OVER, [], &[]);
         yard.asks(":", "chat Paint it.").press(key).shows("So it is.").lacks("may it?");
         assert!(yard.told().contains("✗ CANCELLED: delegate: it was refused"), "{}", yard.told());
-        assert_eq!((yard.last(), yard.worker.requests().len()), (Event::Refused, 0));
+        assert_eq!((yard.last(), yard.worker.requests().len()), (DelegationEvent::Refused, 0));
     }
 }
 
 #[test]
 fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
-    let mut yard = Yard::new(&HANDS_OVER, [Reply::words("The front is done."), never()], &[PASSED]);
+    let mut yard = Yard::new(&HANDS_OVER, [ScriptedReply::words("The front is done."), never()], &[PASSED]);
     yard.asks(":", "chat Paint it.").send("y");
     let stage = yard.stage.wait("[>] 2 Paint the back");
     insta::assert_snapshot!(column(stage), @r#"
@@ -158,12 +159,12 @@ fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
     [>] 2 Paint the back  ......
     "#);
     stage.press("esc").lacks("generating");
-    assert_eq!(yard.last(), Event::Stopped);
+    assert_eq!(yard.last(), DelegationEvent::Stopped);
 }
 
 #[test]
 fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read() {
-    let works = [Reply::words("One coat."), Reply::words("Two coats."), never()];
+    let works = [ScriptedReply::words("One coat."), ScriptedReply::words("Two coats."), never()];
     let mut yard = Yard::new(&[], works, &[FAILED, PASSED]);
     yard.asks("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
     let stage = yard.stage.wait("[>] 2 Paint the back");
@@ -183,7 +184,7 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
         "{report}"
     );
     stage.press("esc").shows("· depth 1").lacks("task stopped");
-    assert_eq!(yard.last(), Event::Stopped);
+    assert_eq!(yard.last(), DelegationEvent::Stopped);
     // The line can be written again.
     yard.stage.press("i").press("up").shows("→ delegate \"Paint the shed\"");
 }
@@ -193,14 +194,14 @@ fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen(
     let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
     let mut yard = Yard::new(&replies, [never()], &[]);
     yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").press("esc").shows("· depth");
-    assert_eq!(yard.last(), Event::Refused);
+    assert_eq!(yard.last(), DelegationEvent::Refused);
 
     let mut yard = Yard::new(&replies, [never()], &[]);
     yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").send("y");
     yard.stage.wait("Subtask 1 of");
     let Yard { stage, .. } = yard;
     stage.app.close(Duration::from_secs(20));
-    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, Event::Stopped);
+    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
 }
 
 #[test]
@@ -210,14 +211,14 @@ fn what_is_typed_is_no_answer() {
     yard.stage.press("i").sends("→ delegate \"Paint the shed\"").send("enter").send("i").sends("yyy");
     yard.stage.wait("an agent asks").lacks("may it?").send("esc");
     yard.stage.wait("may it?").press("n");
-    assert_eq!(yard.last(), Event::Refused);
+    assert_eq!(yard.last(), DelegationEvent::Refused);
 }
 
 #[test]
 fn a_question_that_nobody_waits_for_any_more_goes() {
     let mut yard = Yard::new(&HANDS_OVER, [], &[]);
     yard.asks(":", "chat Paint it.").press("ctrl-c").lacks("may it?").lacks("generating");
-    assert!(matches!(yard.last(), Event::Planned { .. }), "it can be agreed to when it is taken up");
+    assert!(matches!(yard.last(), DelegationEvent::Planned { .. }), "it can be agreed to when it is taken up");
 }
 
 #[cfg(feature = "workspace")]
@@ -225,8 +226,8 @@ mod folder {
     use std::fs;
 
     use loomtree::{
-        session::Commands,
-        workspace::{Settings, Workspace},
+        session::ToolAccess,
+        workspace::{Workspace, WorkspaceSettings},
     };
 
     use super::*;
@@ -239,12 +240,12 @@ mod folder {
     fn screen(replies: &[String]) -> (Stage, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let change = |setup: &mut Setup| {
-            let settings = Settings::new(Arc::new(setup.consent.clone()));
+        let change = |setup: &mut ScreenSetup| {
+            let settings = WorkspaceSettings::new(Arc::new(setup.consent.clone()));
             let tools = Workspace::open(path, settings).unwrap().toolbox("collaborator").unwrap();
-            setup.tools = Some(Commands { tools: Arc::new(tools), ..setup.commands.clone() });
+            setup.tools = Some(ToolAccess { tools: Arc::new(tools), ..setup.commands.clone() });
         };
-        let replies = replies.iter().map(|reply| Reply::words(reply));
+        let replies = replies.iter().map(|reply| ScriptedReply::words(reply));
         (Stage::changed(Play::new(), |play| play.marie, (100, 30), replies, change), folder)
     }
 

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use loomtree::{
-    model::{AuthorType, EdgeKind},
-    provider::{CutCause, Ending, Finish, FinishReason, ProviderError, Reply},
+    provider::{Finish, FinishReason, ProviderError, ScriptedEnd, ScriptedReply, StreamError},
     store::ChildFilter,
+    types::{AuthorType, EdgeKind},
 };
 
 use crate::stage::Stage;
 
 fn three() -> Stage {
-    Stage::with(["First way.", "Second way.", "Third way."].map(Reply::words))
+    Stage::with(["First way.", "Second way.", "Third way."].map(ScriptedReply::words))
 }
 
 #[test]
 fn continuations_stand_side_by_side_and_one_is_taken() {
     // Which reply comes to which column is up to the threads, so they are alike.
-    let mut stage = Stage::with(["One way of three."; 3].map(Reply::words));
+    let mut stage = Stage::with(["One way of three."; 3].map(ScriptedReply::words));
     stage.press("space");
     insta::assert_snapshot!(stage.screen());
     stage.press("2");
@@ -41,7 +41,7 @@ fn the_others_are_kept_or_pruned() {
 
 #[test]
 fn digits_say_how_many_and_models_are_picked() {
-    let mut stage = Stage::with(["Alone."].map(Reply::words));
+    let mut stage = Stage::with(["Alone."].map(ScriptedReply::words));
     stage.keys("1 space");
     stage.shows("Alone.").shows("· depth 2");
     stage.keys("m down enter enter esc");
@@ -50,7 +50,7 @@ fn digits_say_how_many_and_models_are_picked() {
 
 #[test]
 fn one_or_all_are_stopped_and_what_came_is_kept() {
-    let slow = || Reply::chunks(["It began ", "and never ended."]).delayed(Duration::from_secs(3600));
+    let slow = || ScriptedReply::chunks(["It began ", "and never ended."]).delayed(Duration::from_secs(3600));
     let mut stage = Stage::with([slow(), slow(), slow()]);
     stage.send("space");
     stage.wait("▸1 test:scripted …");
@@ -72,7 +72,7 @@ fn a_failure_stands_where_it_belongs() {
 
 #[test]
 fn a_turn_shows_its_commands_folded_with_their_answers() {
-    let replies = [Reply::words("Let me look.\n→ view\n"), Reply::words("She was nine.")];
+    let replies = [ScriptedReply::words("Let me look.\n→ view\n"), ScriptedReply::words("She was nine.")];
     let mut stage = Stage::with(replies);
     stage.press(":").types("chat How old was she?").press("enter");
     stage.shows("How old was she?").shows("She was nine.");
@@ -90,8 +90,8 @@ fn arrow_lines_of_the_persons_are_run() {
 }
 
 /// A model that begins and never ends.
-fn endless(words: &str) -> Reply {
-    Reply::chunks([words]).ending(Ending::Hang)
+fn endless(words: &str) -> ScriptedReply {
+    ScriptedReply::chunks([words]).ending(ScriptedEnd::Hang)
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn what_a_line_of_ones_own_has_continue_streams_and_is_stopped() {
 
 #[test]
 fn a_line_of_ones_own_that_asks_for_one_goes_to_it() {
-    let mut stage = Stage::with([Reply::words("She went on alone.")]);
+    let mut stage = Stage::with([ScriptedReply::words("She went on alone.")]);
     stage.press("i").types("→ continue").press("enter");
     stage.shows("She went on alone.").shows("· depth 2").lacks("running").lacks("─ answers ─");
     stage.press("i").types("→ view").press("enter").shows("─ answers ─").press("esc");
@@ -126,7 +126,7 @@ fn a_line_of_ones_own_that_asks_for_one_goes_to_it() {
 
 #[test]
 fn several_models_write_side_by_side() {
-    let mut stage = Stage::with(["From one of them."; 4].map(Reply::words));
+    let mut stage = Stage::with(["From one of them."; 4].map(ScriptedReply::words));
     stage.press("m").press("down").press("enter").press("down").press("enter").press("esc");
     stage.shows("2 models ×3").keys("2").shows("2 models ×2").press("space");
     stage.shows("4 test:scripted").press("1").shows("10 nodes · 6 branches");
@@ -136,10 +136,10 @@ fn several_models_write_side_by_side() {
 
 #[test]
 fn an_error_stands_in_its_column_and_the_others_go_on() {
-    let cause = CutCause::Connection("the line went dead".to_owned());
+    let cause = StreamError::Connection("the line went dead".to_owned());
     let error = ProviderError::Cut { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
-    let broken = Reply::chunks(["It broke "]).ending(Ending::Fail { after: 1, error });
-    let mut stage = Stage::with([broken, Reply::words("It held."), Reply::words("It held.")]);
+    let broken = ScriptedReply::chunks(["It broke "]).ending(ScriptedEnd::Fail { after: 1, error });
+    let mut stage = Stage::with([broken, ScriptedReply::words("It held."), ScriptedReply::words("It held.")]);
     stage
         .press("space")
         .shows(" ✗")

@@ -5,10 +5,10 @@
 
 use loomtree::{
     id::NodeId,
-    model::{AuthorType, EdgeKind, Node, PinTarget},
-    provider::Reply,
+    provider::ScriptedReply,
     store::ChildFilter,
     tui::KEYS,
+    types::{AuthorType, EdgeKind, Node, PinTarget},
 };
 
 use crate::stage::Stage;
@@ -29,7 +29,7 @@ const IN_A_TERMINAL: [&str; 3] = ["edit_outside", "redraw", "suspend"];
 
 /// The study where its branches part, after these keys, and a model with something to say.
 fn after(keys: &str) -> Stage {
-    let mut stage = Stage::with((0..3).map(|n| Reply::words(&format!("Reply {n}."))));
+    let mut stage = Stage::with((0..3).map(|n| ScriptedReply::words(&format!("Reply {n}."))));
     stage.keys(keys);
     stage
 }

@@ -151,7 +151,8 @@ fn pruned_and_purged_under_the_cursor_it_goes_to_what_is_left() {
 
 #[test]
 fn a_session_goes_on_with_whom_it_was() {
-    let mut stage = Stage::with(["Hello.", "It is late.", "Yes, still me."].map(loomtree::provider::Reply::words));
+    let mut stage =
+        Stage::with(["Hello.", "It is late.", "Yes, still me."].map(loomtree::provider::ScriptedReply::words));
     stage.press(":").types("chat Good evening.").press("enter").shows("Hello.");
     let sessions = |stage: &Stage| {
         let agent = Some(stage.play.loom.agent("collaborator").unwrap().id());
@@ -183,11 +184,11 @@ fn a_session_goes_on_with_whom_it_was() {
 
 #[test]
 fn a_session_that_was_cut_off_says_so() {
-    let mut stage = Stage::with([loomtree::provider::Reply::words("Hello.")]);
+    let mut stage = Stage::with([loomtree::provider::ScriptedReply::words("Hello.")]);
     // What a kill leaves: the question is saved, and no word of the answer.
     let session = stage.play.session("collaborator", stage.play.nine);
-    let asked = loomtree::ops::Draft::text("What did the light say?");
-    stage.play.owner.clone().in_session(session).append(loomtree::model::Parent::Node(stage.play.nine), asked).unwrap();
+    let asked = loomtree::ops::NodeDraft::text("What did the light say?");
+    stage.play.owner.clone().in_session(session).append(loomtree::types::Parent::Node(stage.play.nine), asked).unwrap();
     stage.press("s").types("What did").press("enter");
     stage.shows("this was not answered: its process ended before a word came").shows("with collaborator");
     stage.press("r").shows("Hello.");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loomtree::{model::Parent, ops::Draft};
+use loomtree::{ops::NodeDraft, types::Parent};
 
 use crate::stage::Stage;
 
@@ -12,7 +12,7 @@ fn what_another_process_writes_shows_and_the_cursor_stays() {
     let at = stage.at();
     // Another handle on the same file: another process, as far as the store can tell.
     let other = stage.play.scene.owner();
-    other.append(Parent::Node(stage.play.nine), Draft::text("From elsewhere.")).unwrap();
+    other.append(Parent::Node(stage.play.nine), NodeDraft::text("From elsewhere.")).unwrap();
     stage.wait("From elsewhere.");
     assert_eq!(stage.at(), at);
 }
@@ -22,7 +22,7 @@ fn what_is_being_written_and_chosen_is_left_alone_by_others() {
     let mut stage = Stage::new();
     let other = stage.play.scene.owner();
     stage.press("i").types("Half a sen");
-    other.append(Parent::Node(stage.play.nine), Draft::text("From elsewhere.")).unwrap();
+    other.append(Parent::Node(stage.play.nine), NodeDraft::text("From elsewhere.")).unwrap();
     stage.wait("From elsewhere.").shows("› Half a sen").types("tence.").press("enter");
     stage.shows("Half a sentence.").shows("· depth 2");
 }
@@ -36,7 +36,7 @@ fn others_are_shown_where_they_are_and_vanish_by_time_alone() {
     stage.wait("● collaborator").shows("◂collaborator");
     // A second before they count as gone, something makes the screen look.
     stage.play.later(119);
-    stage.play.owner.append(Parent::Node(stage.play.tired), Draft::text("Later.")).unwrap();
+    stage.play.owner.append(Parent::Node(stage.play.tired), NodeDraft::text("Later.")).unwrap();
     stage.wait("Later.").shows("● collaborator");
     // Nothing is written and no key is pressed any more: only the clock goes on.
     stage.play.later(2);

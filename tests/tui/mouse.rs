@@ -1,7 +1,7 @@
 //! The mouse: lines, panes, lists, columns.
 
 use crossterm::event::MouseEventKind::{ScrollDown, ScrollUp};
-use loomtree::provider::Reply;
+use loomtree::provider::ScriptedReply;
 
 use crate::stage::Stage;
 
@@ -34,7 +34,7 @@ fn the_wheel_steps_in_the_tree_and_scrolls_the_text() {
 
 #[test]
 fn lists_pages_and_columns_hear_the_mouse() {
-    let mut stage = Stage::with(["One way.", "One way.", "One way."].map(Reply::words));
+    let mut stage = Stage::with(["One way.", "One way.", "One way."].map(ScriptedReply::words));
     stage.press("m").shows("─ models: ").click("slow").shows("slow ×3").press("esc");
     stage.keys("l p y R").click("Building on the trauma").shows("6 nodes");
     stage.press("?").shows("Walk").mouse(ScrollDown, "Walk").lacks("  ← h").mouse(ScrollUp, "─ keys ─").shows("  ← h");

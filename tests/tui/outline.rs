@@ -2,9 +2,9 @@
 
 use loomtree::{
     id::NodeId,
-    model::{EdgeKind, Parent},
-    ops::Draft,
+    ops::NodeDraft,
     store::{ChildFilter, Snapshot},
+    types::{EdgeKind, Parent},
 };
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
         let mut nodes = vec![play.root, play.marie, play.trauma, play.tired];
         for (number, parent) in parents.iter().enumerate() {
             let under = Parent::Node(*parent.get(&nodes));
-            let receipt = play.owner.append(under, Draft::text(format!("Node {number}."))).unwrap();
+            let receipt = play.owner.append(under, NodeDraft::text(format!("Node {number}."))).unwrap();
             nodes.push(receipt.nodes[0].id);
         }
         for node in pruned {

@@ -1,6 +1,6 @@
 //! Keys in any order.
 
-use loomtree::provider::Reply;
+use loomtree::provider::ScriptedReply;
 use proptest::prelude::*;
 
 use crate::stage::Stage;
@@ -74,7 +74,7 @@ proptest! {
 
     #[test]
     fn no_keys_break_it(keys in prop::collection::vec(0..ANY.len() + 6, 1..120), sizes in prop::collection::vec((1u16..120, 1u16..40), 1..4)) {
-        let mut stage = Stage::with((0..400).map(|n| Reply::words(&format!("words {n}"))));
+        let mut stage = Stage::with((0..400).map(|n| ScriptedReply::words(&format!("words {n}"))));
         for (at, key) in keys.into_iter().enumerate() {
             if at % 40 == 39 {
                 let (width, height) = sizes[(at / 40) % sizes.len()];

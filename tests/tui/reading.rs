@@ -1,6 +1,6 @@
 //! The read pane: Markdown, tables, code in colours, words that are no code of a terminal's.
 
-use loomtree::{id::NodeId, model::Parent, ops::Draft};
+use loomtree::{id::NodeId, ops::NodeDraft, types::Parent};
 use ratatui::style::{Color, Modifier};
 
 use crate::{play::Play, stage::Stage};
@@ -8,7 +8,7 @@ use crate::{play::Play, stage::Stage};
 /// A screen on a node with this text.
 fn reading(text: &str, width: u16, height: u16) -> Stage {
     let play = Play::new();
-    let node: NodeId = play.owner.append(Parent::Node(play.tired), Draft::text(text)).unwrap().nodes[0].id;
+    let node: NodeId = play.owner.append(Parent::Node(play.tired), NodeDraft::text(text)).unwrap().nodes[0].id;
     let mut stage = Stage::of(play, |_| node, width, height, []);
     stage.press("w");
     stage

@@ -6,10 +6,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent,
 use loomtree::{
     context,
     id::NodeId,
-    model::Mode,
-    provider::{Model, Prices, Reply, Scripted},
-    session::Commands,
-    tui::{App, Consent, KeyMap, Message, Palette, Setup},
+    provider::{Model, Prices, Scripted, ScriptedReply},
+    session::ToolAccess,
+    tui::{App, ApprovalQueue, KeyMap, Palette, ScreenMessage, ScreenSetup},
+    types::Mode,
 };
 use ratatui::{Terminal, backend::TestBackend, buffer::Buffer};
 use tokio::runtime::Runtime;
@@ -48,7 +48,7 @@ impl Stage {
     }
 
     /// The same with a model that replies so.
-    pub(crate) fn with(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) fn with(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
         Self::of(Play::new(), |play| play.marie, 100, 24, replies)
     }
 
@@ -61,7 +61,7 @@ impl Stage {
         at: impl Fn(&Play) -> NodeId,
         width: u16,
         height: u16,
-        replies: impl IntoIterator<Item = Reply>,
+        replies: impl IntoIterator<Item = ScriptedReply>,
     ) -> Self {
         Self::changed(play, at, (width, height), replies, |_| {})
     }
@@ -71,12 +71,12 @@ impl Stage {
         play: Play,
         at: impl Fn(&Play) -> NodeId,
         (width, height): (u16, u16),
-        replies: impl IntoIterator<Item = Reply>,
-        change: impl FnOnce(&mut Setup),
+        replies: impl IntoIterator<Item = ScriptedReply>,
+        change: impl FnOnce(&mut ScreenSetup),
     ) -> Self {
         let runtime = Runtime::new().unwrap();
         let model: Arc<dyn Model> = Arc::new(Scripted::new(replies).with_reference("test:scripted"));
-        let mut setup = Setup {
+        let mut setup = ScreenSetup {
             loom: play.loom.clone(),
             agent: play.loom.agent("owner").unwrap(),
             workspace: "/work".to_owned(),
@@ -84,12 +84,12 @@ impl Stage {
             position: at(&play),
             session: None,
             versions: Vec::new(),
-            commands: Commands::new(Arc::new(model)),
+            commands: ToolAccess::new(Arc::new(model)),
             model: Some("test:scripted".to_owned()),
             models: vec!["fast".to_owned(), "slow".to_owned()],
-            context: context::Options::default(),
+            context: context::ContextOptions::default(),
             tools: None,
-            consent: Consent::default(),
+            consent: ApprovalQueue::default(),
             drafts: None,
             prices: serde_json::from_str::<Prices>(r#"{"test:*": {"input": 1000, "output": 1}}"#).unwrap(),
             count: 3,
@@ -127,7 +127,7 @@ impl Stage {
 
     /// Presses a key and goes on.
     pub(crate) fn send(&mut self, key: &str) -> &mut Self {
-        self.app.send(Message::Key(event(key)));
+        self.app.send(ScreenMessage::Key(event(key)));
         self
     }
 
@@ -141,7 +141,7 @@ impl Stage {
     /// Types a text, and waits for what each character comes to.
     pub(crate) fn types_slowly(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
-            self.app.send(Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+            self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
             self.settle();
         }
         self
@@ -150,7 +150,7 @@ impl Stage {
     /// Types a text and goes on.
     pub(crate) fn sends(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
-            self.app.send(Message::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+            self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
         self
     }
@@ -179,7 +179,7 @@ impl Stage {
     #[track_caller]
     pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
         let (column, row) = self.place_of(text);
-        self.app.send(Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self.app.send(ScreenMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self.settle();
         self
     }
@@ -206,7 +206,7 @@ impl Stage {
         let (column, row) = (at(area.width, 17), at(area.height, 7));
         let left = MouseButton::Left;
         self.app.send(match number {
-            0 => Message::Paste("漢字\r\n\u{1b}[31m two".to_owned()),
+            0 => ScreenMessage::Paste("漢字\r\n\u{1b}[31m two".to_owned()),
             number => {
                 let kinds = [
                     MouseEventKind::Down(left),
@@ -216,7 +216,7 @@ impl Stage {
                     MouseEventKind::Drag(left),
                 ];
                 let kind = kinds[number - 1];
-                Message::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
+                ScreenMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE })
             }
         });
         self.settle();
@@ -260,7 +260,7 @@ impl Stage {
     }
 
     pub(crate) fn resize(&mut self, width: u16, height: u16) -> &mut Self {
-        self.app.send(Message::Resize(width, height));
+        self.app.send(ScreenMessage::Resize(width, height));
         self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         self.settle();
         self

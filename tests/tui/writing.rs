@@ -1,6 +1,6 @@
 //! A buffer tree: one text, a caret in it, edits that become versions.
 
-use loomtree::{model::Mode, provider::Reply};
+use loomtree::{provider::ScriptedReply, types::Mode};
 
 use crate::{play::Play, stage::Stage};
 
@@ -91,7 +91,7 @@ fn what_is_written_is_continued_by_a_key() {
         Play::of(Mode::Buffer),
         |play| play.marie,
         (80, 24),
-        [Reply::words(" The sea was grey.")],
+        [ScriptedReply::words(" The sea was grey.")],
         |setup| setup.count = 1,
     );
     stage.press("e").types(" So she left.").press("alt-enter").settle();
@@ -101,7 +101,7 @@ fn what_is_written_is_continued_by_a_key() {
         Play::of(Mode::Buffer),
         |play| play.marie,
         (80, 24),
-        [Reply::words(" The sea was grey.")],
+        [ScriptedReply::words(" The sea was grey.")],
         |setup| setup.count = 1,
     );
     stage.press("e").press("alt-enter").settle();

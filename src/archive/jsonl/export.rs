@@ -4,13 +4,15 @@ use std::{collections::HashMap, io::Write};
 
 use serde::Serialize;
 
-use super::{AgentLine, DocumentLine, NodeLine, PositionLine, Record, RecordedLine, SessionLine, TreeLine, VERSION};
+use super::{
+    AgentLine, DocumentLine, JsonlRecord, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION,
+};
 use crate::{
     archive::ArchiveError,
     id::{SessionId, TreeId},
-    model::{AuthorType, Node, SessionPatch},
     ops::OpsError,
     store::{SessionFilter, Snapshot},
+    types::{AuthorType, Node, SessionPatch},
 };
 
 /// Nodes read at once.
@@ -35,11 +37,11 @@ pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) ->
     let mut trees = trees.to_vec();
     trees.sort_unstable();
     trees.dedup();
-    let mut writer = Writer { out, done: Exported::default() };
-    writer.line(&Record::Loomtree { version: VERSION })?;
+    let mut writer = JsonlWriter { out, done: Exported::default() };
+    writer.line(&JsonlRecord::Loomtree { version: VERSION })?;
     for agent in snapshot.agents()? {
         let line = AgentLine { created_at: agent.created_at, removed: agent.removed, profile: agent.profile };
-        writer.line(&Record::Agent(line))?;
+        writer.line(&JsonlRecord::Agent(line))?;
     }
     for document in snapshot.documents()? {
         let mut versions = Vec::new();
@@ -47,7 +49,7 @@ pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) ->
             versions.extend(snapshot.document_version(document.id, number)?);
         }
         let line = DocumentLine { id: document.id, name: document.name, versions, removed: document.removed };
-        writer.line(&Record::Document(line))?;
+        writer.line(&JsonlRecord::Document(line))?;
     }
     for tree in &trees {
         export_tree(snapshot, *tree, &mut writer)?;
@@ -56,13 +58,13 @@ pub fn export(snapshot: &dyn Snapshot, trees: &[TreeId], out: &mut dyn Write) ->
     Ok(writer.done)
 }
 
-struct Writer<'a> {
+struct JsonlWriter<'a> {
     out: &'a mut dyn Write,
     done: Exported,
 }
 
-impl Writer<'_> {
-    fn line(&mut self, record: &Record) -> Result<(), ArchiveError> {
+impl JsonlWriter<'_> {
+    fn line(&mut self, record: &JsonlRecord) -> Result<(), ArchiveError> {
         serde_json::to_writer(&mut *self.out, record).map_err(std::io::Error::from)?;
         self.out.write_all(b"\n")?;
         self.done.lines += 1;
@@ -70,10 +72,10 @@ impl Writer<'_> {
     }
 }
 
-fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> Result<(), ArchiveError> {
+fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut JsonlWriter<'_>) -> Result<(), ArchiveError> {
     let tree = snapshot.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))?;
     writer.done.trees += 1;
-    writer.line(&Record::Tree(TreeLine {
+    writer.line(&JsonlRecord::Tree(TreeLine {
         id,
         title: tree.titled.then_some(tree.title),
         description: tree.description,
@@ -90,7 +92,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
     let above = |id: &SessionId| std::iter::successors(Some(*id), |id| by.get(id).copied()).count();
     sessions.sort_by_cached_key(|s| above(&s.id));
     for session in &sessions {
-        writer.line(&Record::Session(SessionLine {
+        writer.line(&JsonlRecord::Session(SessionLine {
             id: session.id,
             workspace: session.workspace.clone(),
             agent_id: session.agent,
@@ -113,7 +115,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
             if line.session_id.is_some_and(|id| sessions.iter().all(|session| session.id != id)) {
                 (line.session_id, line.turn) = (None, None);
             }
-            writer.line(&Record::Node(Box::new(line)))?;
+            writer.line(&JsonlRecord::Node(Box::new(line)))?;
         }
     }
     let mut after = 0;
@@ -123,13 +125,13 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
         after = last.seq;
         for node in page.iter().filter(|n| n.state.links > 0) {
             for link in snapshot.links(node.id)?.into_iter().filter(|l| l.source == node.id) {
-                writer.line(&Record::Link(link))?;
+                writer.line(&JsonlRecord::Link(link))?;
             }
         }
     }
     for session in &sessions {
         for record in snapshot.records(session.id)? {
-            writer.line(&Record::Recorded(RecordedLine { session_id: session.id, record }))?;
+            writer.line(&JsonlRecord::Recorded(RecordedLine { session_id: session.id, record }))?;
         }
     }
     for session in sessions {
@@ -143,7 +145,7 @@ fn export_tree(snapshot: &dyn Snapshot, id: TreeId, writer: &mut Writer<'_>) -> 
             tree: None,
         };
         let last_active_at = session.last_active_at;
-        writer.line(&Record::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;
+        writer.line(&JsonlRecord::Position(PositionLine { session_id: session.id, last_active_at, patch }))?;
     }
     Ok(())
 }

@@ -6,28 +6,36 @@ use serde::Deserialize;
 
 use super::{AgentLine, DocumentLine, NodeLine, PositionLine, RecordedLine, SessionLine, TreeLine, VERSION};
 use crate::{
-    archive::{ArchiveError, Imported, Line, Lines, batch::Batch},
+    archive::{ArchiveError, Imported, SourceLine, SourceLines, batch::ImportBatch},
     id::{NodeId, TreeId},
-    model::{Link, LinkTarget, NewSession, NewTree},
     ops::Actor,
     store::{Mutation, default_agents},
+    types::{Link, LinkTarget, NewSession, NewTree},
 };
 
 /// Reads what [`export`] wrote.
-pub(in crate::archive) fn import(actor: &Actor, first: &Line, lines: &mut Lines<'_>) -> Result<Imported, ArchiveError> {
+pub(in crate::archive) fn import(
+    actor: &Actor,
+    first: &SourceLine,
+    lines: &mut SourceLines<'_>,
+) -> Result<Imported, ArchiveError> {
     #[derive(Deserialize)]
-    struct Head {
+    struct JsonlHeader {
         version: u32,
     }
-    let version = serde_json::from_str::<Head>(&first.text).map_or(0, |head| head.version);
+    let version = serde_json::from_str::<JsonlHeader>(&first.text).map_or(0, |head| head.version);
     if version != VERSION {
         return Err(ArchiveError::Format(format!(
             "{} is of version {version} of the format; this loomtree reads {VERSION}",
             lines.name
         )));
     }
-    let mut import =
-        Import { actor, batch: Batch::new(actor, lines.name, "loomtree"), known: HashSet::new(), pruned: Vec::new() };
+    let mut import = JsonlImport {
+        actor,
+        batch: ImportBatch::new(actor, lines.name, "loomtree"),
+        known: HashSet::new(),
+        pruned: Vec::new(),
+    };
     while let Some(line) = lines.next()? {
         if let Err(error) = import.line(&line)? {
             import.batch.problem(line.number, error);
@@ -42,17 +50,17 @@ pub(in crate::archive) fn import(actor: &Actor, first: &Line, lines: &mut Lines<
     Ok(import.batch.done)
 }
 
-struct Import<'a> {
+struct JsonlImport<'a> {
     actor: &'a Actor,
-    batch: Batch<'a>,
+    batch: ImportBatch<'a>,
     /// Trees that were there before: their nodes may be too.
     known: HashSet<TreeId>,
     pruned: Vec<(u64, NodeId)>,
 }
 
-impl Import<'_> {
+impl JsonlImport<'_> {
     /// Takes one line in; the inner error is about that line alone.
-    fn line(&mut self, line: &Line) -> Result<Result<(), String>, ArchiveError> {
+    fn line(&mut self, line: &SourceLine) -> Result<Result<(), String>, ArchiveError> {
         #[derive(Deserialize)]
         struct Head<'a> {
             r#type: &'a str,

@@ -14,9 +14,9 @@ pub(super) use import::import;
 
 use crate::{
     id::{AgentId, DocumentId, LocalId, NodeId, SessionId, TreeId},
-    model::{
+    types::{
         AuthorType, ContentHash, DocumentVersion, EdgeKind, Json, Link, Mode, NewAgent, NewNode, Parent, SessionPatch,
-        Timestamp, ToolFields, WorkItem,
+        Timestamp, ToolCallFields, WorkItem,
     },
 };
 
@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 /// that is told apart by a field.)
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Record {
+enum JsonlRecord {
     Loomtree { version: u32 },
     Agent(AgentLine),
     Document(DocumentLine),
@@ -91,7 +91,7 @@ struct SessionLine {
 struct RecordedLine {
     session_id: SessionId,
     #[serde(flatten)]
-    record: crate::model::Record,
+    record: crate::types::SessionRecord,
 }
 
 /// Where a session stands, after the nodes it may stand on.
@@ -161,7 +161,7 @@ impl From<NodeLine> for NewNode {
             content: line.content,
             created_at: line.created_at,
             raw: line.raw,
-            tool: ToolFields { calls: line.tool_calls, call_id: line.tool_call_id, name: line.tool_name },
+            tool: ToolCallFields { calls: line.tool_calls, call_id: line.tool_call_id, name: line.tool_name },
             tokens: line.tokens,
             edited_from: line.edited_from,
             version_of: line.version_of,

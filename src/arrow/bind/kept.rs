@@ -7,7 +7,7 @@ use crate::arrow::{
     key::Key,
     lexicon::{Noun, Prep, Verb},
 };
-use crate::{model::TodoDraft, tools::TABLE};
+use crate::{tools::TABLE, types::TodoDraft};
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::TodoDraft;
+use crate::types::TodoDraft;
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]

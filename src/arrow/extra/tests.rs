@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::Permission;
+use crate::types::Permission;
 
 struct Line<'a>(&'a str, &'a Value);
 
@@ -12,8 +12,8 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-fn tool(name: &str, properties: Value, required: Value) -> Extra {
-    Extra {
+fn tool(name: &str, properties: Value, required: Value) -> HostTool {
+    HostTool {
         name: name.to_owned(),
         description: "A tool.".to_owned(),
         parameters: json!({ "type": "object", "properties": properties, "required": required }),
@@ -21,7 +21,7 @@ fn tool(name: &str, properties: Value, required: Value) -> Extra {
     }
 }
 
-fn weather() -> Extra {
+fn weather() -> HostTool {
     let properties = json!({
         "city": { "type": "string" },
         "days": { "type": "integer" },
@@ -108,7 +108,7 @@ fn what_does_not_fit_is_named() {
 fn a_value_without_a_name_goes_where_one_is_wanted() {
     let number = json!({ "type": "integer" });
     let text = json!({ "type": "string" });
-    let read = |tool: Extra, line: &str| super::read(line, &[tool]).expect("it names the tool").1;
+    let read = |tool: HostTool, line: &str| super::read(line, &[tool]).expect("it names the tool").1;
     assert_eq!(read(tool("roll", json!({ "sides": number }), json!([])), "roll 20"), Ok(json!({ "sides": 20 })));
     let note = || tool("note_to", json!({ "who": text, "what": text, "n": number }), json!(["who", "what"]));
     assert_eq!(read(note(), "note_to Ann \"hi there\""), Ok(json!({ "who": "Ann", "what": "hi there" })));
@@ -142,12 +142,12 @@ fn a_call_is_held_to_the_schema() {
 #[test]
 fn names_that_mean_something_already_are_refused() {
     let named = |name: &str| tool(name, json!({}), json!([]));
-    assert_eq!(Extra::check(&[weather(), named("x-2")]), Ok(()));
+    assert_eq!(HostTool::check(&[weather(), named("x-2")]), Ok(()));
     for name in ["view", "Show", "", "two words", "ä", "-x", "2x", "a.b", &"x".repeat(65)] {
-        assert!(Extra::check(&[named(name)]).is_err(), "{name}");
+        assert!(HostTool::check(&[named(name)]).is_err(), "{name}");
     }
-    assert!(Extra::check(&[named("ping"), named("Ping")]).is_err());
-    let wrong = |parameters: Value| Extra::check(&[Extra { parameters, ..weather() }]);
+    assert!(HostTool::check(&[named("ping"), named("Ping")]).is_err());
+    let wrong = |parameters: Value| HostTool::check(&[HostTool { parameters, ..weather() }]);
     for parameters in [
         json!(null),
         json!({ "type": "string" }),

@@ -4,7 +4,7 @@ use crate::arrow::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
     Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
-use crate::model::{EdgeKind, TodoDraft};
+use crate::types::{EdgeKind, TodoDraft};
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
     "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)

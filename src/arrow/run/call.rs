@@ -6,17 +6,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::reply::{Code, Failure};
+use super::reply::{ErrorCode, ToolError};
 use crate::{
     arrow::{Command, extra::yes},
-    tools::{Argument, Form, Kind, Tool},
+    tools::{ArgSpec, ArgType, NativeAlias, Tool},
 };
 
 /// What a call of `tool` asks for.
 ///
 /// # Errors
 /// If the arguments are not the tool's: which is wrong, and which there are.
-pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, Failure> {
+pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError> {
     let known = tool.spec().usage.arguments;
     object(arguments).and_then(|given| fields(tool, given)).map_err(|message| {
         let all: Vec<String> = known
@@ -26,7 +26,7 @@ pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, 
                 format!("{} ({required}{})", argument.name, argument.kind.words())
             })
             .collect();
-        let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", tool.name()));
+        let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{}: {message}", tool.name()));
         failure.hint(format!("arguments: {}", all.join(" · ")))
     })
 }
@@ -35,10 +35,10 @@ pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, 
 ///
 /// # Errors
 /// The same.
-pub(super) fn form(form: &Form, arguments: &str) -> Result<Command, Failure> {
+pub(super) fn form(form: &NativeAlias, arguments: &str) -> Result<Command, ToolError> {
     let read = object(arguments).and_then(|given| form.fields(given)).and_then(|(tool, given)| fields(tool, given));
     read.map_err(|message| {
-        let failure = Failure::new(Code::InvalidSyntax, format!("{}: {message}", form.name));
+        let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{}: {message}", form.name));
         failure.hint(format!("arguments: {}", form.arguments().join(" · ")))
     })
 }
@@ -93,37 +93,37 @@ fn is_absent(value: &Value) -> bool {
 }
 
 /// A value in the form that the command's JSON has; null where it says nothing; `None` where it is something else.
-fn of_kind(argument: &Argument, value: Value) -> Option<Value> {
+fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
     if is_absent(&value) {
         return Some(Value::Null);
     }
     match (argument.kind, value) {
-        (Kind::Node, value) => id(&value),
-        (Kind::Nodes, Value::Array(items)) => items.iter().map(id).collect(),
-        (Kind::Nodes, Value::String(text)) => parts(&text).map(|part| id(&part.into())).collect(),
+        (ArgType::Node, value) => id(&value),
+        (ArgType::Nodes, Value::Array(items)) => items.iter().map(id).collect(),
+        (ArgType::Nodes, Value::String(text)) => parts(&text).map(|part| id(&part.into())).collect(),
         // A pin is named by an id or by a document.
-        (Kind::Text, Value::String(text)) if argument.name == "pin" => {
+        (ArgType::Text, Value::String(text)) if argument.name == "pin" => {
             Some(id(&text.as_str().into()).filter(|_| text.trim().starts_with('[')).unwrap_or(Value::String(text)))
         }
-        (Kind::Text, value) => value.is_string().then_some(value),
-        (Kind::Texts, Value::Array(items)) => {
+        (ArgType::Text, value) => value.is_string().then_some(value),
+        (ArgType::Texts, Value::Array(items)) => {
             items.iter().all(Value::is_string).then(|| items.into_iter().filter(|item| !is_absent(item)).collect())
         }
-        (Kind::Texts, value) => value.is_string().then(|| json!([value])),
-        (Kind::Items, Value::Array(items)) => items.into_iter().filter(|item| !is_absent(item)).map(todo).collect(),
-        (Kind::Items, value) => todo(value).map(|item| json!([item])),
-        (Kind::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
-        (Kind::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
-        (Kind::Choice, value) => truth(&value).map(Value::Bool),
-        (Kind::Word(words), Value::String(text)) => {
+        (ArgType::Texts, value) => value.is_string().then(|| json!([value])),
+        (ArgType::Items, Value::Array(items)) => items.into_iter().filter(|item| !is_absent(item)).map(todo).collect(),
+        (ArgType::Items, value) => todo(value).map(|item| json!([item])),
+        (ArgType::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
+        (ArgType::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
+        (ArgType::Choice, value) => truth(&value).map(Value::Bool),
+        (ArgType::Word(words), Value::String(text)) => {
             words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| (*word).into())
         }
-        (Kind::Range, Value::String(text)) => range(&text),
-        (Kind::Range, value) => number(&value).map(|n| format!("{n}-{n}").into()),
-        (Kind::Span, Value::String(text)) => span(&text),
-        (Kind::End, value) => end(value),
-        (Kind::Place, Value::String(text)) if matches!(text.trim(), "start" | "end") => Some(text.trim().into()),
-        (Kind::Place, value) => number(&value).filter(|line| *line > 0).map(Value::from),
+        (ArgType::Range, Value::String(text)) => range(&text),
+        (ArgType::Range, value) => number(&value).map(|n| format!("{n}-{n}").into()),
+        (ArgType::Span, Value::String(text)) => span(&text),
+        (ArgType::End, value) => end(value),
+        (ArgType::Place, Value::String(text)) if matches!(text.trim(), "start" | "end") => Some(text.trim().into()),
+        (ArgType::Place, value) => number(&value).filter(|line| *line > 0).map(Value::from),
         _ => None,
     }
 }

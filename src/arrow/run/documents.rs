@@ -1,17 +1,17 @@
 //! Documents: read whole or in part, written.
 
 use super::{
-    Code, Failure, Outcome, Runner, Said,
-    frame::{count, escape, quoted},
+    CommandOutput, ErrorCode, Executor, Outcome, ToolError,
+    escape::{count, escape, quoted},
 };
 use crate::{
     arrow::{Range, WritePlace},
     id::DocumentId,
-    model::{Document, section, sections},
     ops::{DocumentEdit, OpsError},
+    types::{Document, section, sections},
 };
 
-impl Runner<'_> {
+impl Executor<'_> {
     pub(super) fn read_document(
         &self,
         name: &str,
@@ -26,14 +26,15 @@ impl Runner<'_> {
             (true, ..) => outline(&self.document_told(&document, &text)?, &text),
             (false, Some(heading), _) => {
                 let found = section(&text, heading).map_err(OpsError::from)?;
-                about.push_str(&format!(" §{}", crate::model::one_line(&found.title)));
+                about.push_str(&format!(" §{}", crate::types::one_line(&found.title)));
                 text[found.span].trim_end_matches('\n').to_owned()
             }
             (false, None, Some(range)) => {
                 let all = text.lines().count();
                 let (first, last) = (range.first.max(1) as usize, (range.last as usize).min(all));
                 if first > all {
-                    let failure = Failure::new(Code::NotFound, format!("{about} has {}", count(all as u64, "line")));
+                    let failure =
+                        ToolError::new(ErrorCode::NotFound, format!("{about} has {}", count(all as u64, "line")));
                     return Err(failure.hint(format!("→ read {about} lines:1-{all}")));
                 }
                 about.push_str(&format!(" lines {first}-{last} of {all}"));
@@ -47,11 +48,11 @@ impl Runner<'_> {
         } else {
             format!("{about} · version {} · {}\n---\n{}", document.version, words(&body), escape(&body))
         };
-        Ok(Said::about(said, format!("doc:{}", quoted(&document.name))))
+        Ok(CommandOutput::about(said, format!("doc:{}", quoted(&document.name))))
     }
 
     pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> Outcome {
-        super::change::not_empty(text, "a document")?;
+        super::edits::not_empty(text, "a document")?;
         let document = self.loom.document(name)?;
         let text = text.to_owned();
         let edit = match place {
@@ -64,16 +65,16 @@ impl Runner<'_> {
         let document = self.loom.document(name)?;
         let named = format!("doc:{}", quoted(&document.name));
         let length = words(&self.document_text(&document)?);
-        Ok(Said::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
+        Ok(CommandOutput::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
     }
 
-    pub(super) fn document_text(&self, document: &Document) -> Result<String, Failure> {
+    pub(super) fn document_text(&self, document: &Document) -> Result<String, ToolError> {
         let newest = self.loom.snapshot()?.document_version(document.id, 0)?;
         Ok(newest.ok_or_else(|| OpsError::missing("document", &document.name))?.content)
     }
 
     /// A document's name, also if it was taken out of use.
-    pub(super) fn document_name(&self, id: DocumentId) -> Result<String, Failure> {
+    pub(super) fn document_name(&self, id: DocumentId) -> Result<String, ToolError> {
         let documents = self.loom.snapshot()?.documents()?;
         let found = documents.into_iter().find(|document| document.id == id);
         Ok(found.ok_or_else(|| OpsError::missing("document", id))?.name)
@@ -91,7 +92,7 @@ fn outline(summary: &str, text: &str) -> String {
     let mut lines = vec![format!("\"{summary}\"")];
     lines.extend(sections(text).iter().map(|section| {
         let indent = "  ".repeat(usize::from(section.level));
-        let title = crate::model::one_line(&section.title);
+        let title = crate::types::one_line(&section.title);
         format!("{indent}§{title} ({})", words(&text[section.body.clone()]))
     }));
     lines.join("\n")

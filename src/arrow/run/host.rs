@@ -1,16 +1,16 @@
 //! What the program around the engine does for commands: models, tools, summaries.
 
-use super::{Code, Extra, Failure, Summarized, Summary, frame};
+use super::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, escape};
 use crate::{
     id::NodeId,
-    model::{Agent, Node},
     ops::Actor,
-    recall::Meaning,
+    recall::QueryEmbedding,
+    types::{Agent, Node},
 };
 
 /// What continues a node: which, by whom, how often, how long.
 #[derive(Debug)]
-pub struct Generation<'a> {
+pub struct ContinueRequest<'a> {
     /// The node to continue.
     pub from: &'a Node,
     /// The versions to read on the way to it.
@@ -25,7 +25,7 @@ pub struct Generation<'a> {
 
 /// Work that is handed over.
 #[derive(Debug)]
-pub struct Delegated<'a> {
+pub struct DelegateRequest<'a> {
     /// The node below which it is done.
     pub at: NodeId,
     /// What is wanted.
@@ -38,7 +38,7 @@ pub struct Delegated<'a> {
 
 /// What the web is searched for.
 #[derive(Debug, Clone, Copy)]
-pub struct Search<'a> {
+pub struct WebSearch<'a> {
     /// The question.
     pub query: &'a str,
     /// Whether the texts of the pages are wanted too.
@@ -55,7 +55,7 @@ pub struct Search<'a> {
 
 /// A page that was found. All of it is content of strangers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct WebHit {
     /// Its title.
     pub title: String,
     /// Where it is.
@@ -75,19 +75,19 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
-    fn generate(&self, actor: &Actor, asked: &Generation<'_>) -> Result<Vec<NodeId>, Failure>;
+    fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError>;
 
     /// Hands work over to an orchestrator; returns its report, or, where nobody waits, what it is to be asked for by.
     ///
     /// # Errors
     /// If there is no orchestrator, the person does not agree, or it failed.
-    fn delegate(&self, actor: &Actor, asked: &Delegated<'_>) -> Result<String, Failure> {
+    fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
         let _ = (actor, asked);
-        Err(Failure::new(Code::NotConfigured, "no orchestrator is set up"))
+        Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"))
     }
 
     /// The program's own tools. [`Extra::check`] has to hold for them.
-    fn tools(&self) -> &[Extra] {
+    fn tools(&self) -> &[HostTool] {
         &[]
     }
 
@@ -95,16 +95,16 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// If there is no such tool, or it failed.
-    fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, Failure> {
-        Err(Failure::new(Code::NotFound, format!("no tool {}", frame::quoted(name))))
+    fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, ToolError> {
+        Err(ToolError::new(ErrorCode::NotFound, format!("no tool {}", escape::quoted(name))))
     }
 
     /// Searches the web.
     ///
     /// # Errors
     /// If there is no service, or it failed.
-    fn search(&self, _asked: &Search<'_>) -> Result<Vec<Hit>, Failure> {
-        let failure = Failure::new(Code::NotConfigured, "no search service is set up");
+    fn search(&self, _asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
+        let failure = ToolError::new(ErrorCode::NotConfigured, "no search service is set up");
         Err(failure.hint("set TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or `search` in the configuration"))
     }
 
@@ -114,14 +114,14 @@ pub trait Host: Send + Sync {
     }
 
     /// What a question means, for a recall that goes by more than words; `None`: there is no model for that, or it failed.
-    fn meaning(&self, actor: &Actor, question: &str) -> Option<Meaning> {
+    fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
         let _ = (actor, question);
         None
     }
 
     /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this
     /// runner asks no more. The answer is kept, and asked for only once.
-    fn summarize(&self, asked: &Summary<'_>) -> Option<Summarized> {
+    fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         let _ = asked;
         None
     }
@@ -129,10 +129,10 @@ pub trait Host: Send + Sync {
 
 /// A host without a model.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
+pub struct NoHost;
 
-impl Host for Alone {
-    fn generate(&self, _: &Actor, _: &Generation<'_>) -> Result<Vec<NodeId>, Failure> {
-        Err(Failure::new(Code::NotConfigured, "no model is set up"))
+impl Host for NoHost {
+    fn generate(&self, _: &Actor, _: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError> {
+        Err(ToolError::new(ErrorCode::NotConfigured, "no model is set up"))
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::reply::{Code, Failure};
+use super::reply::{ErrorCode, ToolError};
 use crate::{
     arrow::Command,
-    model::{Permission, Permissions},
-    tools::{self, Extra},
+    tools::{self, HostTool},
+    types::{Permission, Permissions},
 };
 
 /// Lines of a batch.
@@ -23,7 +23,7 @@ pub const CONTENT: usize = 1 << 20;
 pub const INLINE: u32 = 1_000;
 
 /// Whether an agent with these permissions may run a command, and the command is within its limits.
-pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure> {
+pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
     if let Some(missing) = tools::missing(command, held) {
         return Err(denied(missing));
     }
@@ -36,7 +36,10 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure>
     if let (name, Some(value), most) = numbers
         && value > most
     {
-        return Err(Failure::new(Code::LimitExceeded, format!("{name} is at most {most}, and {value} was asked for")));
+        return Err(ToolError::new(
+            ErrorCode::LimitExceeded,
+            format!("{name} is at most {most}, and {value} was asked for"),
+        ));
     }
     if let Command::Todo { add, .. } = command {
         return fits(
@@ -48,22 +51,22 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), Failure>
 }
 
 /// The same for a tool of the program around the engine.
-pub(super) fn check_extra(extra: &Extra, arguments: &Value, held: Permissions) -> Result<(), Failure> {
+pub(super) fn check_extra(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
     match tools::without(extra.permission, held) {
         Some(missing) => Err(denied(missing)),
         None => fits("arguments are", arguments.to_string().len()),
     }
 }
 
-fn denied(missing: Permission) -> Failure {
-    Failure::new(Code::PermissionDenied, format!("this needs the permission {missing}"))
+fn denied(missing: Permission) -> ToolError {
+    ToolError::new(ErrorCode::PermissionDenied, format!("this needs the permission {missing}"))
 }
 
-fn fits(what: &str, bytes: usize) -> Result<(), Failure> {
+fn fits(what: &str, bytes: usize) -> Result<(), ToolError> {
     if bytes <= CONTENT {
         return Ok(());
     }
-    Err(Failure::new(Code::LimitExceeded, format!("{what} at most {CONTENT} bytes, and this has {bytes}")))
+    Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} at most {CONTENT} bytes, and this has {bytes}")))
 }
 
 /// The words that a command brings.

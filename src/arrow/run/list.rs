@@ -1,17 +1,17 @@
 //! Lists: what belongs to a node, one line each.
 
 use super::{
-    Failure, Here, Outcome, Runner, Said,
-    frame::{count, id, quoted},
+    CommandOutput, Executor, Outcome, Position, ToolError,
+    escape::{count, id, quoted},
 };
 use crate::{
     arrow::{Listing, NodeRef},
     id::{NodeId, TreeId},
-    model::{EdgeKind, Link, LinkTarget, Node, one_line},
+    types::{EdgeKind, Link, LinkTarget, Node, one_line},
 };
 
-impl Runner<'_> {
-    pub(super) fn list(&self, here: &Here, node: Option<&NodeRef>, what: Listing) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> Outcome {
         // Whoever asks for bookmarks of no node looks for all that there are.
         let node = match (what, node, here.tree.root) {
             (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
@@ -29,16 +29,16 @@ impl Runner<'_> {
             0 => format!("{} → no {noun}s", id(&node)),
             number => format!("{} → {}:\n{}", id(&node), count(number as u64, noun), lines.join("\n")),
         };
-        Ok(Said::about(text, node.local.as_str()))
+        Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
     /// Every wording of a place; none if there is only the one.
-    fn versions(&self, node: &Node) -> Result<Vec<Node>, Failure> {
+    fn versions(&self, node: &Node) -> Result<Vec<Node>, ToolError> {
         let all = self.loom.snapshot()?.versions(node.id)?;
         Ok(if all.len() > 1 { all } else { Vec::new() })
     }
 
-    fn siblings(&self, node: &Node) -> Result<Vec<Node>, Failure> {
+    fn siblings(&self, node: &Node) -> Result<Vec<Node>, ToolError> {
         let Some(parent) = node.parent else { return Ok(Vec::new()) };
         let place = node.version_of.unwrap_or(node.id);
         let mut children = self.beside(&self.loom.node(parent)?, EdgeKind::Continuation)?;
@@ -47,7 +47,7 @@ impl Runner<'_> {
     }
 
     /// The bookmarks at and below a node.
-    fn bookmarks(&self, node: &Node) -> Result<Vec<String>, Failure> {
+    fn bookmarks(&self, node: &Node) -> Result<Vec<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let mut lines = Vec::new();
         for marked in snapshot.bookmarks(node.tree)? {
@@ -62,12 +62,12 @@ impl Runner<'_> {
         Ok(lines)
     }
 
-    fn links(&self, node: &Node) -> Result<Vec<String>, Failure> {
+    fn links(&self, node: &Node) -> Result<Vec<String>, ToolError> {
         let links = self.loom.snapshot()?.links(node.id)?;
         links.iter().map(|link| self.link_line(node, link)).collect()
     }
 
-    fn link_line(&self, node: &Node, link: &Link) -> Result<String, Failure> {
+    fn link_line(&self, node: &Node, link: &Link) -> Result<String, ToolError> {
         let (way, other) = match &link.target {
             LinkTarget::Node(target) if *target == node.id => ("←", self.linked_node(node, link.source)?),
             LinkTarget::Node(target) => ("→", self.linked_node(node, *target)?),
@@ -83,7 +83,7 @@ impl Runner<'_> {
     }
 
     /// The other end of a link. The words of another tree are shown only to those who may go there.
-    fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, Failure> {
+    fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, ToolError> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
             return Ok(format!("{} {}", id(&other), self.gist(&other)?));
@@ -91,14 +91,14 @@ impl Runner<'_> {
         Ok(format!("{} in {}", id(&other), self.title(other.tree)?))
     }
 
-    fn title(&self, tree: TreeId) -> Result<String, Failure> {
+    fn title(&self, tree: TreeId) -> Result<String, ToolError> {
         let (tree, session) = (self.loom.tree(tree)?, self.loom.session(self.session)?);
         let seen = tree.is_seen_by(&session);
         Ok(if seen { format!("tree:{}", quoted(&tree.title)) } else { "a tree of another work item".to_owned() })
     }
 
     /// A line for each node.
-    fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, Failure> {
+    fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, ToolError> {
         nodes.iter().map(|node| Ok(format!("  {} {} · {}", id(node), node.author_type, self.gist(node)?))).collect()
     }
 }

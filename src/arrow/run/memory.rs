@@ -1,17 +1,17 @@
 //! Operational memory: what the agent keeps at hand in a tree, and the block that shows it.
 
 use super::{
-    Code, Failure, Here, Outcome, Runner, Said,
+    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
     documents::words,
-    frame::{self, content, count, escape, gist, id, quoted},
-    parts, summary, trace,
+    escape::{self, content, count, escape, gist, id, quoted},
+    extractive_summary, paging, trace,
 };
 use crate::{
     arrow::{MemoryView, NodeRef, Span},
     id::{AgentId, TreeId},
-    model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, first_words, one_line, section},
     ops::{Loom, OpsError},
     store::Snapshot,
+    types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
 };
 
 /// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.
@@ -21,7 +21,7 @@ const SUMMARY: (u32, u32) = (40, 300);
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, Failure> {
+pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let memory = snapshot.memory(agent, tree)?;
     let mut lines = vec!["=== Operational Memory ===".to_owned()];
@@ -55,7 +55,7 @@ pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, Ops
         PinTarget::Node(id) => {
             let node = snapshot.node(*id)?.ok_or_else(|| OpsError::missing("node", id))?;
             let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
-            format!("{} {}{pruned}", frame::id(&node), gist(&node))
+            format!("{} {}{pruned}", escape::id(&node), gist(&node))
         }
         PinTarget::Document { id, section: heading } => {
             let found = snapshot.documents()?.into_iter().find(|document| document.id == *id);
@@ -74,8 +74,14 @@ pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, Ops
     })
 }
 
-impl Runner<'_> {
-    pub(super) fn pin(&self, here: &Here, node: Option<&NodeRef>, doc: Option<&str>, heading: Option<&str>) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn pin(
+        &self,
+        here: &Position,
+        node: Option<&NodeRef>,
+        doc: Option<&str>,
+        heading: Option<&str>,
+    ) -> Outcome {
         let (target, name) = match doc {
             Some(doc) => self.document_pin(doc, heading)?,
             None => {
@@ -87,7 +93,7 @@ impl Runner<'_> {
         Ok(if receipt.group == 0 { format!("✓ {name} is pinned already") } else { format!("✓ pinned {name}") }.into())
     }
 
-    fn document_pin(&self, doc: &str, heading: Option<&str>) -> Result<(PinTarget, String), Failure> {
+    fn document_pin(&self, doc: &str, heading: Option<&str>) -> Result<(PinTarget, String), ToolError> {
         let document = self.loom.document(doc)?;
         let heading = match heading {
             Some(heading) => Some(section(&self.document_text(&document)?, heading).map_err(OpsError::from)?.title),
@@ -100,7 +106,7 @@ impl Runner<'_> {
 
     pub(super) fn stash(
         &self,
-        here: &Here,
+        here: &Position,
         label: &str,
         words: Option<&str>,
         content_of: Option<&NodeRef>,
@@ -108,13 +114,13 @@ impl Runner<'_> {
     ) -> Outcome {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
-                super::change::not_empty(words, "a stash")?;
-                Stashed::Words(words.to_owned())
+                super::edits::not_empty(words, "a stash")?;
+                StashContent::Words(words.to_owned())
             }
-            (None, Some(node), None) => Stashed::Node(self.named(here, node)?.id),
-            (None, None, Some(span)) => Stashed::Summary(self.summary(here, span)?),
+            (None, Some(node), None) => StashContent::Node(self.named(here, node)?.id),
+            (None, None, Some(span)) => StashContent::Summary(self.summary(here, span)?),
             _ => {
-                let failure = Failure::new(Code::InvalidSyntax, "a stash holds one thing");
+                let failure = ToolError::new(ErrorCode::InvalidSyntax, "a stash holds one thing");
                 return Err(failure.hint("→ stash \"label\" \"text\" · → stash \"label\" content-of:ID"));
             }
         };
@@ -126,7 +132,7 @@ impl Runner<'_> {
     }
 
     /// A summary of the part of a path between two nodes, whichever of them is above.
-    fn summary(&self, here: &Here, span: &Span) -> Result<String, Failure> {
+    fn summary(&self, here: &Position, span: &Span) -> Result<String, ToolError> {
         let (mut first, mut last) = (self.named(here, &span.first)?, self.named(here, &span.last)?);
         if first.depth > last.depth {
             std::mem::swap(&mut first, &mut last);
@@ -134,49 +140,51 @@ impl Runner<'_> {
         let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, last.depth - first.depth + 1)?;
         let Some(from) = path.iter().position(|node| node.id == first.id) else {
             let message = format!("{} is not on the path to {}", id(&first), id(&last));
-            return Err(Failure::new(Code::NotFound, message));
+            return Err(ToolError::new(ErrorCode::NotFound, message));
         };
         let spoken = |node: &&Node| node.purged_at.is_none() && !node.state.excluded;
         let texts: Vec<&str> = path[from..].iter().filter(spoken).map(|node| node.content.as_str()).collect();
         let whole: u32 = texts.iter().map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
-        let text = summary::summarise(texts, (whole / 10).clamp(SUMMARY.0, SUMMARY.1));
+        let text = extractive_summary::summarise(texts, (whole / 10).clamp(SUMMARY.0, SUMMARY.1));
         if text.is_empty() {
-            return Err(Failure::new(Code::NotFound, "there is nothing to sum up between them"));
+            return Err(ToolError::new(ErrorCode::NotFound, "there is nothing to sum up between them"));
         }
         Ok(text)
     }
 
     /// What is under a label: a stash, or a result that was cut; of either perhaps a part.
-    pub(super) fn stashed_part(&self, here: &Here, label: &str) -> Outcome {
-        let (whole, part) = parts::named(label);
+    pub(super) fn stashed_part(&self, here: &Position, label: &str) -> Outcome {
+        let (whole, part) = paging::named(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.kept(here, label)? else { continue };
-            let all = parts::of(&text, self.inline);
+            let all = paging::of(&text, self.inline);
             if part > all.len() {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
-                return Err(Failure::new(Code::NotFound, message));
+                return Err(ToolError::new(ErrorCode::NotFound, message));
             }
-            let said = Said::about(parts::shown(&all, part, label), quoted(label));
-            return Ok(Said { is_part: true, ..said });
+            let said = CommandOutput::about(paging::shown(&all, part, label), quoted(label));
+            return Ok(CommandOutput { is_part: true, ..said });
         }
         let nearest: Vec<String> = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         // Who keeps nothing under labels means what was said.
         let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
-        let failure = Failure::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
-        Err(search.into_iter().fold(failure, Failure::hint))
+        let failure = ToolError::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
+        Err(search.into_iter().fold(failure, ToolError::hint))
     }
 
     /// The text of a stash, or of a result that was cut, as it may be shown.
-    fn kept(&self, here: &Here, label: &str) -> Result<Option<String>, Failure> {
+    fn kept(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
         let words = match of(false)? {
-            Some(Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text)) => escape(&text).into_owned(),
-            Some(Stashed::Node(node)) => content(&self.loom.node(node)?).into_owned(),
+            Some(StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text)) => {
+                escape(&text).into_owned()
+            }
+            Some(StashContent::Node(node)) => content(&self.loom.node(node)?).into_owned(),
             // A result was escaped when it was made; its own frame stands.
             None => {
                 return Ok(match of(true)? {
-                    Some(Stashed::Result(text)) => Some(text),
+                    Some(StashContent::Result(text)) => Some(text),
                     _ => None,
                 });
             }
@@ -184,18 +192,18 @@ impl Runner<'_> {
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
     }
 
-    pub(super) fn let_go(&self, here: &Here, pin: Option<&str>, stash: Option<&str>) -> Outcome {
+    pub(super) fn let_go(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> Outcome {
         if let Some(label) = stash {
             self.actor().unstash(here.tree.id, label)?;
             return Ok(format!("✓ dropped stash {}", quoted(label)).into());
         }
         let Some(pin) = pin else {
-            let failure = Failure::new(Code::InvalidSyntax, "drop what?");
+            let failure = ToolError::new(ErrorCode::InvalidSyntax, "drop what?");
             return Err(failure.hint("→ drop pin:ID · → drop stash:\"label\""));
         };
         let (target, name) = self.pin_named(here, pin)?;
         if self.memory_of(here)?.pins.iter().all(|pin| pin.target != target) {
-            return Err(Failure::new(Code::NotFound, format!("{name} is not pinned")));
+            return Err(ToolError::new(ErrorCode::NotFound, format!("{name} is not pinned")));
         }
         self.actor().unpin(here.tree.id, target)?;
         Ok(format!("✓ dropped pin {name}").into())
@@ -203,7 +211,7 @@ impl Runner<'_> {
 
     /// The pin that a text means: a node's id, or a document's name, with `§section` or `#section` behind it if one of
     /// its sections is meant.
-    fn pin_named(&self, here: &Here, text: &str) -> Result<(PinTarget, String), Failure> {
+    fn pin_named(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
         let as_node = self.named(here, &NodeRef::from(text));
         if let Ok(node) = as_node {
             return Ok((PinTarget::Node(node.id), id(&node)));
@@ -224,7 +232,7 @@ impl Runner<'_> {
         as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
     }
 
-    pub(super) fn memory(&mut self, here: &Here, view: Option<MemoryView>) -> Outcome {
+    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> Outcome {
         // What the lines before this one looked at is part of it.
         self.keep_acts();
         let (agent, tree) = (self.agent.id(), here.tree.id);
@@ -238,7 +246,7 @@ impl Runner<'_> {
         })
     }
 
-    fn stashed(&self, here: &Here) -> Result<String, Failure> {
+    fn stashed(&self, here: &Position) -> Result<String, ToolError> {
         let stashes = self.memory_of(here)?.stashes;
         if stashes.is_empty() {
             return Ok("Stashed: nothing".to_owned());
@@ -255,7 +263,7 @@ impl Runner<'_> {
         Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.collect::<Vec<_>>().join("\n")))
     }
 
-    fn memory_of(&self, here: &Here) -> Result<Memory, Failure> {
+    fn memory_of(&self, here: &Position) -> Result<Memory, ToolError> {
         Ok(self.loom.snapshot()?.memory(self.agent.id(), here.tree.id)?)
     }
 }

@@ -9,53 +9,53 @@
 //! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
 
 pub(in crate::arrow) mod call;
-mod change;
-mod digest;
 mod documents;
-mod extra;
-mod failure;
-pub mod frame;
+mod edits;
+mod error;
+pub mod escape;
+mod extractive_summary;
+mod help;
 mod host;
+mod host_tool;
 mod limits;
 mod list;
+mod llm_summary;
 mod memory;
-mod meta;
-mod parts;
-mod place;
+mod navigate;
+mod paging;
 mod recall;
 mod reply;
-mod summary;
+mod request;
 mod todo;
 mod trace;
 mod tree;
 mod view;
-mod wanted;
 mod web;
 
-pub use digest::{Summarized, Summary};
-pub use host::{Alone, Delegated, Generation, Hit, Host, Search};
+pub use host::{ContinueRequest, DelegateRequest, Host, NoHost, WebHit, WebSearch};
 pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
+pub use llm_summary::{SummaryRequest, SummaryResponse};
 pub use memory::{block as memory_block, pinned};
 pub use recall::session_summary;
-pub use reply::{Code, Failure, Reply};
+pub use reply::{CommandReply, ErrorCode, ToolError};
+pub use request::ExecRequest;
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
-pub use wanted::Wanted;
 
 use std::{cell::Cell, collections::HashMap};
 
 use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
 use crate::{
     id::{SessionId, TodoId, TreeId},
-    model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
     ops::{Actor, Loom, OpsError},
     tools::Tool,
+    types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
 
-pub use crate::tools::Extra;
+pub use crate::tools::HostTool;
 
 /// An agent at work in a session.
-pub struct Runner<'h> {
+pub struct Executor<'h> {
     loom: Loom,
     agent: Agent,
     session: SessionId,
@@ -67,13 +67,13 @@ pub struct Runner<'h> {
     planned: Vec<TodoId>,
     /// In a turn, what was recalled in it, by the lines that asked for it.
     recalled: Option<HashMap<String, String>>,
-    acts: Vec<Action>,
+    acts: Vec<AgentAction>,
     /// Whether the host had no summary when it was asked for one.
     no_summaries: Cell<bool>,
 }
 
 /// Where the agent stands when a command is run.
-struct Here {
+struct Position {
     session: Session,
     tree: Tree,
     position: Node,
@@ -81,28 +81,28 @@ struct Here {
 }
 
 /// What a command has to say, and what it was about.
-struct Said {
+struct CommandOutput {
     text: String,
     about: Option<String>,
     /// Whether it is a part of something kept already, and not to be cut again.
     is_part: bool,
 }
 
-impl From<String> for Said {
+impl From<String> for CommandOutput {
     fn from(text: String) -> Self {
         Self { text, about: None, is_part: false }
     }
 }
 
-impl Said {
+impl CommandOutput {
     fn about(text: String, about: impl Into<String>) -> Self {
         Self { text, about: Some(about.into()), is_part: false }
     }
 }
 
-type Outcome = Result<Said, Failure>;
+type Outcome = Result<CommandOutput, ToolError>;
 
-impl<'h> Runner<'h> {
+impl<'h> Executor<'h> {
     /// An agent at work in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
@@ -151,7 +151,7 @@ impl<'h> Runner<'h> {
     }
 
     /// Runs one command.
-    pub fn run(&mut self, command: &Command) -> Reply {
+    pub fn run(&mut self, command: &Command) -> CommandReply {
         let reply = self.command(command);
         self.keep_acts();
         reply
@@ -159,14 +159,14 @@ impl<'h> Runner<'h> {
 
     /// Runs what a batch asks for in order. What was not understood is answered in its place, and what is over the
     /// limit of [`BATCH`] by one answer for all of it.
-    pub fn run_batch<W: Into<Wanted>>(&mut self, lines: Vec<W>) -> Vec<Reply> {
+    pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
         let mut replies = Vec::with_capacity(lines.len().min(BATCH + 1));
         self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
         replies
     }
 
     /// The same, with each answer told as it is there, and which it is of the batch.
-    pub fn run_each(&mut self, wanted: Vec<Wanted>, each: &mut dyn FnMut(usize, &Reply)) {
+    pub fn run_each(&mut self, wanted: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
         let over = wanted.len().saturating_sub(BATCH);
         for (at, wanted) in wanted.iter().take(BATCH).enumerate() {
             each(at, &self.one(wanted));
@@ -174,35 +174,35 @@ impl<'h> Runner<'h> {
         self.planned.clear();
         if over > 0 {
             let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
-            each(BATCH, &Reply { tool: None, result: Err(Failure::new(Code::LimitExceeded, message)) });
+            each(BATCH, &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) });
         }
         self.keep_acts();
     }
 
-    fn one(&mut self, wanted: &Wanted) -> Reply {
+    fn one(&mut self, wanted: &ExecRequest) -> CommandReply {
         if self.host.is_cancelled() {
-            let stopped = Failure::new(Code::Cancelled, "stopped before it was run");
+            let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
             return match wanted {
-                Wanted::Command(command) => Reply { tool: Some(command.tool()), result: Err(stopped) },
-                Wanted::Extra { name, .. } => Reply { tool: None, result: Err(stopped.of(name)) },
-                Wanted::Refused(_) => Reply { tool: None, result: Err(stopped) },
+                ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
+                ExecRequest::Extra { name, .. } => CommandReply { tool: None, result: Err(stopped.of(name)) },
+                ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
             };
         }
         match wanted {
-            Wanted::Command(command) => self.command(command),
-            Wanted::Extra { name, arguments } => {
+            ExecRequest::Command(command) => self.command(command),
+            ExecRequest::Extra { name, arguments } => {
                 let result = self.checked_call(name, arguments).map_err(|failure| failure.of(name));
-                Reply { tool: None, result }
+                CommandReply { tool: None, result }
             }
-            Wanted::Refused(failure) => Reply { tool: None, result: Err(failure.clone()) },
+            ExecRequest::Refused(failure) => CommandReply { tool: None, result: Err(failure.clone()) },
         }
     }
 
-    fn command(&mut self, command: &Command) -> Reply {
-        Reply { tool: Some(command.tool()), result: self.checked(command) }
+    fn command(&mut self, command: &Command) -> CommandReply {
+        CommandReply { tool: Some(command.tool()), result: self.checked(command) }
     }
 
-    fn checked(&mut self, command: &Command) -> Result<String, Failure> {
+    fn checked(&mut self, command: &Command) -> Result<String, ToolError> {
         self.look_up_agent()?;
         limits::check(command, self.agent.profile.permissions)?;
         // What is stashed may have been replaced meanwhile; what was said is as it was.
@@ -220,14 +220,14 @@ impl<'h> Runner<'h> {
         Ok(answer)
     }
 
-    fn checked_call(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, Failure> {
+    fn checked_call(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
         self.look_up_agent()?;
         let (here, said) = self.call(name, arguments)?;
         self.finish(name, true, &here, said)
     }
 
     /// What the agent may do can have changed since the last command.
-    fn look_up_agent(&mut self) -> Result<(), Failure> {
+    fn look_up_agent(&mut self) -> Result<(), ToolError> {
         let agents = self.loom.snapshot()?.agents()?;
         let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
         self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
@@ -235,16 +235,16 @@ impl<'h> Runner<'h> {
     }
 
     /// Notes what was done, where the journal does not tell, and brings the answer into its frame.
-    fn finish(&mut self, tool: &str, noted: bool, here: &Here, said: Said) -> Result<String, Failure> {
+    fn finish(&mut self, tool: &str, noted: bool, here: &Position, said: CommandOutput) -> Result<String, ToolError> {
         if noted {
             let after = self.loom.snapshot()?.last_seq()?;
-            self.acts.push(Action { tool: tool.to_owned(), about: said.about.clone(), after });
+            self.acts.push(AgentAction { tool: tool.to_owned(), about: said.about.clone(), after });
         }
         let text = self.moved(tool, here, said.text)?;
         Ok(if said.is_part { text } else { self.cut(tool, here, text, said.about.as_deref()) })
     }
 
-    fn dispatch(&mut self, command: &Command, here: &Here) -> Outcome {
+    fn dispatch(&mut self, command: &Command, here: &Position) -> Outcome {
         match command {
             Command::View { node, branch, full, annotations, rendering } => match branch {
                 Some(branch) => self.view_branch(here, branch, *rendering),
@@ -287,7 +287,7 @@ impl<'h> Runner<'h> {
                 if (label.is_some() || *summary) && *only != RecallFilter::default() =>
             {
                 let message = format!("a stash and the summary are not narrowed down, and{only} would");
-                Err(Failure::new(Code::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
+                Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
             }
             Command::Recall { label: Some(label), .. } => self.stashed_part(here, label),
             Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
@@ -302,10 +302,10 @@ impl<'h> Runner<'h> {
             Command::Todo { .. } => self.todo(command),
             Command::Delegate { goal, context, wait } => {
                 let context = context.as_deref().unwrap_or("");
-                let asked = Delegated { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
+                let asked = DelegateRequest { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
                 Ok(self.host.delegate(&self.actor(), &asked)?.into())
             }
-            Command::Search { query, depth, topic, max, include, exclude } => self.search(&Search {
+            Command::Search { query, depth, topic, max, include, exclude } => self.search(&WebSearch {
                 query,
                 deep: *depth == Some(SearchDepth::Deep),
                 news: *topic == Some(Topic::News),
@@ -317,32 +317,32 @@ impl<'h> Runner<'h> {
     }
 
     /// The text with a line that says where the agent is now, if a command moved it by the way.
-    fn moved(&self, tool: &str, before: &Here, text: String) -> Result<String, Failure> {
+    fn moved(&self, tool: &str, before: &Position, text: String) -> Result<String, ToolError> {
         if tool == Tool::Switch.name() {
             return Ok(text);
         }
         let session = self.loom.session(self.session)?;
         match session.position.filter(|now| *now != before.position.id) {
-            Some(now) => Ok(format!("{text}\n  position: {}", frame::id(&self.loom.node(now)?))),
+            Some(now) => Ok(format!("{text}\n  position: {}", escape::id(&self.loom.node(now)?))),
             None => Ok(text),
         }
     }
 
     /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
-    fn cut(&self, tool: &str, here: &Here, text: String, about: Option<&str>) -> String {
-        let parts = parts::of(&text, self.inline);
+    fn cut(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+        let parts = paging::of(&text, self.inline);
         if parts.len() == 1 {
             return text;
         }
         let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
         let label = label.trim_end();
-        let kept = Stashed::Result(parts::kept(&text).to_owned());
+        let kept = StashContent::Result(paging::kept(&text).to_owned());
         match self.actor().stash(here.tree.id, label, kept) {
-            Ok(_) => parts::shown(&parts, 1, label),
+            Ok(_) => paging::shown(&parts, 1, label),
             // What was asked for is there; only its rest cannot be asked for.
             Err(error) => {
                 tracing::warn!(%error, "a long answer is not kept");
-                parts::shown(&parts, 1, "")
+                paging::shown(&parts, 1, "")
             }
         }
     }
@@ -363,40 +363,40 @@ impl<'h> Runner<'h> {
         self.loom.actor(&self.agent).in_session(self.session)
     }
 
-    fn here(&self) -> Result<Here, Failure> {
+    fn here(&self) -> Result<Position, ToolError> {
         let session = self.loom.session(self.session)?;
         let tree = self.loom.tree(session.tree)?;
         let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
         let position = self.loom.node(position)?;
-        Ok(Here { session, tree, position, now: self.loom.now() })
+        Ok(Position { session, tree, position, now: self.loom.now() })
     }
 
     /// The node that an id means in the tree where the agent is; without one, the position.
-    fn node(&self, here: &Here, id: Option<&NodeRef>) -> Result<Node, Failure> {
+    fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
         match id {
             Some(id) => self.named(here, id),
             None => Ok(here.position.clone()),
         }
     }
 
-    fn named(&self, here: &Here, id: &NodeRef) -> Result<Node, Failure> {
+    fn named(&self, here: &Position, id: &NodeRef) -> Result<Node, ToolError> {
         let node = self.node_of(here.tree.id, id.as_str())?;
         if node.tree == here.tree.id {
             return Ok(node);
         }
-        let title = frame::quoted(&self.loom.tree(node.tree)?.title);
+        let title = escape::quoted(&self.loom.tree(node.tree)?.title);
         let message = format!("[{}] is in another tree: {title}", node.local);
-        let cross = self.agent.profile.permissions.has(crate::model::Permission::CrossTree);
+        let cross = self.agent.profile.permissions.has(crate::types::Permission::CrossTree);
         let hint = if cross {
-            format!("→ switch to {} in tree:{title}", frame::mention(&node))
+            format!("→ switch to {} in tree:{title}", escape::mention(&node))
         } else {
             "going there needs the permission cross_tree".to_owned()
         };
-        Err(Failure::new(Code::CrossTree, message).hint(hint))
+        Err(ToolError::new(ErrorCode::CrossTree, message).hint(hint))
     }
 
     /// The node that an id means in a tree; a full id may name one of another.
-    fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, Failure> {
+    fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
         let node = self.loom.find_node(tree, id)?;
         // Whoever guesses an id of another work item's is told what a wrong one is told.
         if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
@@ -410,6 +410,6 @@ impl<'h> Runner<'h> {
 ///
 /// # Errors
 /// If it was not understood: with what was, and what was probably meant.
-pub fn read(line: &str) -> Result<Command, Failure> {
+pub fn read(line: &str) -> Result<Command, ToolError> {
     Ok(understand(line)?.command)
 }

@@ -9,15 +9,15 @@ pub(super) use self::shown::WHOLE;
 
 use self::shown::{entries, fitted, header, indented, shown};
 use super::{
-    Code, Failure, Here, Outcome, Runner, Said,
-    frame::{self, count, quoted},
+    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    escape::{self, count, quoted},
 };
 use crate::{
     arrow::{Range, RecallFilter, RecallScope},
-    model::{About, AgentKind, AuthorType, Node, Session, first_words, one_line},
     ops::Loom,
-    recall::{self, Author, Branch, Filter, Found, Query, Scope},
-    tools::Form,
+    recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
+    tools::NativeAlias,
+    types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
 };
 
 /// Hits where no other number is asked for, and turns or results at the most.
@@ -25,7 +25,7 @@ const HITS: u32 = 10;
 const MOST: u32 = 200;
 
 /// What a recall goes through.
-struct Within {
+struct RecallRange {
     /// Where, in words: the first of these in which something is found.
     scopes: Vec<(Scope, &'static str)>,
     only: Filter,
@@ -33,8 +33,14 @@ struct Within {
     said: String,
 }
 
-impl Runner<'_> {
-    pub(super) fn recall_search(&self, here: &Here, text: &str, limit: Option<u32>, only: &RecallFilter) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn recall_search(
+        &self,
+        here: &Position,
+        text: &str,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> Outcome {
         let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
         let within = self.within(here, only)?;
         let asker = Some(match self.agent.profile.kind {
@@ -43,7 +49,7 @@ impl Runner<'_> {
         });
         let meaning = self.host.meaning(&self.actor(), text);
         let snapshot = self.loom.snapshot()?;
-        let mut found = Found::default();
+        let mut found = SearchResults::default();
         for (scope, place) in &within.scopes {
             let query = Query { limit, asker, only: within.only, ..Query::new(text, scope.clone()) };
             found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
@@ -52,16 +58,22 @@ impl Runner<'_> {
                 let head =
                     format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(&first_words(text, 80)));
                 let said = format!("{head}\n{}", shown(&*snapshot, here, &found)?);
-                return Ok(Said::about(said, first_words(text, 60)));
+                return Ok(CommandOutput::about(said, first_words(text, 60)));
             }
         }
-        Ok(Said::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)))
+        Ok(CommandOutput::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)))
     }
 
-    pub(super) fn recall_turns(&self, here: &Here, turns: Range, limit: Option<u32>, only: &RecallFilter) -> Outcome {
+    pub(super) fn recall_turns(
+        &self,
+        here: &Position,
+        turns: Range,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> Outcome {
         if let Some(scope) = only.scope.filter(|scope| *scope != RecallScope::Session) {
             let message = format!("turns are of your session, and scope:{scope} is not");
-            return Err(Failure::new(Code::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
         }
         let within = self.within(here, only)?;
         let limit = limit.unwrap_or(MOST).clamp(1, MOST);
@@ -74,7 +86,7 @@ impl Runner<'_> {
                 0 => "this session has no turns yet; → recall search \"words\" finds what is in the tree".to_owned(),
                 last => format!("this session has turns 1 to {last}"),
             };
-            return Ok(Said::about(format!("no {name}{}: {has}", within.said), name));
+            return Ok(CommandOutput::about(format!("no {name}{}: {has}", within.said), name));
         }
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
@@ -83,15 +95,15 @@ impl Runner<'_> {
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
-        Ok(Said::about(text, name))
+        Ok(CommandOutput::about(text, name))
     }
 
-    pub(super) fn recall_tool(&self, here: &Here, tool: &str, limit: Option<u32>, only: &RecallFilter) -> Outcome {
+    pub(super) fn recall_tool(&self, here: &Position, tool: &str, limit: Option<u32>, only: &RecallFilter) -> Outcome {
         let within = self.within(here, only)?;
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(HITS).clamp(1, MOST);
         // Results are kept under the tool's name, by whichever name it was called.
-        let tool = Form::named(tool).map_or(tool, |form| form.tool.name());
+        let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
         for (scope, place) in &within.scopes {
             let results = recall::tool_results(&*snapshot, scope, tool, &within.only, limit)?;
             if !results.is_empty() {
@@ -99,7 +111,7 @@ impl Runner<'_> {
                 let results = count(nodes.len() as u64, "result");
                 let head = format!("{results} of {} in {place}{}, the newest first:", one_line(tool), within.said);
                 let said = format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?));
-                return Ok(Said::about(said, format!("tool:{tool}")));
+                return Ok(CommandOutput::about(said, format!("tool:{tool}")));
             }
         }
         let known = match recall::tool_names(&*snapshot, within.widest(), &within.seen())?.as_slice() {
@@ -107,21 +119,21 @@ impl Runner<'_> {
             names => format!("there are results of {}", named(names)),
         };
         let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.everywhere(), within.said);
-        Ok(Said::about(said, format!("tool:{tool}")))
+        Ok(CommandOutput::about(said, format!("tool:{tool}")))
     }
 
-    pub(super) fn recall_summary(&self, here: &Here) -> Outcome {
-        Ok(Said::about(session_summary(&self.loom, &here.session)?, "summary"))
+    pub(super) fn recall_summary(&self, here: &Position) -> Outcome {
+        Ok(CommandOutput::about(session_summary(&self.loom, &here.session)?, "summary"))
     }
 
     /// What a line's filters mean here.
-    fn within(&self, here: &Here, only: &RecallFilter) -> Result<Within, Failure> {
-        let wrong = |message: String| Failure::new(Code::InvalidSyntax, message);
+    fn within(&self, here: &Position, only: &RecallFilter) -> Result<RecallRange, ToolError> {
+        let wrong = |message: String| ToolError::new(ErrorCode::InvalidSyntax, message);
         let author = match &only.by {
             None => None,
             Some(name) => {
                 let author = Author::named(&*self.loom.snapshot()?, name);
-                Some(author.map_err(|error| Failure::new(Code::NotFound, error.to_string()))?)
+                Some(author.map_err(|error| ToolError::new(ErrorCode::NotFound, error.to_string()))?)
             }
         };
         let branch = match (&only.path, &only.below) {
@@ -150,11 +162,17 @@ impl Runner<'_> {
         };
         let said = RecallFilter { scope: None, ..only.clone() }.to_string();
         let seen_by = Some(here.session.id);
-        Ok(Within { scopes, only: Filter { author, branch, from, to, kind: only.kind, seen_by }, said })
+        Ok(RecallRange { scopes, only: Filter { author, branch, from, to, kind: only.kind, seen_by }, said })
     }
 
     /// What to say where nothing was found, so that nobody asks in circles.
-    fn nothing(&self, here: &Here, text: &str, found: &Found, within: &Within) -> Result<String, Failure> {
+    fn nothing(
+        &self,
+        here: &Position,
+        text: &str,
+        found: &SearchResults,
+        within: &RecallRange,
+    ) -> Result<String, ToolError> {
         let looked = match found.words.as_slice() {
             [] => "as it stands, since it has no word that tells".to_owned(),
             words => {
@@ -185,7 +203,7 @@ impl Runner<'_> {
 ///
 /// # Errors
 /// If its tree is not there, or the store cannot be read.
-pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, Failure> {
+pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let tree = loom.tree(session.tree)?;
     let register = snapshot.register(session.id)?;
@@ -210,7 +228,7 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, Failure
     let turn = |number: u64| loom.turns(session.id, number.saturating_sub(1), 1);
     let ends = [("first", turn(1)?), ("newest", turn(session.turns)?)];
     for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
-        lines.push(format!("{word}: {} {}", header(&node, None), frame::gist(&node)));
+        lines.push(format!("{word}: {} {}", header(&node, None), escape::gist(&node)));
     }
     let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
     if !tools.is_empty() {
@@ -218,14 +236,14 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, Failure
     }
     for node in snapshot.bookmarks(tree.id)?.iter().take(10) {
         let label = node.state.bookmark.as_deref().unwrap_or("");
-        lines.push(format!("bookmark: {} {}", frame::id(node), quoted(label)));
+        lines.push(format!("bookmark: {} {}", escape::id(node), quoted(label)));
     }
-    let state = register.yaml(&About::of(session, &snapshot.todos(session.id, None)?));
-    lines.push(format!("state:\n{}", indented(&frame::escape(&state))));
+    let state = register.yaml(&SessionInfo::of(session, &snapshot.todos(session.id, None)?));
+    lines.push(format!("state:\n{}", indented(&escape::escape(&state))));
     Ok(format!("Summary of this session:\n{}", indented(&lines.join("\n"))))
 }
 
-impl Within {
+impl RecallRange {
     fn widest(&self) -> &Scope {
         self.scopes.last().map_or(&Scope::Everything, |(scope, _)| scope)
     }

@@ -8,7 +8,7 @@ use crate::tools::Tool;
 
 /// What went wrong, in a word that a model can go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum ErrorCode {
     /// No such node, document, stash, agent, tree.
     NotFound,
     /// What was written fits several; they are named.
@@ -33,7 +33,7 @@ pub enum Code {
     Cancelled,
 }
 
-impl Code {
+impl ErrorCode {
     /// Every code, in the order in which they are documented.
     pub const ALL: &[Self] = &[
         Self::NotFound,
@@ -68,7 +68,7 @@ impl Code {
     }
 }
 
-impl fmt::Display for Code {
+impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
@@ -77,19 +77,19 @@ impl fmt::Display for Code {
 /// Why a line was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
-pub struct Failure {
+pub struct ToolError {
     /// What went wrong.
-    pub code: Code,
+    pub code: ErrorCode,
     /// In words, on one line.
     pub message: String,
     /// What may help.
     pub hint: Option<String>,
 }
 
-impl Failure {
+impl ToolError {
     /// A failure without a hint.
     #[must_use]
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None }
     }
 
@@ -107,14 +107,14 @@ impl Failure {
 
 /// The answer to one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reply {
+pub struct CommandReply {
     /// What was asked for; `None` if it was not understood.
     pub tool: Option<Tool>,
     /// What came of it.
-    pub result: Result<String, Failure>,
+    pub result: Result<String, ToolError>,
 }
 
-impl Reply {
+impl CommandReply {
     /// Whether it was done.
     #[must_use]
     pub const fn is_ok(&self) -> bool {
@@ -122,7 +122,7 @@ impl Reply {
     }
 }
 
-impl fmt::Display for Reply {
+impl fmt::Display for CommandReply {
     /// The text for a model, without a line feed at its end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.result, self.tool) {
@@ -132,9 +132,9 @@ impl fmt::Display for Reply {
                 if let Some(tool) = tool {
                     write!(f, "{}: ", tool.name())?;
                 }
-                write!(f, "{}", crate::model::one_line(&failure.message))?;
+                write!(f, "{}", crate::types::one_line(&failure.message))?;
                 match &failure.hint {
-                    Some(hint) => write!(f, "\n  hint: {}", crate::model::one_line(hint)),
+                    Some(hint) => write!(f, "\n  hint: {}", crate::types::one_line(hint)),
                     None => Ok(()),
                 }
             }
@@ -142,7 +142,7 @@ impl fmt::Display for Reply {
     }
 }
 
-impl Serialize for Reply {
+impl Serialize for CommandReply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("ok", &self.is_ok())?;

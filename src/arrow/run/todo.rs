@@ -1,12 +1,12 @@
 //! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Runner::in_turn`].
 
 use super::{
-    Code, Failure, Outcome, Runner,
-    frame::{count, quoted},
+    ErrorCode, Executor, Outcome, ToolError,
+    escape::{count, quoted},
 };
 use crate::{
     arrow::Command,
-    model::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
+    types::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
 
 /// Items of one plan.
@@ -31,10 +31,10 @@ pub fn progress(counts: TodoCounts) -> String {
     format!("{} of {} done{cancelled}", counts.completed, counts.total)
 }
 
-impl Runner<'_> {
+impl Executor<'_> {
     pub(super) fn todo(&mut self, command: &Command) -> Outcome {
         let Command::Todo { add, done, cancel, resume, outcome, status } = command else {
-            return Err(Failure::new(Code::InvalidSyntax, "this is not about a plan"));
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "this is not about a plan"));
         };
         let outcome = outcome.as_deref();
         match (done, cancel) {
@@ -69,7 +69,7 @@ impl Runner<'_> {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
         let over = |what: &str, most: usize| {
-            Err(Failure::new(Code::LimitExceeded, format!("{what} has at most {most} items")))
+            Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} has at most {most} items")))
         };
         if items.len() > ADDED {
             return over("one command", ADDED);
@@ -78,9 +78,8 @@ impl Runner<'_> {
             return over("a plan", ITEMS);
         }
         if items.iter().any(|item| item.title.trim().is_empty()) {
-            return Err(
-                Failure::new(Code::InvalidSyntax, "an item needs a title").hint("→ todo add \"what is to be done\"")
-            );
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "an item needs a title")
+                .hint("→ todo add \"what is to be done\""));
         }
         let plan = actor.plan(self.scope, items)?;
         let new: Vec<&Todo> = plan.iter().filter(|todo| before.iter().all(|known| known.id != todo.id)).collect();
@@ -98,18 +97,18 @@ impl Runner<'_> {
         if !todo.status.is_open() {
             let said = todo.outcome.as_deref().unwrap_or("");
             let message = format!("{} is {} already: {}", named(todo), todo.status, quoted(&first_words(said, SHOWN)));
-            return Err(Failure::new(Code::Conflict, message));
+            return Err(ToolError::new(ErrorCode::Conflict, message));
         }
         let outcome = outcome.map(str::trim).filter(|outcome| !outcome.is_empty()).ok_or_else(|| {
             let (message, what) = match status {
                 TodoStatus::Completed => ("an item is done with an outcome", "what came of it"),
                 _ => ("an item is cancelled with a reason", "why"),
             };
-            Failure::new(Code::InvalidSyntax, message).hint(format!("→ todo {verb} {number} \"{what}\""))
+            ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ todo {verb} {number} \"{what}\""))
         })?;
         if status == TodoStatus::Completed && self.scope.turn > 0 && self.planned.contains(&todo.id) {
             let message = format!("{} was planned in this very batch: nothing can be done of it yet", named(todo));
-            return Err(Failure::new(Code::Conflict, message).hint("do it, and say what came of it afterwards"));
+            return Err(ToolError::new(ErrorCode::Conflict, message).hint("do it, and say what came of it afterwards"));
         }
         self.actor().finish_todo(todo.id, status, outcome)?;
         let plan = self.loom.todos(self.scope)?;
@@ -122,7 +121,7 @@ impl Runner<'_> {
     fn resume_todos(&self) -> Outcome {
         let taken = self.actor().resume_todos(self.scope)?;
         if taken.is_empty() {
-            return Err(Failure::new(Code::NotFound, "no earlier turn of this session left anything open"));
+            return Err(ToolError::new(ErrorCode::NotFound, "no earlier turn of this session left anything open"));
         }
         let plan = self.loom.todos(self.scope)?;
         let mut text = format!("✓ took up {} of an earlier turn", count(taken.len() as u64, "item"));
@@ -138,13 +137,13 @@ impl Runner<'_> {
 }
 
 /// Which items a list shows.
-enum Shown {
+enum TodoFields {
     Open,
     All,
     Only(TodoStatus),
 }
 
-impl Shown {
+impl TodoFields {
     fn fits(&self, status: TodoStatus) -> bool {
         match self {
             Self::Open => status.is_open(),
@@ -154,15 +153,15 @@ impl Shown {
     }
 }
 
-fn wanted(status: Option<&str>) -> Result<Shown, Failure> {
-    let Some(said) = status else { return Ok(Shown::Open) };
+fn wanted(status: Option<&str>) -> Result<TodoFields, ToolError> {
+    let Some(said) = status else { return Ok(TodoFields::Open) };
     let word = said.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     Ok(match word.as_str() {
-        "all" => Shown::All,
-        "open" | "remaining" => Shown::Open,
-        "done" => Shown::Only(TodoStatus::Completed),
-        word => Shown::Only(word.parse().map_err(|_| {
-            let failure = Failure::new(Code::InvalidSyntax, format!("{} is no state of an item", quoted(said)));
+        "all" => TodoFields::All,
+        "open" | "remaining" => TodoFields::Open,
+        "done" => TodoFields::Only(TodoStatus::Completed),
+        word => TodoFields::Only(word.parse().map_err(|_| {
+            let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{} is no state of an item", quoted(said)));
             failure.hint("open, pending, in_progress, completed, cancelled or all")
         })?),
     })
@@ -189,8 +188,8 @@ fn item(todo: &Todo) -> String {
     text
 }
 
-fn unknown(number: u32, plan: &[Todo]) -> Failure {
-    let failure = Failure::new(Code::NotFound, format!("no todo {number} in this turn's plan"));
+fn unknown(number: u32, plan: &[Todo]) -> ToolError {
+    let failure = ToolError::new(ErrorCode::NotFound, format!("no todo {number} in this turn's plan"));
     let open: Vec<String> = plan.iter().filter(|todo| todo.status.is_open()).map(named).collect();
     match (plan.is_empty(), open.is_empty()) {
         (true, _) => {

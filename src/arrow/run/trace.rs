@@ -1,13 +1,13 @@
 //! The trace: an agent's last actions in a tree, folded from the journal and, for what the journal does not tell, from
 //! what is kept beside it.
 
-use super::frame::{count, quoted};
+use super::escape::{count, quoted};
 use crate::{
     id::{AgentId, TreeId},
-    model::{JournalEntry, Op},
-    ops::{About, told},
+    ops::{OpTarget, describe_entry},
     store::{JournalFilter, Result, Snapshot},
     tools::Tool,
+    types::{JournalEntry, Op},
 };
 
 /// Phrases of a trace.
@@ -25,7 +25,7 @@ pub(super) const fn is_kept(tool: Tool) -> bool {
 }
 
 /// One action: what was done and to what; `of` counts results where there are several.
-struct Step {
+struct TraceStep {
     verb: &'static str,
     about: Option<String>,
     results: Option<u32>,
@@ -38,7 +38,7 @@ struct Step {
 /// If the store cannot be read.
 pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
     let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
-    let mut steps: Vec<(u64, Step)> = Vec::new();
+    let mut steps: Vec<(u64, TraceStep)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
         if steps.len() == STEPS {
             break;
@@ -55,11 +55,11 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
             // One of the host's: its name says more than what it was given.
             None => ("used", Some(action.tool)),
         };
-        steps.push((action.after, Step { verb, about, results: None }));
+        steps.push((action.after, TraceStep { verb, about, results: None }));
     }
     steps.sort_by_key(|(seq, _)| *seq);
     steps.drain(..steps.len().saturating_sub(STEPS));
-    let mut phrases: Vec<(Step, Vec<String>)> = Vec::new();
+    let mut phrases: Vec<(TraceStep, Vec<String>)> = Vec::new();
     for (_, step) in steps {
         match phrases.last_mut() {
             Some((last, named)) if last.verb == step.verb && last.results.is_none() == step.results.is_none() => {
@@ -80,7 +80,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     Ok(phrases[from..].iter().map(|(step, named)| phrase(step, named)).collect())
 }
 
-fn phrase(step: &Step, named: &[String]) -> String {
+fn phrase(step: &TraceStep, named: &[String]) -> String {
     if let Some(results) = step.results {
         let about = step.about.as_deref().unwrap_or("");
         return format!("{} {about} ({})", step.verb, count(results, "result"));
@@ -107,7 +107,7 @@ fn looked(tool: &str) -> Option<&'static str> {
 }
 
 /// What an entry of the journal tells; `None` for what is no action of the agent's on the tree's nodes.
-fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
+fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<TraceStep>> {
     use Op::{Agent, Archive, CreateTree, Delegate, Import, Plan, Purge, Rename, Session, Turn, WriteDocument};
     let is_move = entry.change == "update_session" && entry.node.is_some();
     let own = match entry.op {
@@ -118,11 +118,11 @@ fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<Step>> {
         Op::Undo | Op::Redo => entry.local.as_ref().map(ToString::to_string),
         _ => None,
     };
-    let told = told(snapshot, entry)?;
+    let told = describe_entry(snapshot, entry)?;
     let about = told.about.map(|about| match about {
-        About::Node(node) => node.to_string(),
-        About::Name(name) => quoted(&name),
+        OpTarget::Node(node) => node.to_string(),
+        OpTarget::Name(name) => quoted(&name),
     });
     let results = (entry.op == Op::Generate).then_some(1);
-    Ok(Some(Step { verb: told.verb, about: own.or(about), results }))
+    Ok(Some(TraceStep { verb: told.verb, about: own.or(about), results }))
 }

@@ -4,14 +4,14 @@
 use std::fmt::Write as _;
 
 use super::{
-    Failure, Here, Outcome, Runner, Said,
-    frame::{count, gist, id, mention, quoted},
+    CommandOutput, Executor, Outcome, Position, ToolError,
+    escape::{count, gist, id, mention, quoted},
 };
 use crate::{
     arrow::NodeRef,
     id::NodeId,
-    model::{EdgeKind, Node, Tree, one_line},
     store::{ChildFilter, Snapshot},
+    types::{EdgeKind, Node, Tree, one_line},
 };
 
 /// Levels that are drawn unless a line says otherwise.
@@ -25,8 +25,8 @@ const RUN: usize = 4;
 /// Bookmarks that a summary names.
 const NAMED: usize = 5;
 
-impl Runner<'_> {
-    pub(super) fn tree(&self, here: &Here, from: Option<&NodeRef>, depth: Option<u32>) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> Outcome {
         let top = self.node(here, from)?;
         let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
         let trail = self.trail(&top, &here.session.versions, 1)?;
@@ -48,13 +48,13 @@ impl Runner<'_> {
         text.push_str(&line);
         let snapshot = self.loom.snapshot()?;
         let levels = depth.unwrap_or(LEVELS);
-        let mut drawing = Drawing { snapshot: &*snapshot, here: here.position.id, text: &mut text, lines: 0 };
+        let mut drawing = TreeDrawing { snapshot: &*snapshot, here: here.position.id, text: &mut text, lines: 0 };
         drawing.branches(drawn, &indent, levels)?;
-        Ok(Said::about(text, drawn.local.as_str()))
+        Ok(CommandOutput::about(text, drawn.local.as_str()))
     }
 
     /// The tree in words and figures.
-    pub(super) fn tree_summary(&self, here: &Here) -> Outcome {
+    pub(super) fn tree_summary(&self, here: &Position) -> Outcome {
         let (tree, counts) = (&here.tree, &here.tree.counts);
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
         let points = count(counts.branch_points, "branch point");
@@ -89,16 +89,16 @@ fn sizes(tree: &Tree) -> String {
     format!("{}, {}", count(tree.counts.nodes, "node"), count(tree.counts.leaves, "branch"))
 }
 
-struct Drawing<'a> {
+struct TreeDrawing<'a> {
     snapshot: &'a dyn Snapshot,
     here: NodeId,
     text: &'a mut String,
     lines: usize,
 }
 
-impl Drawing<'_> {
+impl TreeDrawing<'_> {
     /// The branches below a node, one line each, with what branches further below them.
-    fn branches(&mut self, above: &Node, indent: &str, levels: u32) -> Result<(), Failure> {
+    fn branches(&mut self, above: &Node, indent: &str, levels: u32) -> Result<(), ToolError> {
         let children = self.children(above)?;
         if levels == 0 && !children.is_empty() {
             return Ok(());
@@ -129,7 +129,7 @@ impl Drawing<'_> {
     }
 
     /// The nodes from this one on to where the way forks or ends, and how many levels are left there.
-    fn run(&self, first: Node, mut levels: u32) -> Result<(Vec<Node>, u32), Failure> {
+    fn run(&self, first: Node, mut levels: u32) -> Result<(Vec<Node>, u32), ToolError> {
         let mut run = vec![first];
         while levels > 0
             && let Some(end) = run.last().filter(|end| end.state.continuations == 1)
@@ -164,7 +164,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn children(&self, of: &Node) -> Result<Vec<Node>, Failure> {
+    fn children(&self, of: &Node) -> Result<Vec<Node>, ToolError> {
         if of.state.continuations == 0 {
             return Ok(Vec::new());
         }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    Code, Failure, Here, Outcome, Runner, Said,
-    frame::{self, content, facts, header, id},
+    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    escape::{self, content, facts, header, id},
 };
 use crate::{
     arrow::{NodeRef, Rendering},
     id::NodeId,
-    model::{EdgeKind, Node},
     store::ChildFilter,
+    types::{EdgeKind, Node},
 };
 
 /// Lines or words of both texts together beyond which they are not compared.
@@ -21,8 +21,8 @@ const COMPARED: usize = 20_000;
 /// Nodes of a branch that are shown at once.
 const BRANCH: u32 = 1_000;
 
-impl Runner<'_> {
-    pub(super) fn view(&self, here: &Here, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
         let node = self.node(here, node)?;
         let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
         let shown = if full { content(&node).into_owned() } else { self.told(&node)? };
@@ -37,10 +37,10 @@ impl Runner<'_> {
                 let _ = write!(text, "\n  {}\n  {words}", header(&note, here.now));
             }
         }
-        Ok(Said::about(text, node.local.as_str()))
+        Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    pub(super) fn view_branch(&self, here: &Here, last: &NodeRef, rendering: Option<Rendering>) -> Outcome {
+    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<Rendering>) -> Outcome {
         let last = self.named(here, last)?;
         let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, BRANCH)?;
         let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
@@ -59,29 +59,29 @@ impl Runner<'_> {
         };
         let text = match before {
             Some(node) => {
-                let above = frame::count(u64::from(node.depth) + 1, "node");
-                format!("[Note: {above} before · → view branch:{}]\n{text}", frame::mention(&node))
+                let above = escape::count(u64::from(node.depth) + 1, "node");
+                format!("[Note: {above} before · → view branch:{}]\n{text}", escape::mention(&node))
             }
             None => text,
         };
-        Ok(Said::about(text, last.local.as_str()))
+        Ok(CommandOutput::about(text, last.local.as_str()))
     }
 
-    pub(super) fn diff(&self, here: &Here, nodes: &[NodeRef]) -> Outcome {
+    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> Outcome {
         let [first, second] = nodes else {
             let message = format!("two nodes are compared, and {} were named", nodes.len());
-            return Err(Failure::new(Code::InvalidSyntax, message).hint("→ diff ID ID"));
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ diff ID ID"));
         };
         let (first, second) = (self.named(here, first)?, self.named(here, second)?);
         let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
         text.push_str(&self.parting(here, &first, &second)?);
         text.push('\n');
         text.push_str(&compared(&first, &second));
-        Ok(Said::about(text, format!("{} {}", first.local, second.local)))
+        Ok(CommandOutput::about(text, format!("{} {}", first.local, second.local)))
     }
 
     /// Where the paths to two nodes part.
-    fn parting(&self, here: &Here, first: &Node, second: &Node) -> Result<String, Failure> {
+    fn parting(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
         let (one, two) = (path(first.id)?, path(second.id)?);
@@ -96,13 +96,13 @@ impl Runner<'_> {
     }
 
     /// What of one kind hangs beside a node.
-    pub(super) fn beside(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, Failure> {
+    pub(super) fn beside(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, ToolError> {
         Ok(self.loom.snapshot()?.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 0 })?)
     }
 }
 
 fn below(longer: &[Node], shorter: &[Node]) -> String {
-    frame::count((longer.len() - shorter.len()) as u64, "step")
+    escape::count((longer.len() - shorter.len()) as u64, "step")
 }
 
 /// Two nodes' words: word by word where both are one paragraph, else line by line.
@@ -137,7 +137,7 @@ fn compared(first: &Node, second: &Node) -> String {
 }
 
 fn size(words: usize) -> String {
-    frame::count(words as u64, "word")
+    escape::count(words as u64, "word")
 }
 
 /// One paragraph with what goes and what comes marked: `the [-old-]{+new+} word`.
@@ -163,7 +163,7 @@ fn by_words(old: &str, new: &str) -> String {
         text.push_str(change.value());
     }
     text.push_str(close(open));
-    frame::escape(&text).into_owned()
+    escape::escape(&text).into_owned()
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 //! and a line that would read as an answer or a command gets its backslash.
 
 use super::{
-    Outcome, Runner, Said,
-    frame::{count, escape, quoted},
-    host::{Hit, Search},
+    CommandOutput, Executor, Outcome,
+    escape::{count, escape, quoted},
+    host::{WebHit, WebSearch},
 };
-use crate::model::one_line;
+use crate::types::one_line;
 
-impl Runner<'_> {
-    pub(super) fn search(&self, asked: &Search<'_>) -> Outcome {
+impl Executor<'_> {
+    pub(super) fn search(&self, asked: &WebSearch<'_>) -> Outcome {
         let hits = self.host.search(asked)?;
         let query = quoted(asked.query);
         let mut text = format!("✓ {} for {query}", count(hits.len() as u64, "result"));
@@ -24,12 +24,12 @@ impl Runner<'_> {
                 None => {}
             }
         }
-        Ok(Said::about(text, query))
+        Ok(CommandOutput::about(text, query))
     }
 }
 
 /// The excerpt, with the date before it.
-fn dated(hit: &Hit) -> String {
+fn dated(hit: &WebHit) -> String {
     match &hit.published {
         Some(published) => format!("{} · {}", one_line(published), one_line(&hit.excerpt)),
         None => one_line(&hit.excerpt),

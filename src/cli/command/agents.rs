@@ -3,12 +3,12 @@
 use std::{io::Write as _, str::FromStr as _};
 
 use clap::Subcommand;
-use loomtree::model::{AgentKind, NewAgent, Op, Permission, Permissions};
+use loomtree::types::{AgentKind, NewAgent, Op, Permission, Permissions};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{BOLD, DIM, paint},
+    output::{BOLD, DIM, paint},
     sanitize::{cut, one_line},
 };
 
@@ -16,12 +16,12 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<AgentsCommand>,
 }
 
 /// What can be done with agents; listing them needs no word.
 #[derive(Debug, Subcommand)]
-enum Command {
+enum AgentsCommand {
     /// Make an agent
     Add {
         /// What it is called
@@ -30,7 +30,7 @@ enum Command {
         #[arg(long, value_parser = ["human", "model"], default_value = "model")]
         kind: String,
         #[command(flatten)]
-        profile: Profile,
+        profile: AgentProfile,
     },
     /// Change an agent; what is not named stays
     Set {
@@ -40,7 +40,7 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         rename: Option<String>,
         #[command(flatten)]
-        profile: Profile,
+        profile: AgentProfile,
     },
     /// Take an agent out of use; what it wrote stays
     Remove {
@@ -51,7 +51,7 @@ enum Command {
 
 /// What an agent is made of; an empty text takes a value away.
 #[derive(Debug, clap::Args)]
-struct Profile {
+struct AgentProfile {
     /// Its model, such as ollama:llama3.2 or a name of the configuration
     #[arg(long, value_name = "REF")]
     model: Option<String>,
@@ -72,7 +72,7 @@ struct Profile {
     permissions: Option<String>,
 }
 
-impl Profile {
+impl AgentProfile {
     fn apply(self, agent: &mut NewAgent) -> Result<()> {
         let words = |text: String| Some(text).filter(|text| !text.trim().is_empty());
         if let Some(model) = self.model {
@@ -110,10 +110,10 @@ fn permissions(list: &str) -> Result<Permissions> {
 }
 
 /// Does what was asked with agents.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
         None => list(desk),
-        Some(Command::Add { name, kind, profile }) => {
+        Some(AgentsCommand::Add { name, kind, profile }) => {
             let kind = AgentKind::from_str(&kind).unwrap_or(AgentKind::Model);
             let mut agent = NewAgent {
                 id: desk.loom.agent_id(),
@@ -130,7 +130,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             let receipt = desk.actor().create_agent(agent)?;
             desk.done(Op::Agent, &receipt, || format!("{}  a new agent ({kind})", one_line(&name)))
         }
-        Some(Command::Set { name, rename, profile }) => {
+        Some(AgentsCommand::Set { name, rename, profile }) => {
             let before = desk.loom.agent(&name)?.profile;
             let mut agent = before.clone();
             agent.name = rename.unwrap_or(agent.name);
@@ -141,7 +141,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             let receipt = desk.actor().update_agent(agent)?;
             desk.done(Op::Agent, &receipt, || format!("{}  changed", one_line(&name)))
         }
-        Some(Command::Remove { name }) => {
+        Some(AgentsCommand::Remove { name }) => {
             let agent = desk.loom.agent(&name)?;
             let receipt = desk.actor().remove_agent(agent.id())?;
             desk.done(Op::Agent, &receipt, || format!("{}  removed; what it wrote stays", one_line(&name)))
@@ -149,7 +149,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-fn list(desk: &mut Desk<'_>) -> Result<()> {
+fn list(desk: &mut CommandContext<'_>) -> Result<()> {
     let agents: Vec<_> = desk.agents().iter().filter(|agent| !agent.removed).cloned().collect();
     for agent in agents {
         if desk.out.json {

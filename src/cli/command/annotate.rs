@@ -1,12 +1,12 @@
 //! `loom annotate`: a note on a node.
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
     input,
-    out::{ID, paint},
+    output::{ID, paint},
 };
 
 /// What `annotate` reads.
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 /// Writes the note.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let text = input::text(args.text, "")?;

@@ -1,8 +1,8 @@
 //! `loom archive`: a tree put away, out of lists, or taken out again.
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
-use crate::cli::{desk::Desk, error::Result, show::tree_line};
+use crate::cli::{command_context::CommandContext, error::Result, show::tree_line};
 
 /// What `archive` reads.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct Args {
 }
 
 /// Puts the tree away, or takes it out.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let actor = desk.actor();
     let tree = here.tree.id;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
     progress,
 };
@@ -18,13 +18,13 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Written {
+struct BackupJson {
     file: PathBuf,
     bytes: u64,
 }
 
 /// Copies the database.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if args.file.exists() {
         return Err(CliError::failed(format!("{} is there already; nothing was written", args.file.display())));
     }
@@ -36,6 +36,6 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     bar.finish_and_clear();
     done?;
     let bytes = std::fs::metadata(&args.file).map_err(|e| CliError::io("reading the copy", e))?.len();
-    let written = Written { file: args.file.clone(), bytes };
+    let written = BackupJson { file: args.file.clone(), bytes };
     desk.say(&written, || format!("{}  {} KiB", written.file.display(), bytes.div_ceil(1024)))
 }

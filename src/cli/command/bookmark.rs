@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, paint},
+    output::{ID, paint},
     sanitize::{cut, one_line},
     show::{NodeJson, author, marks},
 };
@@ -36,7 +36,7 @@ impl Args {
 }
 
 /// Sets, removes or lists.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if args.list {
         return list(desk);
     }
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     desk.done(Op::Bookmark, &receipt, || format!("{local}  ★ {}", one_line(&args.label)))
 }
 
-fn list(desk: &mut Desk<'_>) -> Result<()> {
+fn list(desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let nodes = desk.loom.snapshot()?.bookmarks(here.tree.id)?;
     for node in &nodes {

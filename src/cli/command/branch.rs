@@ -1,11 +1,11 @@
 //! `loom copy` and `loom move`: a branch under another node, of this or another tree.
 
-use loomtree::{model::Op, store::Receipt};
+use loomtree::{store::Receipt, types::Op};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, count, paint},
+    output::{ID, count, paint},
 };
 
 /// What `copy` reads.
@@ -27,7 +27,7 @@ pub(crate) struct MoveArgs {
 }
 
 /// Copies the branch.
-pub(crate) fn copy(args: &CopyArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn copy(args: &CopyArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
     let receipt = actor.copy_branch(node.id, to.id)?;
@@ -35,7 +35,7 @@ pub(crate) fn copy(args: &CopyArgs, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Moves the branch.
-pub(crate) fn move_(args: &MoveArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn move_(args: &MoveArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let (node, to) = (desk.node(&here, &args.id)?, desk.node(&here, &args.to)?);
     let receipt = actor.move_branch(node.id, to.id)?;

@@ -10,14 +10,14 @@ use std::{
 use loomtree::{
     arrow::{
         self, Event,
-        run::{Reply, Runner},
+        run::{CommandReply, Executor},
     },
     delegate::Orchestrator,
     id::SessionId,
-    model::{Agent, Node, Parent, Permission},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     provider::Model,
-    session::{Background, Commands, Plan, Progress, Toolbox, generate, seat, seat_in},
+    session::{Background, GenerateRequest, HostTools, Progress, ToolAccess, generate, seat, seat_in},
+    types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
 use serde::Serialize;
@@ -25,15 +25,15 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
-    acting::TurnArgs,
-    attach::{self, Stop},
-    desk::Desk,
+    command_context::CommandContext,
+    env,
     error::{CliError, Result},
-    floor::Floor,
-    host,
-    out::{BOLD, DIM, ID, MARK, count, paint},
+    models::{self, CtrlC},
+    output::{BOLD, DIM, ID, MARK, count, paint},
     sanitize::{cut, one_line, sanitize},
-    show::Live,
+    show::StreamPrinter,
+    terminal_lock::TerminalLock,
+    turn_args::TurnArgs,
 };
 
 /// What `chat` reads.
@@ -45,12 +45,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AGENT", default_value = "collaborator")]
     with: String,
     #[command(flatten)]
-    how: How,
+    how: ChatOptions,
 }
 
 /// How the other one speaks.
 #[derive(Debug, clap::Args)]
-pub(crate) struct How {
+pub(crate) struct ChatOptions {
     /// A model: provider:model, a URL, or a name of the configuration
     #[arg(long, short, value_name = "REF")]
     model: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) struct How {
 }
 
 /// Talks.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let with = desk.loom.agent(&args.with)?;
     if with.id() == desk.agent.id() {
         return Err(CliError::usage(format!("{} cannot talk with itself; --with names another agent", args.with)));
@@ -71,19 +71,19 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
 
 /// A conversation of the person, in a session of theirs, with an agent; in this session of the agent's, if one is named.
 pub(crate) fn talk(
-    desk: &mut Desk<'_>,
+    desk: &mut CommandContext<'_>,
     with: Agent,
     (session, other): (SessionId, Option<SessionId>),
-    how: How,
+    how: ChatOptions,
     message: Option<String>,
 ) -> Result<()> {
     let actor = desk.actor().in_session(session);
-    let runtime = host::runtime()?;
-    let stop = Stop::listen(&runtime);
+    let runtime = env::runtime()?;
+    let stop = CtrlC::listen(&runtime);
     let last = other.map(|id| desk.loom.session(id)).transpose()?.and_then(|session| session.model);
     let own = with.profile.model.clone().or(last);
     let reference = how.model.clone().or(own).or_else(|| desk.config.model.clone());
-    let model = runtime.block_on(attach::open(reference.as_deref(), &desk.config))?;
+    let model = runtime.block_on(models::open(reference.as_deref(), &desk.config))?;
     let aware = with.profile.permissions.has(Permission::LoomAware);
     if how.turn.wants_tools() && !aware {
         return Err(CliError::usage(format!("--tools: {} does not act by commands", with.name())));
@@ -91,10 +91,10 @@ pub(crate) fn talk(
     let commands = if aware { Some(how.turn.commands(desk, &with, reference.as_deref())?) } else { None };
     let own_tools = how.turn.own_tools(desk)?;
     let orchestrator = how.turn.orchestrator(desk, &with, reference.as_deref())?;
-    let mut lines: Box<dyn Lines> = match message {
-        Some(message) => Box::new(Once(Some(message))),
-        None if io::stdin().is_terminal() && !desk.out.json => Box::new(Typed::new(Arc::clone(&desk.floor))?),
-        None => Box::new(Piped),
+    let mut lines: Box<dyn LineSource> = match message {
+        Some(message) => Box::new(SingleLine(Some(message))),
+        None if io::stdin().is_terminal() && !desk.out.json => Box::new(ReadlineLines::new(Arc::clone(&desk.floor))?),
+        None => Box::new(PipedLines),
     };
     let background = commands.as_ref().map(|commands| Arc::clone(&commands.background)).unwrap_or_default();
     let mut chat =
@@ -110,7 +110,7 @@ pub(crate) fn talk(
             done => done?,
         }
     }
-    attach::wait(&chat.background, &chat.runtime, &chat.stop)
+    models::wait(&chat.background, &chat.runtime, &chat.stop)
 }
 
 /// Whether a text is an arrow line, and so a command.
@@ -129,7 +129,7 @@ fn goes_on(text: &str) -> bool {
 }
 
 /// The next thing that is said, with the lines that it goes on in; `None` at the end.
-fn whole(lines: &mut dyn Lines, desk: &mut Desk<'_>) -> Result<Option<String>> {
+fn whole(lines: &mut dyn LineSource, desk: &mut CommandContext<'_>) -> Result<Option<String>> {
     loop {
         desk.out.flush()?;
         let Some(mut text) = lines.next(false)? else { return Ok(None) };
@@ -148,7 +148,7 @@ fn whole(lines: &mut dyn Lines, desk: &mut Desk<'_>) -> Result<Option<String>> {
 }
 
 /// Where lines come from.
-trait Lines {
+trait LineSource {
     /// The next line, without its end; `more`: the one before goes on in it. `None` at the end.
     fn next(&mut self, more: bool) -> Result<Option<String>>;
 
@@ -158,24 +158,24 @@ trait Lines {
     }
 
     /// Says how this works.
-    fn greet(&self, _: &Chat, _: &mut Desk<'_>) -> Result<()> {
+    fn greet(&self, _: &Chat, _: &mut CommandContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
 /// The one thing that was said on the command line.
-struct Once(Option<String>);
+struct SingleLine(Option<String>);
 
-impl Lines for Once {
+impl LineSource for SingleLine {
     fn next(&mut self, _: bool) -> Result<Option<String>> {
         Ok(self.0.take())
     }
 }
 
 /// Standard input that is no terminal.
-struct Piped;
+struct PipedLines;
 
-impl Lines for Piped {
+impl LineSource for PipedLines {
     fn next(&mut self, _: bool) -> Result<Option<String>> {
         let mut bytes = Vec::new();
         let read = io::stdin().lock().read_until(b'\n', &mut bytes);
@@ -188,13 +188,13 @@ impl Lines for Piped {
 }
 
 /// A person at a terminal, with the line editing that people expect.
-struct Typed {
+struct ReadlineLines {
     editor: DefaultEditor,
-    floor: Arc<Floor>,
+    floor: Arc<TerminalLock>,
 }
 
-impl Typed {
-    fn new(floor: Arc<Floor>) -> Result<Self> {
+impl ReadlineLines {
+    fn new(floor: Arc<TerminalLock>) -> Result<Self> {
         let editor = DefaultEditor::new().map_err(|error| unreadable(&error))?;
         Ok(Self { editor, floor })
     }
@@ -206,7 +206,7 @@ impl Typed {
     }
 }
 
-impl Lines for Typed {
+impl LineSource for ReadlineLines {
     fn next(&mut self, more: bool) -> Result<Option<String>> {
         loop {
             let bell = self.bell();
@@ -228,7 +228,7 @@ impl Lines for Typed {
         true
     }
 
-    fn greet(&self, chat: &Chat, desk: &mut Desk<'_>) -> Result<()> {
+    fn greet(&self, chat: &Chat, desk: &mut CommandContext<'_>) -> Result<()> {
         let here = desk.here()?;
         let (title, name) = (cut(&here.tree.title, 60), one_line(chat.with.name()));
         let model = one_line(chat.model.reference());
@@ -247,9 +247,9 @@ fn unreadable(error: &ReadlineError) -> CliError {
 struct Chat {
     with: Agent,
     model: Arc<dyn Model>,
-    commands: Option<Commands>,
+    commands: Option<ToolAccess>,
     /// What the person's own lines may use beside the engine's tools.
-    own_tools: Arc<Toolbox>,
+    own_tools: Arc<HostTools>,
     /// Who does what they delegate.
     orchestrator: Option<Arc<dyn Orchestrator>>,
     /// Delegated work that nobody waits for.
@@ -259,31 +259,31 @@ struct Chat {
     other: Option<SessionId>,
     actor: Actor,
     runtime: Runtime,
-    stop: Stop,
-    how: How,
+    stop: CtrlC,
+    how: ChatOptions,
 }
 
 /// What the person did, as JSON.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-enum Did<'a> {
+enum ChatEvent<'a> {
     Said { node: &'a Node },
-    Ran { line: &'a str, reply: &'a Reply },
+    Ran { line: &'a str, reply: &'a CommandReply },
 }
 
 impl Chat {
     /// Runs an arrow line of the person's.
-    fn command(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
-        let mut hosting = attach::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
+    fn command(&mut self, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+        let mut hosting = models::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
         hosting.commands.tools = Arc::clone(&self.own_tools);
         hosting.commands.orchestrator.clone_from(&self.orchestrator);
         hosting.commands.background = Arc::clone(&self.background);
-        let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
+        let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);
         let lines = super::do_::batches(text, &|line| runner.read(line));
         for line in lines.into_iter().flatten() {
             for reply in runner.run_batch(vec![line.wanted]) {
                 if desk.out.json {
-                    desk.out.json(&Did::Ran { line: &line.text, reply: &reply })?;
+                    desk.out.json(&ChatEvent::Ran { line: &line.text, reply: &reply })?;
                 } else {
                     writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
                 }
@@ -296,7 +296,7 @@ impl Chat {
     }
 
     /// The other one, where the person is: in the session that goes on, as long as the person stays in its tree.
-    fn seat(&mut self, desk: &Desk<'_>) -> Result<Actor> {
+    fn seat(&mut self, desk: &CommandContext<'_>) -> Result<Actor> {
         let session = desk.loom.session(self.session)?;
         let tree = desk.loom.tree(session.tree)?;
         let at = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
@@ -311,19 +311,19 @@ impl Chat {
     }
 
     /// Says something, and has the other one answer.
-    fn say(&mut self, text: &str, desk: &mut Desk<'_>) -> Result<()> {
+    fn say(&mut self, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
         // One who acts hears it in its own session, so that the whole conversation is turns of that.
         let other = if self.commands.is_some() { Some(self.seat(desk)?) } else { None };
         let receipt = match other.as_ref().and_then(Actor::session) {
-            Some(session) => self.actor.tell(session, Draft::text(text))?,
-            None => self.actor.append(Parent::Position(self.session), Draft::text(text))?,
+            Some(session) => self.actor.tell(session, NodeDraft::text(text))?,
+            None => self.actor.append(Parent::Position(self.session), NodeDraft::text(text))?,
         };
         let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;
         if desk.out.json {
-            desk.out.json(&Did::Said { node: &desk.loom.node(said)? })?;
+            desk.out.json(&ChatEvent::Said { node: &desk.loom.node(said)? })?;
         }
         let actor = other.clone().unwrap_or_else(|| self.actor.clone());
-        let plan = Plan {
+        let plan = GenerateRequest {
             versions: desk.loom.session(self.session)?.versions,
             sampling: self.how.turn.sampling(),
             context: self.how.turn.context(&desk.config),
@@ -331,9 +331,10 @@ impl Chat {
             drafts: Some(desk.drafts.clone()),
             prices: desk.config.prices.clone(),
             commands: self.commands.clone(),
-            ..Plan::new(said, self.with.clone(), Arc::clone(&self.model), 1)
+            ..GenerateRequest::new(said, self.with.clone(), Arc::clone(&self.model), 1)
         };
-        let mut watch = Watch { live: Live::default(), lost: None, failure: None, cancel: plan.cancel.clone() };
+        let mut watch =
+            ChatPrinter { live: StreamPrinter::default(), lost: None, failure: None, cancel: plan.cancel.clone() };
         let done = self.runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
         self.stop.end();
         watch.live.end_line(desk.out)?;
@@ -341,7 +342,7 @@ impl Chat {
             return Err(lost);
         }
         if let Some(other) = &other {
-            attach::follow(&self.actor, other)?;
+            models::follow(&self.actor, other)?;
         }
         match (done, watch.failure) {
             (Ok(nodes), failure) => {
@@ -359,16 +360,16 @@ impl Chat {
 }
 
 /// Shows what happens in a turn.
-struct Watch {
-    live: Live,
+struct ChatPrinter {
+    live: StreamPrinter,
     /// Standard output is gone.
     lost: Option<CliError>,
     failure: Option<CliError>,
     cancel: CancellationToken,
 }
 
-impl Watch {
-    fn hear(&mut self, progress: Progress, desk: &mut Desk<'_>) {
+impl ChatPrinter {
+    fn hear(&mut self, progress: Progress, desk: &mut CommandContext<'_>) {
         let told = if desk.out.json {
             desk.out.json(&progress).and_then(|()| desk.out.flush())
         } else {

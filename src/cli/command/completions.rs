@@ -3,7 +3,7 @@
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::cli::{args::Cli, error::Result, out::Out};
+use crate::cli::{args::Cli, error::Result, output::CliOutput};
 
 /// What `completions` reads.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the script.
-pub(crate) fn run(args: &Args, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     // Written at once: the generator does not take a broken pipe well.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "loom", &mut script);

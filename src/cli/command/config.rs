@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use crate::cli::{
     args::Globals,
+    command_context,
     config::{self, STARTER},
-    desk,
+    env,
     error::{CliError, Result},
-    host,
-    out::{DIM, Out, paint},
+    output::{CliOutput, DIM, paint},
     sanitize::one_line,
 };
 
@@ -19,12 +19,12 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<ConfigCommand>,
 }
 
 /// What else can be done with it.
 #[derive(Debug, Subcommand)]
-enum Command {
+enum ConfigCommand {
     /// Print where the file is, or would be
     Path,
     /// Write a first file, with everything in it commented out
@@ -32,7 +32,7 @@ enum Command {
 }
 
 #[derive(Serialize)]
-struct Effective {
+struct EffectiveConfig {
     config: PathBuf,
     exists: bool,
     db: PathBuf,
@@ -47,23 +47,23 @@ struct Effective {
 }
 
 /// Shows, locates or begins the configuration.
-pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let path = config::path(globals)?;
     match args.command {
         None => show(path, globals, out),
-        Some(Command::Path) if out.json => Ok(out.json(&path)?),
-        Some(Command::Path) => Ok(writeln!(out, "{}", path.display())?),
-        Some(Command::Init) => init(path, out),
+        Some(ConfigCommand::Path) if out.json => Ok(out.json(&path)?),
+        Some(ConfigCommand::Path) => Ok(writeln!(out, "{}", path.display())?),
+        Some(ConfigCommand::Init) => init(path, out),
     }
 }
 
-fn show(path: PathBuf, globals: &Globals, out: &mut Out) -> Result<()> {
+fn show(path: PathBuf, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let config = config::load(globals)?;
-    let effective = Effective {
+    let effective = EffectiveConfig {
         exists: path.exists(),
         config: path,
-        db: desk::db_path(globals)?,
-        workspace: host::workspace(globals.workspace.as_deref())?,
+        db: command_context::db_path(globals)?,
+        workspace: env::workspace(globals.workspace.as_deref())?,
         agent: globals.agent.clone().unwrap_or_else(|| "owner".to_owned()),
         continuations: config.continuations(),
         wait_seconds: config.wait_seconds(),
@@ -97,9 +97,9 @@ fn show(path: PathBuf, globals: &Globals, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-fn init(path: PathBuf, out: &mut Out) -> Result<()> {
+fn init(path: PathBuf, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        host::make_folder(folder)?;
+        env::make_folder(folder)?;
     }
     let file = std::fs::File::options().write(true).create_new(true).open(&path);
     let mut file = file.map_err(|e| match e.kind() {

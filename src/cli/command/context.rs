@@ -4,18 +4,20 @@ use std::io::Write as _;
 
 use clap::ValueEnum;
 use loomtree::{
-    context::{Assembled, Fate, Options, Prompt, Reason, Rendering, Report, Strategy},
-    model::{Agent, PinTarget},
+    context::{
+        AssembledPrompt, ContextOptions, ContextReport, Inclusion, InclusionReason, RenderedPrompt, Rendering, Strategy,
+    },
     ops::OpsError,
     provider::{Target, resolve},
     session::context_of,
+    types::{Agent, PinTarget},
 };
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
+    env,
     error::Result,
-    host,
-    out::{BOLD, DIM, ID, count, paint},
+    output::{BOLD, DIM, ID, count, paint},
     sanitize::{cut, sanitize},
 };
 
@@ -32,10 +34,10 @@ pub(crate) struct Args {
     window: Option<u32>,
     /// What is done when not everything fits [default: rolling_window, or what the configuration says]
     #[arg(long, value_enum)]
-    strategy: Option<How>,
+    strategy: Option<ContextFormat>,
     /// Everything as it is now, or what was shown as it was shown [default: stable, or what the configuration says]
     #[arg(long, value_enum)]
-    rendering: Option<When>,
+    rendering: Option<AsOf>,
     /// What is in it and what is not, with tokens, instead of the words
     #[arg(long)]
     report: bool,
@@ -43,7 +45,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum How {
+enum ContextFormat {
     /// The newest nodes that fit
     RollingWindow,
     /// The first nodes and the newest
@@ -53,7 +55,7 @@ enum How {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum When {
+enum AsOf {
     /// Everything as it is now
     Live,
     /// What was shown stays as it was shown
@@ -61,20 +63,20 @@ enum When {
 }
 
 /// Prints the prompt or the report.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let from = desk.node_or_here(&here, args.id.as_deref())?;
     let author = desk.loom.agent(&args.agent)?;
     let usual = desk.config.context(args.window);
-    let options = Options {
+    let options = ContextOptions {
         strategy: args.strategy.map_or(usual.strategy, |how| match how {
-            How::RollingWindow => Strategy::RollingWindow,
-            How::Middle => Strategy::Middle,
-            How::Stop => Strategy::Stop,
+            ContextFormat::RollingWindow => Strategy::RollingWindow,
+            ContextFormat::Middle => Strategy::Middle,
+            ContextFormat::Stop => Strategy::Stop,
         }),
         rendering: args.rendering.map_or(usual.rendering, |when| match when {
-            When::Live => Rendering::Live,
-            When::Stable => Rendering::Stable,
+            AsOf::Live => Rendering::Live,
+            AsOf::Stable => Rendering::Stable,
         }),
         ..usual
     };
@@ -96,18 +98,18 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The model that the author would use, if one is named; none is asked.
-fn reference(author: &Agent, desk: &Desk<'_>) -> Option<String> {
+fn reference(author: &Agent, desk: &CommandContext<'_>) -> Option<String> {
     let written = author.profile.model.as_deref().or(desk.config.model.as_deref())?;
-    Some(match resolve(written, &desk.config.models, &host::env) {
+    Some(match resolve(written, &desk.config.models, &env::env) {
         Ok(Target::Endpoint(endpoint)) => endpoint.reference,
         _ => written.to_owned(),
     })
 }
 
-fn prompt(assembled: &Assembled, desk: &mut Desk<'_>) -> Result<()> {
+fn prompt(assembled: &AssembledPrompt, desk: &mut CommandContext<'_>) -> Result<()> {
     match &assembled.prompt {
-        Prompt::Text(text) => writeln!(desk.out, "{}", sanitize(text))?,
-        Prompt::Messages(messages) => {
+        RenderedPrompt::Text(text) => writeln!(desk.out, "{}", sanitize(text))?,
+        RenderedPrompt::Messages(messages) => {
             for (at, message) in messages.iter().enumerate() {
                 let gap = if at == 0 { "" } else { "\n" };
                 let role = serde_json::to_value(message.voice).unwrap_or_default();
@@ -119,7 +121,7 @@ fn prompt(assembled: &Assembled, desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn report(report: &Report, desk: &mut Desk<'_>) -> Result<()> {
+fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
     for (part, tokens) in &report.parts {
         writeln!(desk.out, "{tokens:>9}  {}", part.as_str())?;
     }
@@ -147,11 +149,11 @@ fn report(report: &Report, desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn fate(fate: Fate) -> String {
-    let said = |what: &str, why: Reason| format!("{what}: {}", why.as_str());
+fn fate(fate: Inclusion) -> String {
+    let said = |what: &str, why: InclusionReason| format!("{what}: {}", why.as_str());
     match fate {
-        Fate::In => "in".to_owned(),
-        Fate::Cut(why) => said("cut", why),
-        Fate::Out(why) => said("out", why),
+        Inclusion::In => "in".to_owned(),
+        Inclusion::Cut(why) => said("cut", why),
+        Inclusion::Out(why) => said("out", why),
     }
 }

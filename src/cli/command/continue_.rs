@@ -5,23 +5,23 @@ use std::{io::Write as _, sync::Arc};
 
 use indicatif::{MultiProgress, ProgressBar};
 use loomtree::{
-    model::{Node, Permission},
     provider::{FinishReason, Model, Sampling},
-    session::{GenerateError, Plan, Progress, generate, seat},
+    session::{GenerateError, GenerateRequest, Progress, generate, seat},
+    types::{Node, Permission},
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::{
-    acting::TurnArgs,
-    attach::{self, Stop, open},
+    command_context::CommandContext,
     config::Config,
-    desk::Desk,
+    env,
     error::{CliError, Result},
-    host,
-    out::{DIM, ID, paint},
+    models::{self, CtrlC, open},
+    output::{DIM, ID, paint},
     progress,
     sanitize::{one_line, tail},
-    show::{Live, NodeJson, turn},
+    show::{NodeJson, StreamPrinter, turn},
+    turn_args::TurnArgs,
 };
 
 /// What `continue` reads.
@@ -49,15 +49,15 @@ pub(crate) struct Args {
 }
 
 /// Generates.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let author = desk.loom.agent(&args.by)?;
     let (here, _, actor) = desk.work()?;
     let from = desk.node_or_here(&here, args.id.as_deref())?;
-    let runtime = host::runtime()?;
+    let runtime = env::runtime()?;
     let own = author.profile.model.as_deref().or(desk.config.model.as_deref());
     let models = runtime.block_on(open_all(&args.model, own, &desk.config))?;
     let n = args.count.map_or_else(|| desk.config.continuations(), usize::from);
-    let stop = Stop::listen(&runtime);
+    let stop = CtrlC::listen(&runtime);
     let cancel = stop.begin();
     // One who sees the tree acts in it, in a session of its own; of several drafts none does.
     let acts = models.len() * n == 1 && author.profile.permissions.has(Permission::LoomAware);
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         if acts { Some(args.turn.commands(desk, &author, args.model.first().map(String::as_str))?) } else { None };
     let own = actor.clone();
     let actor = if acts { seat(&desk.loom, &author, &desk.workspace, from.id)? } else { actor };
-    let plan = Plan {
+    let plan = GenerateRequest {
         from: from.id,
         since: None,
         versions: here.versions().to_vec(),
@@ -87,10 +87,11 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         prices: desk.config.prices.clone(),
         models,
     };
-    let mut watch = Watch::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
+    let mut watch =
+        ContinuePrinter::new(plan.models.len() * n, &plan.models, n, &plan.author.profile.name, cancel.clone());
     let done = runtime.block_on(generate(&actor, plan, |progress| watch.hear(progress, desk)));
     if acts {
-        attach::follow(&own, &actor)?;
+        models::follow(&own, &actor)?;
     }
     watch.end(done, desk)
 }
@@ -108,7 +109,7 @@ async fn open_all(named: &[String], own: Option<&str>, config: &Config) -> Resul
 }
 
 /// Shows what streams in.
-struct Watch {
+struct ContinuePrinter {
     all: usize,
     author: String,
     /// One line a continuation; empty if there is but one, which streams.
@@ -118,12 +119,12 @@ struct Watch {
     failures: Vec<String>,
     cancel: CancellationToken,
     /// What streams where there is but one.
-    live: Live,
+    live: StreamPrinter,
     /// Standard output is gone.
     lost: Option<CliError>,
 }
 
-impl Watch {
+impl ContinuePrinter {
     fn new(all: usize, models: &[Arc<dyn Model>], n: usize, author: &str, cancel: CancellationToken) -> Self {
         let area = MultiProgress::new();
         let lines = if all > 1 {
@@ -143,13 +144,13 @@ impl Watch {
             area,
             texts,
             failures: Vec::new(),
-            live: Live::default(),
+            live: StreamPrinter::default(),
             cancel,
             lost: None,
         }
     }
 
-    fn hear(&mut self, progress: Progress, desk: &mut Desk<'_>) {
+    fn hear(&mut self, progress: Progress, desk: &mut CommandContext<'_>) {
         let told = match progress {
             Progress::Text { index, text } if !self.lines.is_empty() => self.text(index, &text, desk.out.width),
             Progress::Saved { index, node, reason, .. } => self.saved(index, &node, &reason, desk),
@@ -173,7 +174,7 @@ impl Watch {
         Ok(())
     }
 
-    fn saved(&mut self, index: usize, node: &Node, reason: &FinishReason, desk: &mut Desk<'_>) -> Result<()> {
+    fn saved(&mut self, index: usize, node: &Node, reason: &FinishReason, desk: &mut CommandContext<'_>) -> Result<()> {
         if let Some(line) = self.lines.get(index) {
             line.finish_and_clear();
         }
@@ -199,7 +200,13 @@ impl Watch {
         })
     }
 
-    fn failed(&mut self, index: usize, error: &GenerateError, saved: Option<&Node>, desk: &mut Desk<'_>) -> Result<()> {
+    fn failed(
+        &mut self,
+        index: usize,
+        error: &GenerateError,
+        saved: Option<&Node>,
+        desk: &mut CommandContext<'_>,
+    ) -> Result<()> {
         match saved {
             Some(node) => {
                 self.saved(index, node, &FinishReason::Interrupted, desk)?;
@@ -215,7 +222,7 @@ impl Watch {
         Ok(())
     }
 
-    fn end(mut self, done: Result<Vec<Node>, GenerateError>, desk: &mut Desk<'_>) -> Result<()> {
+    fn end(mut self, done: Result<Vec<Node>, GenerateError>, desk: &mut CommandContext<'_>) -> Result<()> {
         if let Some(lost) = self.lost.take() {
             return Err(lost);
         }

@@ -7,25 +7,25 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{Code, Failure},
-    delegate::{self, Report, State, Told, Work},
+    arrow::run::{ErrorCode, ToolError},
+    delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
     id::NodeId,
-    model::Node,
     ops::Actor,
-    session::{Approval, Verdict, keep_report},
+    session::{Approval, Decision, keep_report},
     tools::Tool,
+    types::Node,
 };
 use serde::Serialize;
 
 use crate::cli::{
-    acting::TurnArgs,
-    attach::Stop,
-    crew::{self, Hiring},
-    desk::Desk,
+    command_context::CommandContext,
+    delegation::{self, OrchestratorBuilder},
+    env,
     error::{CliError, Result},
-    host,
-    out::{DIM, ID, paint},
+    models::CtrlC,
+    output::{DIM, ID, paint},
     sanitize::{cut, sanitize},
+    turn_args::TurnArgs,
 };
 
 /// What `delegate` reads.
@@ -66,7 +66,7 @@ pub(crate) struct Args {
 }
 
 /// Delegates.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     desk.allow(Tool::Delegate)?;
     if args.list {
         return list(desk);
@@ -83,15 +83,15 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     };
     let report = carry_on(desk, hiring, (actor, delegation))?;
     if desk.out.json {
-        desk.out.json(&Ended { event: "ended", report: &report })?;
+        desk.out.json(&DelegationJson { event: "ended", report: &report })?;
     } else {
         writeln!(desk.out, "{}", sanitize(&report.to_string()))?;
     }
     match report.state {
-        State::Completed => Ok(()),
+        DelegationStatus::Completed => Ok(()),
         state => Err(CliError::Failed {
             message: match state {
-                State::Stopped => "stopped; what was done stays".to_owned(),
+                DelegationStatus::Stopped => "stopped; what was done stays".to_owned(),
                 _ => "not everything could be done".to_owned(),
             },
             hint: Some(format!("loom delegate --resume {} goes on with what is not verified", report.local)),
@@ -100,14 +100,14 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 #[derive(Serialize)]
-struct Ended<'a> {
+struct DelegationJson<'a> {
     event: &'static str,
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a DelegationReport,
 }
 
-fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
-    let (worker, judge) = crew::agents(&desk.loom, &desk.agent)?;
+fn hiring(args: &Args, desk: &CommandContext<'_>) -> Result<OrchestratorBuilder> {
+    let (worker, judge) = delegation::agents(&desk.loom, &desk.agent)?;
     let mut config = desk.config.clone();
     let roles = &mut config.delegate;
     for (role, said) in
@@ -118,24 +118,28 @@ fn hiring(args: &Args, desk: &Desk<'_>) -> Result<Hiring> {
         }
     }
     roles.parallel = args.parallel.map(usize::from).or(roles.parallel);
-    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Verdict::Yes) } else { Arc::clone(&desk.asked) };
+    let approval: Arc<dyn Approval> = if args.yes { Arc::new(Decision::Yes) } else { Arc::clone(&desk.asked) };
     args.turn.hiring(desk, config, (worker, judge), args.model.clone(), approval)
 }
 
 /// Carries a delegation on while this thread prints what is heard of it.
-fn carry_on(desk: &mut Desk<'_>, hiring: Hiring, (actor, delegation): (Actor, NodeId)) -> Result<Report> {
-    let runtime = host::runtime()?;
-    let stop = Stop::listen(&runtime);
+fn carry_on(
+    desk: &mut CommandContext<'_>,
+    hiring: OrchestratorBuilder,
+    (actor, delegation): (Actor, NodeId),
+) -> Result<DelegationReport> {
+    let runtime = env::runtime()?;
+    let stop = CtrlC::listen(&runtime);
     let cancel = stop.begin();
     let (sender, heard) = mpsc::channel();
-    let tell: delegate::Tell = Arc::new(move |told| _ = sender.send(told));
-    let work = Work { actor: actor.clone(), delegation, cancel: cancel.clone(), tell };
-    let orchestrator = crew::lazy(hiring);
+    let tell: delegate::UpdateSink = Arc::new(move |told| _ = sender.send(told));
+    let work = RunContext { actor: actor.clone(), delegation, cancel: cancel.clone(), tell };
+    let orchestrator = delegation::lazy(hiring);
     let done = runtime.spawn(async move { orchestrator.carry_on(work).await });
     // The channel closes when the work is done, for nobody else tells.
     let (mut lost, mut worked) = (None, false);
     for told in heard {
-        worked |= !matches!(told, Told::Planning { .. } | Told::Planned { .. });
+        worked |= !matches!(told, DelegationUpdate::Planning { .. } | DelegationUpdate::Planned { .. });
         if let Err(error) = show(desk, &told) {
             // Nobody reads any more, so nobody needs the rest now.
             cancel.cancel();
@@ -155,55 +159,55 @@ fn carry_on(desk: &mut Desk<'_>, hiring: Hiring, (actor, delegation): (Actor, No
 }
 
 /// What can be done where nobody agreed.
-fn refused(failure: Failure, actor: &Actor, delegation: NodeId) -> CliError {
-    let head = actor.loom().node(delegation).ok().filter(|_| failure.code == Code::Cancelled);
+fn refused(failure: ToolError, actor: &Actor, delegation: NodeId) -> CliError {
+    let head = actor.loom().node(delegation).ok().filter(|_| failure.code == ErrorCode::Cancelled);
     failed(match head {
         Some(head) => failure.hint(format!("loom delegate --resume {} asks again; --yes agrees to it", head.local)),
         None => failure,
     })
 }
 
-fn show(desk: &mut Desk<'_>, told: &Told) -> Result<()> {
+fn show(desk: &mut CommandContext<'_>, told: &DelegationUpdate) -> Result<()> {
     if desk.out.json {
         desk.out.json(told)?;
-    } else if let Some(line) = crew::line(told, desk.out.width) {
+    } else if let Some(line) = delegation::line(told, desk.out.width) {
         writeln!(desk.out, "{}", line.trim_end())?;
     }
     desk.out.flush()?;
     Ok(())
 }
 
-fn failed(failure: Failure) -> CliError {
+fn failed(failure: ToolError) -> CliError {
     CliError::Failed { message: failure.to_string(), hint: failure.hint }
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct DelegationRow<'a> {
     #[serde(flatten)]
     head: &'a Node,
     goal: &'a str,
-    last: &'a delegate::Event,
+    last: &'a delegate::DelegationEvent,
     open: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     carried_on_by: Option<String>,
 }
 
 /// Lists the delegations of the file.
-fn list(desk: &mut Desk<'_>) -> Result<()> {
+fn list(desk: &mut CommandContext<'_>) -> Result<()> {
     let all = delegate::all(&desk.loom).map_err(failed)?;
     let now = desk.now();
     for one in &all {
         let carried_on_by = delegate::carried_on_by(&desk.drafts, one.head.id);
         let state = match one.last {
             _ if carried_on_by.is_some() => "running",
-            delegate::Event::Ended => "ended",
-            delegate::Event::Stopped => "stopped",
-            delegate::Event::Refused => "refused",
+            delegate::DelegationEvent::Ended => "ended",
+            delegate::DelegationEvent::Stopped => "stopped",
+            delegate::DelegationEvent::Refused => "refused",
             _ => "open",
         };
         if desk.out.json {
             let (goal, open) = (&*one.goal, one.is_open());
-            desk.out.json(&Listed { head: &one.head, goal, last: &one.last, open, carried_on_by })?;
+            desk.out.json(&DelegationRow { head: &one.head, goal, last: &one.last, open, carried_on_by })?;
             continue;
         }
         let age = one.head.created_at.age(now).to_string();

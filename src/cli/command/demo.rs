@@ -7,18 +7,18 @@ use clap::Parser as _;
 use loomtree::{
     archive::{self, Format},
     id::TreeId,
-    model::{EdgeKind, Tree},
     provider::{KNOWN_WEIGHTS, Weights},
     store::ChildFilter,
+    types::{EdgeKind, Tree},
 };
 
-use super::{Command, trees};
+use super::{CliCommand, trees};
 use crate::cli::{
     args::Cli,
-    desk::Desk,
+    command_context::CommandContext,
+    env,
     error::{ATTACH, CliError, Result},
-    host,
-    out::{BOLD, DIM, count, paint},
+    output::{BOLD, DIM, count, paint},
 };
 
 /// What `demo` reads.
@@ -46,7 +46,7 @@ const NEXT: [(&str, &str); 5] = [
 ];
 
 /// Walks and grows the sample tree. Where no model is found it says how to attach one, and that is no failure.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if desk.out.json {
         return Err(CliError::usage("the demonstration is for people; it has no JSON"));
     }
@@ -84,12 +84,12 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-fn grow(desk: &mut Desk<'_>) -> Result<()> {
+fn grow(desk: &mut CommandContext<'_>) -> Result<()> {
     step(&["continue", "-n", "2"], "has a model go on in two ways", desk)
 }
 
 /// Whether a model is to be fetched: if that was said, or if a person is there and says so.
-fn fetches(args: &Args, desk: &mut Desk<'_>) -> Result<bool> {
+fn fetches(args: &Args, desk: &mut CommandContext<'_>) -> Result<bool> {
     let asked = cfg!(feature = "local") && desk.out.terminal && std::io::stdin().is_terminal();
     if args.fetch || !asked {
         return Ok(args.fetch);
@@ -105,7 +105,7 @@ fn fetches(args: &Args, desk: &mut Desk<'_>) -> Result<bool> {
 }
 
 /// Brings the sample in, and says so.
-fn import(desk: &mut Desk<'_>) -> Result<Tree> {
+fn import(desk: &mut CommandContext<'_>) -> Result<Tree> {
     let (tree, nodes) = sample(desk)?;
     let what = match nodes {
         0 => "is here already".to_owned(),
@@ -116,7 +116,7 @@ fn import(desk: &mut Desk<'_>) -> Result<Tree> {
 }
 
 /// Brings the sample in; also returns how many nodes came. Where it is there already nothing changes.
-pub(super) fn sample(desk: &Desk<'_>) -> Result<(Tree, u64)> {
+pub(super) fn sample(desk: &CommandContext<'_>) -> Result<(Tree, u64)> {
     let mut sample = SAMPLE.as_bytes();
     let name = "the sample tree";
     let imported = archive::import(&desk.actor(), Some(Format::Loomtree), name, &mut sample, &mut |_| {})?;
@@ -125,7 +125,7 @@ pub(super) fn sample(desk: &Desk<'_>) -> Result<(Tree, u64)> {
 }
 
 /// The local id of the line, if the demonstration ran before and nobody took it back.
-fn said(tree: &Tree, desk: &Desk<'_>) -> Result<Option<String>> {
+fn said(tree: &Tree, desk: &CommandContext<'_>) -> Result<Option<String>> {
     let node = desk.loom.find_node(tree.id, NODE)?;
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
     let children = desk.loom.snapshot()?.children(node.id, &filter)?;
@@ -133,7 +133,7 @@ fn said(tree: &Tree, desk: &Desk<'_>) -> Result<Option<String>> {
 }
 
 /// Prints a command and what it is for, and runs it.
-fn step(words: &[&str], why: &str, desk: &mut Desk<'_>) -> Result<()> {
+fn step(words: &[&str], why: &str, desk: &mut CommandContext<'_>) -> Result<()> {
     let typed: Vec<String> =
         words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).to_owned() }).collect();
     let typed = paint(BOLD, format!("$ {} {}", program(), typed.join(" ")));
@@ -141,7 +141,7 @@ fn step(words: &[&str], why: &str, desk: &mut Desk<'_>) -> Result<()> {
     desk.out.flush()?;
     let cli = Cli::try_parse_from(std::iter::once(&"loom").chain(words)).map_err(|e| CliError::usage(e.to_string()))?;
     match cli.command {
-        Some(Command::Models(args)) => super::models::run(args, &cli.globals, desk.out),
+        Some(CliCommand::Models(args)) => super::models::run(args, &cli.globals, desk.out),
         Some(command) => super::run_at(command, desk),
         None => Ok(()),
     }
@@ -149,14 +149,14 @@ fn step(words: &[&str], why: &str, desk: &mut Desk<'_>) -> Result<()> {
 
 /// How the person called this program.
 fn program() -> &'static str {
-    match host::env("CARGO") {
+    match env::env("CARGO") {
         Some(_) if cfg!(feature = "local") => "cargo run --features local --",
         Some(_) => "cargo run --",
         None => "loom",
     }
 }
 
-fn attach(desk: &mut Desk<'_>) -> Result<()> {
+fn attach(desk: &mut CommandContext<'_>) -> Result<()> {
     writeln!(desk.out, "No model is attached, so nothing was generated. Attach one in any of these ways:\n")?;
     for (way, what) in ATTACH {
         writeln!(desk.out, "  {way:<26} {}", paint(DIM, what))?;
@@ -165,7 +165,7 @@ fn attach(desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn next(attached: bool, desk: &mut Desk<'_>) -> Result<()> {
+fn next(attached: bool, desk: &mut CommandContext<'_>) -> Result<()> {
     writeln!(desk.out, "\n{}", if attached { "Try next:" } else { "Without a model you can try:" })?;
     for (words, why) in NEXT {
         writeln!(desk.out, "  {:<32} {}", format!("{} {words}", program()), paint(DIM, why))?;

@@ -7,16 +7,16 @@ use std::io::{self, Read as _, Write as _};
 
 use loomtree::arrow::{
     self, Command, Event,
-    run::{Code, Failure, Reply, Runner, Wanted},
+    run::{CommandReply, ErrorCode, ExecRequest, Executor, ToolError},
 };
 use serde::Serialize;
 
 use crate::cli::{
-    attach::{self, Stop},
-    desk::Desk,
+    command_context::CommandContext,
+    env,
     error::{CliError, Result},
-    host,
-    out::count,
+    models::{self, CtrlC},
+    output::count,
     sanitize::sanitize,
 };
 
@@ -28,36 +28,36 @@ pub(crate) struct Args {
 }
 
 /// A line and what it came to.
-pub(super) struct Line {
+pub(super) struct InputLine {
     pub(super) text: String,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: ExecRequest,
 }
 
 /// The answer to a line, as it is printed.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct DoAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<&'a Command>,
     #[serde(flatten)]
-    reply: &'a Reply,
+    reply: &'a CommandReply,
 }
 
 /// Runs the lines.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let read = |line: &str| arrow::run::read(line).into();
-    let typed = |lines: Vec<String>| lines.into_iter().map(|text| Line { wanted: read(&text), text }).collect();
-    let batches: Vec<Vec<Line>> =
+    let typed = |lines: Vec<String>| lines.into_iter().map(|text| InputLine { wanted: read(&text), text }).collect();
+    let batches: Vec<Vec<InputLine>> =
         if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![typed(args.lines)] };
     if batches.is_empty() {
         return Err(CliError::usage("there is no arrow line; write one, such as loom do 'view a7x2'"));
     }
     let (_, session, _) = desk.work()?;
-    let runtime = host::runtime()?;
-    let stop = Stop::listen(&runtime);
-    let hosting = attach::hosting(desk, desk.agent.id(), &runtime, stop.begin());
-    let mut runner = Runner::new(desk.loom.clone(), desk.agent.clone(), session, &hosting);
+    let runtime = env::runtime()?;
+    let stop = CtrlC::listen(&runtime);
+    let hosting = models::hosting(desk, desk.agent.id(), &runtime, stop.begin());
+    let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), session, &hosting);
     let (mut failed, mut all) = (0u64, 0u64);
     for batch in batches {
         let replies = runner.run_batch(batch.iter().map(|line| line.wanted.clone()).collect());
@@ -67,16 +67,16 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
             if desk.out.json {
                 let line = batch.get(at).filter(|_| at < arrow::run::BATCH);
                 let command = line.and_then(|line| match &line.wanted {
-                    Wanted::Command(command) => Some(command),
-                    Wanted::Extra { .. } | Wanted::Refused(_) => None,
+                    ExecRequest::Command(command) => Some(command),
+                    ExecRequest::Extra { .. } | ExecRequest::Refused(_) => None,
                 });
-                desk.out.json(&Answer { line: line.map(|line| line.text.as_str()), command, reply })?;
+                desk.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {
                 writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
             }
         }
     }
-    attach::wait(&hosting.commands.background, &runtime, &stop)?;
+    models::wait(&hosting.commands.background, &runtime, &stop)?;
     match failed {
         0 => Ok(()),
         _ => Err(CliError::failed(format!("{failed} of {} not done", count(all, "line")))),
@@ -90,7 +90,7 @@ fn stdin() -> Result<String> {
 }
 
 /// The batches of arrow lines in a text, each line read by `read`.
-pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> Wanted) -> Vec<Vec<Line>> {
+pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec<InputLine>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
     for event in arrow::scan(text) {
         match event {
@@ -99,13 +99,13 @@ pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> Wanted) -> Vec<Vec<Line
                 let wanted = if call.closed {
                     read(call.text)
                 } else {
-                    Wanted::Refused(Failure::new(Code::InvalidSyntax, "its quote or block is never closed"))
+                    ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "its quote or block is never closed"))
                 };
-                batch.push(Line { text: call.text.to_owned(), wanted });
+                batch.push(InputLine { text: call.text.to_owned(), wanted });
             }
             Event::Thought(thought) => {
-                let wanted = Wanted::Command(Command::Think { content: Some(thought.text.to_owned()) });
-                batch.push(Line { text: "→ think".to_owned(), wanted });
+                let wanted = ExecRequest::Command(Command::Think { content: Some(thought.text.to_owned()) });
+                batch.push(InputLine { text: "→ think".to_owned(), wanted });
             }
             Event::BatchEnd => batches.push(std::mem::take(&mut batch)),
         }

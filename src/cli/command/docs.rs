@@ -4,16 +4,16 @@ use std::io::Write as _;
 
 use clap::Subcommand;
 use loomtree::{
-    model::{Document, DocumentVersion, Op, section},
     ops::{DocumentEdit, OpsError},
+    types::{Document, DocumentVersion, Op, section},
 };
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
     input,
-    out::{BOLD, DIM, count, paint},
+    output::{BOLD, DIM, count, paint},
     sanitize::{cut, one_line, sanitize},
 };
 
@@ -21,19 +21,19 @@ use crate::cli::{
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<DocsCommand>,
 }
 
 impl Args {
     /// Whether it does more than look.
     pub(crate) const fn changes(&self) -> bool {
-        !matches!(self.command, None | Some(Command::Read { .. } | Command::Versions { .. }))
+        !matches!(self.command, None | Some(DocsCommand::Read { .. } | DocsCommand::Versions { .. }))
     }
 }
 
 /// What can be done with documents; listing them needs no word.
 #[derive(Debug, Subcommand)]
-enum Command {
+enum DocsCommand {
     /// Make a document
     New {
         /// What it is called
@@ -100,16 +100,16 @@ struct WriteArgs {
 }
 
 /// Does what was asked with documents.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     match args.command {
         None => list(desk),
-        Some(Command::New { name, text }) => new(&name, text, desk),
-        Some(Command::Read { name, section, lines, version }) => {
+        Some(DocsCommand::New { name, text }) => new(&name, text, desk),
+        Some(DocsCommand::Read { name, section, lines, version }) => {
             read(&name, section.as_deref(), lines.as_deref(), version, desk)
         }
-        Some(Command::Write(args)) => write(args, desk),
-        Some(Command::Versions { name }) => versions(&name, desk),
-        Some(Command::Revert { name, version }) => {
+        Some(DocsCommand::Write(args)) => write(args, desk),
+        Some(DocsCommand::Versions { name }) => versions(&name, desk),
+        Some(DocsCommand::Revert { name, version }) => {
             let document = desk.loom.document(&name)?;
             let receipt = desk.actor().revert_document(document.id, version)?;
             let newest = desk.loom.document(&name)?.version;
@@ -117,7 +117,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
                 format!("{}  version {newest}, with the text of version {version}", one_line(&name))
             })
         }
-        Some(Command::Remove { name }) => {
+        Some(DocsCommand::Remove { name }) => {
             let document = desk.loom.document(&name)?;
             let receipt = desk.actor().remove_document(document.id)?;
             desk.done(Op::WriteDocument, &receipt, || format!("{}  removed; undo brings it back", one_line(&name)))
@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-fn list(desk: &mut Desk<'_>) -> Result<()> {
+fn list(desk: &mut CommandContext<'_>) -> Result<()> {
     let documents = desk.loom.snapshot()?.documents()?;
     let now = desk.now();
     let mut listed = documents.iter().filter(|document| !document.removed).peekable();
@@ -145,7 +145,7 @@ fn list(desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn new(name: &str, text: Option<String>, desk: &mut Desk<'_>) -> Result<()> {
+fn new(name: &str, text: Option<String>, desk: &mut CommandContext<'_>) -> Result<()> {
     // A document may begin empty, so nobody is asked for its text.
     let text = text.map(|text| input::text(Some(text), "")).transpose()?.unwrap_or_default();
     desk.actor().create_document(name, &text)?;
@@ -154,13 +154,13 @@ fn new(name: &str, text: Option<String>, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 #[derive(Serialize)]
-struct Text<'a> {
+struct DocumentText<'a> {
     name: &'a str,
     version: u64,
     content: &'a str,
 }
 
-fn version_of(document: &Document, version: u64, desk: &Desk<'_>) -> Result<DocumentVersion> {
+fn version_of(document: &Document, version: u64, desk: &CommandContext<'_>) -> Result<DocumentVersion> {
     desk.loom.snapshot()?.document_version(document.id, version)?.ok_or_else(|| CliError::Failed {
         message: format!("{} has no version {version}", document.name),
         hint: Some(format!("its newest is {}", document.version)),
@@ -172,7 +172,7 @@ fn read(
     heading: Option<&str>,
     lines: Option<&str>,
     version: Option<u64>,
-    desk: &mut Desk<'_>,
+    desk: &mut CommandContext<'_>,
 ) -> Result<()> {
     let document = desk.loom.document(name)?;
     if version == Some(0) {
@@ -184,7 +184,7 @@ fn read(
         (None, Some(lines)) => some_lines(&found.content, lines)?,
         (None, None) => found.content,
     };
-    let text = Text { name: &document.name, version: found.version, content: &content };
+    let text = DocumentText { name: &document.name, version: found.version, content: &content };
     desk.say(&text, || sanitize(content.trim_end_matches('\n')).into_owned())
 }
 
@@ -205,7 +205,7 @@ fn some_lines(text: &str, range: &str) -> Result<String> {
     Ok(text.split_inclusive('\n').skip(from - 1).take(to - from + 1).collect())
 }
 
-fn write(args: WriteArgs, desk: &mut Desk<'_>) -> Result<()> {
+fn write(args: WriteArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let document = desk.loom.document(&args.name)?;
     let newest = version_of(&document, 0, desk)?.content;
     let initial = match &args.replace {
@@ -225,7 +225,7 @@ fn write(args: WriteArgs, desk: &mut Desk<'_>) -> Result<()> {
     desk.done(Op::WriteDocument, &receipt, || format!("{}  version {newest}", one_line(&args.name)))
 }
 
-fn versions(name: &str, desk: &mut Desk<'_>) -> Result<()> {
+fn versions(name: &str, desk: &mut CommandContext<'_>) -> Result<()> {
     let document = desk.loom.document(name)?;
     let now = desk.now();
     for number in (1..=document.version).rev() {

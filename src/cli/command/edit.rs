@@ -1,12 +1,12 @@
 //! `loom edit`: another wording of a node; a branch in a dialogue, a version in a buffer.
 
-use loomtree::model::{Mode, Op};
+use loomtree::types::{Mode, Op};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
     input,
-    out::{ID, paint},
+    output::{ID, paint},
 };
 
 /// What `edit` reads.
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 /// Writes the new wording.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let text = input::text(args.text, &node.content)?;

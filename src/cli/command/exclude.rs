@@ -1,11 +1,11 @@
 //! `loom exclude` and `loom include`: nodes that models do not read, though people see them.
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, paint},
+    output::{ID, paint},
 };
 
 /// What `exclude` reads.
@@ -23,7 +23,7 @@ pub(crate) struct IncludeArgs {
 }
 
 /// Keeps the node out.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let receipt = actor.exclude(node.id)?;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Lets it back in.
-pub(crate) fn include(args: &IncludeArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn include(args: &IncludeArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let receipt = actor.include(node.id)?;

@@ -13,9 +13,9 @@ use loomtree::{
 };
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{Out, count},
+    output::{CliOutput, count},
     sanitize::{escape_json, one_line, sanitize},
 };
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 /// Exports trees or a path.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
         (Some("markdown"), None) if args.all || args.which.is_some() => {
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     if markdown { path(args, desk) } else { trees(args, desk) }
 }
 
-fn path(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+fn path(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let node = desk.node_or_here(&here, args.path.as_deref())?;
     let nodes = desk.loom.snapshot()?.path_back(node.id, here.versions(), 0)?;
@@ -72,7 +72,7 @@ fn path(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-fn trees(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+fn trees(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let trees: Vec<TreeId> = if args.all {
         let all = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
         all.iter().map(|tree| tree.id).collect()
@@ -94,7 +94,7 @@ fn trees(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             })
         }
         None if desk.out.terminal => {
-            write(&mut Shown { out: desk.out, line: Vec::new() })?;
+            write(&mut ExportJson { out: desk.out, line: Vec::new() })?;
             Ok(())
         }
         None => {
@@ -130,12 +130,12 @@ fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Re
 }
 
 /// JSON lines on their way to a terminal, with everything escaped that it would obey.
-struct Shown<'a> {
-    out: &'a mut Out,
+struct ExportJson<'a> {
+    out: &'a mut CliOutput,
     line: Vec<u8>,
 }
 
-impl Write for Shown<'_> {
+impl Write for ExportJson<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
         while let Some(end) = self.line.iter().position(|byte| *byte == b'\n') {

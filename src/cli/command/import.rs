@@ -10,9 +10,9 @@ use loomtree::archive::{self, ArchiveError, Format, Imported};
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{BOLD, count, paint},
+    output::{BOLD, count, paint},
     progress,
     sanitize::one_line,
     show::short,
@@ -30,14 +30,14 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct ImportJson<'a> {
     file: &'a Path,
     #[serde(flatten)]
     imported: &'a Imported,
 }
 
 /// Imports each file.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let format = match args.format.as_str() {
         "loomtree" => Some(Format::Loomtree),
         "pi" => Some(Format::Pi),
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn import(path: &Path, format: Option<Format>, desk: &Desk<'_>) -> Result<Imported> {
+fn import(path: &Path, format: Option<Format>, desk: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
     let cannot = |e| CliError::io(format!("reading {name}"), e);
     let (mut input, size): (Box<dyn BufRead>, u64) = if path == Path::new("-") {
@@ -69,9 +69,9 @@ fn import(path: &Path, format: Option<Format>, desk: &Desk<'_>) -> Result<Import
     })
 }
 
-fn tell(file: &Path, imported: &Imported, desk: &mut Desk<'_>) -> Result<()> {
+fn tell(file: &Path, imported: &Imported, desk: &mut CommandContext<'_>) -> Result<()> {
     if desk.out.json {
-        return Ok(desk.out.json(&Told { file, imported })?);
+        return Ok(desk.out.json(&ImportJson { file, imported })?);
     }
     let mut facts = vec![
         count(imported.trees.len() as u64, "tree"),

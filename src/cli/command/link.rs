@@ -1,11 +1,11 @@
 //! `loom link` and `loom unlink`: links from a node to a node, a tree or a document.
 
-use loomtree::model::{LinkTarget, Op};
+use loomtree::types::{LinkTarget, Op};
 
 use crate::cli::{
-    desk::{Desk, Here},
+    command_context::{CommandContext, CommandPosition},
     error::Result,
-    out::{ID, count, paint},
+    output::{ID, count, paint},
 };
 
 /// What `link` reads.
@@ -30,7 +30,7 @@ pub(crate) struct UnlinkArgs {
 }
 
 /// Makes the link.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let target = target(&args.target, &here, desk)?;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Takes the links away.
-pub(crate) fn unlink(args: &UnlinkArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn unlink(args: &UnlinkArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let receipt = actor.unlink(node.id, &target(&args.target, &here, desk)?)?;
@@ -47,7 +47,7 @@ pub(crate) fn unlink(args: &UnlinkArgs, desk: &mut Desk<'_>) -> Result<()> {
     desk.done(Op::Unlink, &receipt, || format!("{}  {} taken away", paint(ID, &node.local), count(taken, "link")))
 }
 
-fn target(text: &str, here: &Here, desk: &Desk<'_>) -> Result<LinkTarget> {
+fn target(text: &str, here: &CommandPosition, desk: &CommandContext<'_>) -> Result<LinkTarget> {
     if let Some(tree) = text.strip_prefix("tree:") {
         return Ok(LinkTarget::Tree(desk.loom.find_tree(tree)?.id));
     }

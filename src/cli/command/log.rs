@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use loomtree::{arrow::run::frame::quoted, model::JournalEntry, ops::told, store::JournalFilter};
+use loomtree::{arrow::run::escape::quoted, ops::describe_entry, store::JournalFilter, types::JournalEntry};
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{DIM, ID, paint},
+    output::{DIM, ID, paint},
     sanitize::{cut, sanitize},
 };
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 const PAGE: u32 = 500;
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct LogEntryJson<'a> {
     #[serde(flatten)]
     entry: &'a JournalEntry,
     agent: &'a str,
@@ -38,7 +38,7 @@ struct Told<'a> {
 }
 
 /// Prints the journal of the tree, or of everything.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let tree = if args.all { None } else { desk.find_here()?.map(|here| here.tree.id) };
     let mut before = args.before;
     let mut left = if args.limit == 0 { u32::MAX } else { args.limit };
@@ -48,10 +48,10 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
         let entries = desk.loom.snapshot()?.journal(JournalFilter { tree, before, limit })?;
         for entry in &entries {
             let name = desk.name(entry.agent).to_owned();
-            let told = told(&*desk.loom.snapshot()?, entry)?;
+            let told = describe_entry(&*desk.loom.snapshot()?, entry)?;
             if desk.out.json {
                 let told = told.words(&|id| id.to_string(), &quoted);
-                desk.out.json(&Told { entry, agent: &name, told })?;
+                desk.out.json(&LogEntryJson { entry, agent: &name, told })?;
                 continue;
             }
             let what = told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));

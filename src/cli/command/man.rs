@@ -7,7 +7,7 @@ use clap::CommandFactory as _;
 use crate::cli::{
     args::Cli,
     error::{CliError, Result},
-    out::Out,
+    output::CliOutput,
 };
 
 /// What `man` reads.
@@ -19,7 +19,7 @@ pub(crate) struct Args {
 }
 
 /// Prints the page, or writes all of them.
-pub(crate) fn run(args: Args, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: Args, out: &mut CliOutput) -> Result<()> {
     if let Some(folder) = args.out {
         let doing = format!("writing to {}", folder.display());
         return clap_mangen::generate_to(Cli::command(), folder).map_err(|e| CliError::io(doing, e));

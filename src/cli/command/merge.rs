@@ -1,12 +1,12 @@
 //! `loom merge`: a node that draws on several.
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
     input,
-    out::{ID, count, paint},
+    output::{ID, count, paint},
 };
 
 /// What `merge` reads.
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 /// Writes the node.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let nodes = args.ids.iter().map(|id| desk.node(&here, id)).collect::<Result<Vec<_>>>()?;
     let parts: Vec<&str> = nodes.iter().map(|node| node.content.as_str()).collect();

@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod context;
 mod continue_;
+mod default;
 mod delegate;
 mod demo;
 mod do_;
@@ -21,9 +22,8 @@ mod export;
 #[cfg(feature = "local")]
 mod fetch;
 #[cfg(not(feature = "local"))]
-#[path = "fetch_not.rs"]
+#[path = "fetch_unsupported.rs"]
 mod fetch;
-mod home;
 mod import;
 mod link;
 mod log;
@@ -39,14 +39,14 @@ mod recall;
 mod rename;
 mod resume;
 mod say;
-#[cfg(feature = "tui")]
-mod screen;
 mod sessions;
 mod split;
 mod stats;
 mod switch;
 mod tree;
 mod trees;
+#[cfg(feature = "tui")]
+mod tui;
 mod undo;
 mod verify;
 mod view;
@@ -54,11 +54,11 @@ mod view;
 use clap::Subcommand;
 use loomtree::tools::Tool;
 
-use super::{args::Globals, desk::Desk, error::Result, out::Out};
+use super::{args::Globals, command_context::CommandContext, error::Result, output::CliOutput};
 
 /// What can be done.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Start a tree with its first words
     New(new::Args),
     /// List trees, or take one up
@@ -155,7 +155,7 @@ pub(crate) enum Command {
     Man(man::Args),
 }
 
-impl Command {
+impl CliCommand {
     /// Whether it makes the database if that is not there: where something is put in.
     fn makes_database(&self) -> bool {
         matches!(self, Self::New(_) | Self::Demo(_) | Self::Docs(_) | Self::Agents(_) | Self::Import(_))
@@ -195,17 +195,17 @@ impl Command {
 }
 
 /// Runs a command.
-pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) -> Result<()> {
-    let Some(command) = command else { return home::run(globals, out) };
+pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+    let Some(command) = command else { return default::run(globals, out) };
     match command {
-        Command::Config(args) => config::run(args, globals, out),
-        Command::Models(args) => models::run(args, globals, out),
-        Command::Completions(args) => completions::run(&args, out),
-        Command::Parse(args) => parse::run(&args, out),
-        Command::Man(args) => man::run(args, out),
+        CliCommand::Config(args) => config::run(args, globals, out),
+        CliCommand::Models(args) => models::run(args, globals, out),
+        CliCommand::Completions(args) => completions::run(&args, out),
+        CliCommand::Parse(args) => parse::run(&args, out),
+        CliCommand::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
-            let mut desk = Desk::open(globals, out, create)?;
+            let mut desk = CommandContext::open(globals, out, create)?;
             if let Some(tool) = command.tool() {
                 desk.allow(tool)?;
             }
@@ -214,53 +214,55 @@ pub(crate) fn run(command: Option<Command>, globals: &Globals, out: &mut Out) ->
     }
 }
 
-fn run_at(command: Command, desk: &mut Desk<'_>) -> Result<()> {
+fn run_at(command: CliCommand, desk: &mut CommandContext<'_>) -> Result<()> {
     match command {
-        Command::New(args) => new::run(args, desk),
-        Command::Trees(args) => trees::run(&args, desk),
-        Command::Tree(args) => tree::run(&args, desk),
-        Command::View(args) => view::run(&args, desk),
-        Command::Recall(args) => recall::run(&args, desk),
-        Command::Say(args) => say::run(args, desk),
-        Command::Continue(args) => continue_::run(&args, desk),
-        Command::Chat(args) => chat::run(args, desk),
-        Command::Delegate(args) => delegate::run(args, desk),
-        Command::Sessions(args) => sessions::run(&args, desk),
-        Command::Resume(args) => resume::run(args, desk),
-        Command::Context(args) => context::run(&args, desk),
-        Command::Do(args) => do_::run(args, desk),
-        Command::Switch(args) => switch::run(&args, desk),
-        Command::Edit(args) => edit::run(args, desk),
-        Command::Annotate(args) => annotate::run(args, desk),
-        Command::Link(args) => link::run(args, desk),
-        Command::Unlink(args) => link::unlink(&args, desk),
-        Command::Bookmark(args) => bookmark::run(&args, desk),
-        Command::Prune(args) => prune::run(&args, desk),
-        Command::Restore(args) => prune::restore(&args, desk),
-        Command::Exclude(args) => exclude::run(&args, desk),
-        Command::Include(args) => exclude::include(&args, desk),
-        Command::Merge(args) => merge::run(args, desk),
-        Command::Split(args) => split::run(args, desk),
-        Command::Copy(args) => branch::copy(&args, desk),
-        Command::Move(args) => branch::move_(&args, desk),
-        Command::Undo(args) => undo::run(&args, desk),
-        Command::Redo(args) => undo::redo(&args, desk),
-        Command::Log(args) => log::run(&args, desk),
-        Command::Stats(args) => stats::run(&args, desk),
-        Command::Rename(args) => rename::run(args, desk),
-        Command::Archive(args) => archive::run(&args, desk),
-        Command::Demo(args) => demo::run(&args, desk),
-        Command::Docs(args) => docs::run(args, desk),
-        Command::Agents(args) => agents::run(args, desk),
-        Command::Import(args) => import::run(&args, desk),
-        Command::Export(args) => export::run(&args, desk),
-        Command::Verify(args) => verify::run(&args, desk),
-        Command::Rebuild(args) => rebuild::run(&args, desk),
-        Command::Backup(args) => backup::run(&args, desk),
-        Command::Purge(args) => purge::run(&args, desk),
+        CliCommand::New(args) => new::run(args, desk),
+        CliCommand::Trees(args) => trees::run(&args, desk),
+        CliCommand::Tree(args) => tree::run(&args, desk),
+        CliCommand::View(args) => view::run(&args, desk),
+        CliCommand::Recall(args) => recall::run(&args, desk),
+        CliCommand::Say(args) => say::run(args, desk),
+        CliCommand::Continue(args) => continue_::run(&args, desk),
+        CliCommand::Chat(args) => chat::run(args, desk),
+        CliCommand::Delegate(args) => delegate::run(args, desk),
+        CliCommand::Sessions(args) => sessions::run(&args, desk),
+        CliCommand::Resume(args) => resume::run(args, desk),
+        CliCommand::Context(args) => context::run(&args, desk),
+        CliCommand::Do(args) => do_::run(args, desk),
+        CliCommand::Switch(args) => switch::run(&args, desk),
+        CliCommand::Edit(args) => edit::run(args, desk),
+        CliCommand::Annotate(args) => annotate::run(args, desk),
+        CliCommand::Link(args) => link::run(args, desk),
+        CliCommand::Unlink(args) => link::unlink(&args, desk),
+        CliCommand::Bookmark(args) => bookmark::run(&args, desk),
+        CliCommand::Prune(args) => prune::run(&args, desk),
+        CliCommand::Restore(args) => prune::restore(&args, desk),
+        CliCommand::Exclude(args) => exclude::run(&args, desk),
+        CliCommand::Include(args) => exclude::include(&args, desk),
+        CliCommand::Merge(args) => merge::run(args, desk),
+        CliCommand::Split(args) => split::run(args, desk),
+        CliCommand::Copy(args) => branch::copy(&args, desk),
+        CliCommand::Move(args) => branch::move_(&args, desk),
+        CliCommand::Undo(args) => undo::run(&args, desk),
+        CliCommand::Redo(args) => undo::redo(&args, desk),
+        CliCommand::Log(args) => log::run(&args, desk),
+        CliCommand::Stats(args) => stats::run(&args, desk),
+        CliCommand::Rename(args) => rename::run(args, desk),
+        CliCommand::Archive(args) => archive::run(&args, desk),
+        CliCommand::Demo(args) => demo::run(&args, desk),
+        CliCommand::Docs(args) => docs::run(args, desk),
+        CliCommand::Agents(args) => agents::run(args, desk),
+        CliCommand::Import(args) => import::run(&args, desk),
+        CliCommand::Export(args) => export::run(&args, desk),
+        CliCommand::Verify(args) => verify::run(&args, desk),
+        CliCommand::Rebuild(args) => rebuild::run(&args, desk),
+        CliCommand::Backup(args) => backup::run(&args, desk),
+        CliCommand::Purge(args) => purge::run(&args, desk),
         // These need no database and were run before.
-        Command::Config(_) | Command::Models(_) | Command::Parse(_) | Command::Completions(_) | Command::Man(_) => {
-            Ok(())
-        }
+        CliCommand::Config(_)
+        | CliCommand::Models(_)
+        | CliCommand::Parse(_)
+        | CliCommand::Completions(_)
+        | CliCommand::Man(_) => Ok(()),
     }
 }

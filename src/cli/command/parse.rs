@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::cli::{
     error::{CliError, Result},
-    out::Out,
+    output::CliOutput,
 };
 
 /// What `parse` reads.
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 /// A line that is not run, as it is printed.
 #[derive(Serialize)]
-struct Refused<'a> {
+struct RefusedLine<'a> {
     error: RefusalCode,
     message: &'a str,
     understood: &'a str,
@@ -28,7 +28,7 @@ struct Refused<'a> {
 }
 
 /// Reads lines on standard input and prints what each asks for.
-pub(crate) fn run(args: &Args, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let mut input = io::stdin().lock();
     let mut bytes = Vec::new();
     loop {
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<()> {
         }
         match arrow::understand(line) {
             Ok(understood) => out.json(&understood.command)?,
-            Err(refusal) => out.json(&Refused {
+            Err(refusal) => out.json(&RefusedLine {
                 error: refusal.code,
                 message: &refusal.message,
                 understood: &refusal.understood,

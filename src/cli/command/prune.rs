@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use loomtree::model::Op;
+use loomtree::types::Op;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, count, paint},
+    output::{ID, count, paint},
     sanitize::cut,
     show::{NodeJson, author},
 };
@@ -31,7 +31,7 @@ pub(crate) struct RestoreArgs {
 }
 
 /// Hides the branch, or lists what is hidden.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let Some(id) = args.id.as_deref().filter(|_| !args.list) else { return list(desk) };
     let (here, session, actor) = desk.work()?;
     let node = desk.node(&here, id)?;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Shows the branch again.
-pub(crate) fn restore(args: &RestoreArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn restore(args: &RestoreArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let Some(id) = &args.id else { return list(desk) };
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, id)?;
@@ -56,7 +56,7 @@ pub(crate) fn restore(args: &RestoreArgs, desk: &mut Desk<'_>) -> Result<()> {
     })
 }
 
-fn list(desk: &mut Desk<'_>) -> Result<()> {
+fn list(desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let nodes = desk.loom.snapshot()?.pruned(here.tree.id)?;
     for node in &nodes {

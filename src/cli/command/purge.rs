@@ -1,13 +1,13 @@
 //! `loom purge`: content removed for good. The only command that asks.
 
 use clap::ValueEnum;
-use loomtree::{id::SessionId, model::Op, store::PurgeTarget};
+use loomtree::{id::SessionId, store::PurgeTarget, types::Op};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
     input,
-    out::count,
+    output::count,
     sanitize::cut,
     show::short,
 };
@@ -17,7 +17,7 @@ use crate::cli::{
 pub(crate) struct Args {
     /// What to empty
     #[arg(value_enum)]
-    what: Kind,
+    what: PurgeKind,
     /// Its id; a tree also by its title
     id: String,
     /// Do not ask
@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 /// What can be purged.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
+enum PurgeKind {
     /// One node.
     Node,
     /// Every node that a session wrote.
@@ -37,20 +37,20 @@ enum Kind {
 }
 
 /// Asks, and purges.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (target, word, what) = match args.what {
-        Kind::Node => {
+        PurgeKind::Node => {
             let here = desk.here()?;
             let node = desk.node(&here, &args.id)?;
             (PurgeTarget::Node(node.id), node.local.to_string(), format!("the node \"{}\"", cut(&node.content, 50)))
         }
-        Kind::Session => {
+        PurgeKind::Session => {
             let id: SessionId = args.id.parse().map_err(|_| CliError::usage("a session is named by its whole ULID"))?;
             let session = desk.loom.session(id)?;
             let what = format!("what {} wrote in {} turns of a session", desk.name(session.agent), session.turns);
             (PurgeTarget::Session(id), id.to_string(), what)
         }
-        Kind::Tree => {
+        PurgeKind::Tree => {
             let tree = desk.loom.find_tree(&args.id)?;
             let what = format!("the tree \"{}\" with {}", cut(&tree.title, 50), count(tree.counts.nodes, "node"));
             (PurgeTarget::Tree(tree.id), short(tree.id), what)

@@ -1,13 +1,13 @@
 //! `loom rebuild`: everything that is derived, computed anew.
 
-use crate::cli::{desk::Desk, error::Result, out::count, progress};
+use crate::cli::{command_context::CommandContext, error::Result, output::count, progress};
 
 /// What `rebuild` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
 /// Computes counts and the index anew.
-pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let line = progress::line("counting");
     let rebuilt = desk.loom.store().rebuild();
     line.finish_and_clear();

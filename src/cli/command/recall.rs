@@ -3,20 +3,20 @@
 use std::io::{self, Write as _};
 
 use loomtree::{
-    arrow::run::{Reply, session_summary},
-    model::{AgentKind, AuthorType, EdgeKind, Node, Session},
-    recall::{self, Author, Branch, Filter, Query, Scope, When},
+    arrow::run::{CommandReply, session_summary},
+    recall::{self, Author, Branch, Filter, Query, Scope, TimeSpec},
     store::SessionFilter,
     tools::Tool,
+    types::{AgentKind, AuthorType, EdgeKind, Node, Session},
 };
 use serde::Serialize;
 
 use super::sessions;
 use crate::cli::{
-    attach,
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{DIM, ID, MARK, paint},
+    models,
+    output::{DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
     show::{NodeJson, author},
 };
@@ -50,7 +50,7 @@ pub(crate) struct Args {
     session: Option<String>,
     /// Where to look
     #[arg(long = "in", visible_alias = "scope", value_name = "WHERE", default_value = "tree")]
-    place: Place,
+    place: PlaceJson,
     /// Only by this author: human, model, tool, system, or an agent's name
     #[arg(long, value_name = "WHO")]
     by: Option<String>,
@@ -62,10 +62,10 @@ pub(crate) struct Args {
     below: Option<String>,
     /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d)
     #[arg(long, value_name = "WHEN")]
-    from: Option<When>,
+    from: Option<TimeSpec>,
     /// Only until then
     #[arg(long, value_name = "WHEN")]
-    to: Option<When>,
+    to: Option<TimeSpec>,
     /// Only nodes of this kind: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
@@ -76,7 +76,7 @@ pub(crate) struct Args {
 
 /// Where to look.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Place {
+enum PlaceJson {
     /// What the session caused
     Session,
     /// The tree
@@ -101,7 +101,7 @@ struct HitJson<'a> {
 }
 
 /// Searches, or shows turns or results.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if let Some(turns) = &args.turns {
         let (from, to) = numbers(turns)?;
         let session = session(args, desk)?;
@@ -127,13 +127,13 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The same that an agent is told by `→ recall summary`.
-fn summary(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
-    let reply = Reply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
+fn summary(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+    let reply = CommandReply { tool: Some(Tool::Recall), result: session_summary(&desk.loom, &session(args, desk)?) };
     desk.say(&reply, || sanitize(&reply.to_string()).into_owned())
 }
 
 /// What narrows it down.
-fn only(args: &Args, desk: &Desk<'_>) -> Result<Filter> {
+fn only(args: &Args, desk: &CommandContext<'_>) -> Result<Filter> {
     let node = |id: &String| Ok::<_, CliError>(desk.node(&desk.here()?, id)?.id);
     let branch = match (&args.path, &args.below) {
         (Some(id), _) => Some(Branch::To(node(id)?)),
@@ -148,7 +148,7 @@ fn only(args: &Args, desk: &Desk<'_>) -> Result<Filter> {
     Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None })
 }
 
-fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
+fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()> {
     let query = Query {
         only: only(args, desk)?,
         asker: Some(match desk.agent.profile.kind {
@@ -158,7 +158,7 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
         limit: args.limit.unwrap_or(HITS) as usize,
         ..Query::new(args.words.join(" "), scope)
     };
-    let meaning = match attach::meaning(desk, &query.text) {
+    let meaning = match models::meaning(desk, &query.text) {
         Ok(meaning) => meaning,
         Err(error) => {
             let said = format!("recall goes by words alone: {}", one_line(&error.message()));
@@ -234,7 +234,7 @@ fn search(args: &Args, scope: Scope, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Nodes, each whole.
-fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
+fn list(nodes: &[Node], none: &str, desk: &mut CommandContext<'_>) -> Result<()> {
     for node in nodes {
         let name = desk.name(node.author).to_owned();
         if desk.out.json {
@@ -256,18 +256,18 @@ fn list(nodes: &[Node], none: &str, desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn scope(args: &Args, desk: &Desk<'_>) -> Result<Scope> {
+fn scope(args: &Args, desk: &CommandContext<'_>) -> Result<Scope> {
     Ok(match args.place {
         _ if args.session.is_some() => Scope::Session(session(args, desk)?.id),
-        Place::Session => Scope::Session(session(args, desk)?.id),
-        Place::Tree => Scope::Tree(desk.here()?.tree.id),
-        Place::Workspace => Scope::Workspace(desk.workspace.clone()),
-        Place::All => Scope::Everything,
+        PlaceJson::Session => Scope::Session(session(args, desk)?.id),
+        PlaceJson::Tree => Scope::Tree(desk.here()?.tree.id),
+        PlaceJson::Workspace => Scope::Workspace(desk.workspace.clone()),
+        PlaceJson::All => Scope::Everything,
     })
 }
 
 /// The session that is meant. Whom a person talks with in `loom chat` has the session, and the person's words are its turns.
-fn session(args: &Args, desk: &Desk<'_>) -> Result<Session> {
+fn session(args: &Args, desk: &CommandContext<'_>) -> Result<Session> {
     if let Some(text) = &args.session {
         return sessions::find(desk, text);
     }

@@ -1,9 +1,9 @@
 //! `loom rename`: a tree's title, description and system prompt.
 
-use loomtree::model::{Op, TreePatch};
+use loomtree::types::{Op, TreePatch};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
     show::tree_line,
 };
@@ -22,7 +22,7 @@ pub(crate) struct Args {
 }
 
 /// Changes the tree's words.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let words = |text: Option<String>| text.map(|text| Some(text).filter(|text| !text.trim().is_empty()));
     let patch = TreePatch {

@@ -5,16 +5,16 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use loomtree::{
-    model::{AgentKind, Session},
-    session::{Cut, resume},
+    session::{Interruption, resume},
     store::SessionFilter,
+    types::{AgentKind, Session},
 };
 
 use super::{chat, sessions};
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{BOLD, DIM, ID, paint},
+    output::{BOLD, DIM, ID, paint},
 };
 
 /// What `resume` reads.
@@ -28,14 +28,14 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "message")]
     newest: bool,
     #[command(flatten)]
-    how: chat::How,
+    how: chat::ChatOptions,
 }
 
 /// Sessions that are there to pick from.
 const SHOWN: u32 = 12;
 
 /// Goes on with a session.
-pub(crate) fn run(mut args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(mut args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if args.newest {
         args.message = args.id.take();
     }
@@ -55,9 +55,9 @@ pub(crate) fn run(mut args: Args, desk: &mut Desk<'_>) -> Result<()> {
         && !desk.out.json
     {
         let (id, said) = match cut {
-            Cut::Unanswered(id) => (id, "was not answered: the process ended before a word came"),
-            Cut::Within(id) => (id, "was cut off within the reply: the process ended"),
-            Cut::Between(id) => (id, "was cut off between two rounds of commands: the process ended"),
+            Interruption::Unanswered(id) => (id, "was not answered: the process ended before a word came"),
+            Interruption::Within(id) => (id, "was cut off within the reply: the process ended"),
+            Interruption::Between(id) => (id, "was cut off between two rounds of commands: the process ended"),
         };
         writeln!(desk.out, "{}  {}", paint(ID, &desk.loom.node(*id)?.local), paint(DIM, said))?;
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(mut args: Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The person's own session where another one stands: that one itself if it is theirs.
-fn stand(desk: &Desk<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
+fn stand(desk: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::SessionId> {
     let actor = desk.actor();
     let own = if session.agent == desk.agent.id() { Some(session.clone()) } else { desk.session(Some(session.tree))? };
     let position = session.position.or(desk.loom.tree(session.tree)?.root);
@@ -86,7 +86,7 @@ fn stand(desk: &Desk<'_>, session: &Session) -> Result<loomtree::id::SessionId> 
 }
 
 /// The session that the person picks; without a terminal the newest.
-fn pick(desk: &mut Desk<'_>, newest: bool) -> Result<Option<Session>> {
+fn pick(desk: &mut CommandContext<'_>, newest: bool) -> Result<Option<Session>> {
     let asks = !newest && io::stdin().is_terminal() && !desk.out.json;
     let mut found = sessions::listed(desk, false, if asks { SHOWN } else { 1 })?;
     if found.is_empty() {

@@ -3,16 +3,16 @@
 use std::str::FromStr as _;
 
 use loomtree::{
-    model::{AgentKind, AuthorType, EdgeKind, Op, Parent},
-    ops::Draft,
+    ops::NodeDraft,
     store::Mutation,
+    types::{AgentKind, AuthorType, EdgeKind, Op, Parent},
 };
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
     input,
-    out::{ID, paint},
+    output::{ID, paint},
 };
 
 /// What `say` reads.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// Adds the node.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, session, actor) = desk.work()?;
     // A position is read when the change is made, so that several processes that talk at once make one chain.
     let parent = match args.at.as_deref() {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
     };
     let text = input::text(args.text, "")?;
     let kind = EdgeKind::from_str(&args.kind).unwrap_or(EdgeKind::Continuation);
-    let mut node = actor.draft(parent, Draft { kind: Some(kind), ..Draft::text(text) });
+    let mut node = actor.draft(parent, NodeDraft { kind: Some(kind), ..NodeDraft::text(text) });
     if let Some(name) = &args.by {
         let by = desk.loom.agent(name)?;
         node.author = by.id();

@@ -2,13 +2,13 @@
 
 use std::io::Write as _;
 
-use loomtree::{model::Session, session::opening, store::SessionFilter};
+use loomtree::{session::opening, store::SessionFilter, types::Session};
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::{DIM, ID, count, paint},
+    output::{DIM, ID, count, paint},
     sanitize::{cut, one_line},
 };
 
@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// A session in the list.
 #[derive(Serialize)]
-pub(crate) struct Listed {
+pub(crate) struct SessionJson {
     #[serde(flatten)]
     pub(crate) session: Session,
     agent: String,
@@ -35,7 +35,7 @@ pub(crate) struct Listed {
 }
 
 /// Lists sessions.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let found = listed(desk, args.all, args.limit)?;
     if desk.out.json {
         return desk.out.json(&found).map_err(Into::into);
@@ -52,14 +52,14 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The sessions in which something was said, the last active first.
-pub(crate) fn listed(desk: &Desk<'_>, all: bool, limit: u32) -> Result<Vec<Listed>> {
+pub(crate) fn listed(desk: &CommandContext<'_>, all: bool, limit: u32) -> Result<Vec<SessionJson>> {
     let workspace = (!all).then(|| desk.workspace.clone());
     let filter = SessionFilter { workspace, spoken: true, limit, ..SessionFilter::default() };
     let (sessions, now) = (desk.loom.sessions(&filter)?, desk.now());
     sessions
         .into_iter()
         .map(|session| {
-            Ok(Listed {
+            Ok(SessionJson {
                 agent: desk.name(session.agent).to_owned(),
                 title: desk.loom.tree(session.tree)?.title,
                 first_words: cut(&one_line(&opening(&desk.loom, session.id)?), 100),
@@ -77,7 +77,7 @@ pub(crate) fn short(session: &Session) -> String {
 }
 
 /// A session on a line.
-pub(crate) fn line(one: &Listed, desk: &Desk<'_>) -> String {
+pub(crate) fn line(one: &SessionJson, desk: &CommandContext<'_>) -> String {
     let session = &one.session;
     let model = session.model.as_deref().map(|model| format!(" by {}", one_line(model))).unwrap_or_default();
     let over = if one.continues { "" } else { " · over" };
@@ -93,7 +93,7 @@ pub(crate) fn line(one: &Listed, desk: &Desk<'_>) -> String {
 }
 
 /// The session that a person means: by its id, or the beginning or end (4 letters or more) of it.
-pub(crate) fn find(desk: &Desk<'_>, text: &str) -> Result<Session> {
+pub(crate) fn find(desk: &CommandContext<'_>, text: &str) -> Result<Session> {
     let lower = text.trim().to_lowercase();
     let sessions = desk.loom.sessions(&SessionFilter::default())?;
     let fits = |session: &&Session| {

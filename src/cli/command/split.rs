@@ -1,11 +1,11 @@
 //! `loom split`: a node in two.
 
-use loomtree::{model::Op, ops::SplitAt};
+use loomtree::{ops::SplitAt, types::Op};
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, paint},
+    output::{ID, paint},
 };
 
 /// What `split` reads.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
 }
 
 /// Cuts the node.
-pub(crate) fn run(args: Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let node = desk.node(&here, &args.id)?;
     let at = match (args.after, args.at) {

@@ -4,18 +4,18 @@ use std::io::Write as _;
 
 use loomtree::{
     id::SessionId,
-    model::Tree,
     provider::Money,
-    session::{Sums, path_stats, stats},
+    session::{UsageTotals, path_stats, stats},
     store::GenerationFilter,
+    types::Tree,
 };
 use serde::Serialize;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::cli::{
-    desk::{Desk, Here},
+    command_context::{CommandContext, CommandPosition},
     error::{CliError, Result},
-    out::{DIM, count, paint},
+    output::{DIM, count, paint},
     sanitize::{cut, one_line},
     show::tree_line,
 };
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct StatsJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     tree: Option<&'a Tree>,
     all: SumsJson<'a>,
@@ -62,18 +62,18 @@ struct ShareJson<'a> {
 #[derive(Serialize)]
 struct SumsJson<'a> {
     #[serde(flatten)]
-    sums: &'a Sums,
+    sums: &'a UsageTotals,
     cost: Vec<Money>,
 }
 
-impl<'a> From<&'a Sums> for SumsJson<'a> {
-    fn from(sums: &'a Sums) -> Self {
+impl<'a> From<&'a UsageTotals> for SumsJson<'a> {
+    fn from(sums: &'a UsageTotals) -> Self {
         Self { sums, cost: sums.cost() }
     }
 }
 
 /// Sums generations and prints the sums.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = if args.all { None } else { Some(desk.here()?) };
     let found = match (&args.path, &here) {
         (Some(path), Some(here)) => {
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
             model: share.model.as_deref(),
             sums: (&share.sums).into(),
         });
-        let told = Told { tree, all: (&found.all).into(), shares: shares.collect() };
+        let told = StatsJson { tree, all: (&found.all).into(), shares: shares.collect() };
         return Ok(desk.out.json(&told)?);
     }
     if let Some(tree) = tree {
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// The generations that are meant.
-fn filter(args: &Args, here: Option<&Here>, desk: &Desk<'_>) -> Result<GenerationFilter> {
+fn filter(args: &Args, here: Option<&CommandPosition>, desk: &CommandContext<'_>) -> Result<GenerationFilter> {
     let agent = args.agent.as_deref().map(|name| desk.loom.agent(name)).transpose()?.map(|agent| agent.id());
     let session = match args.session.as_deref() {
         None => None,
@@ -144,7 +144,7 @@ fn filter(args: &Args, here: Option<&Here>, desk: &Desk<'_>) -> Result<Generatio
 
 const HEAD: [&str; 8] = ["agent", "model", "replies", "taken up", "prompt", "cached", "output", "cost"];
 
-fn row(agent: &str, model: &str, sums: &Sums) -> [String; 8] {
+fn row(agent: &str, model: &str, sums: &UsageTotals) -> [String; 8] {
     let share = (sums.taken_up * 100).checked_div(sums.generations).unwrap_or_default();
     let cost: Vec<String> = sums.cost().iter().map(money).collect();
     [
@@ -181,7 +181,7 @@ fn grouped(number: u64) -> String {
 }
 
 /// Prints rows in columns: names to the left, numbers to the right.
-fn table(rows: &[[String; 8]], desk: &mut Desk<'_>) -> Result<()> {
+fn table(rows: &[[String; 8]], desk: &mut CommandContext<'_>) -> Result<()> {
     let widths: Vec<usize> =
         (0..HEAD.len()).map(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default()).collect();
     for (at, row) in rows.iter().enumerate() {
@@ -206,7 +206,7 @@ fn replies(number: u64) -> String {
 }
 
 /// What the sums lack.
-fn notes(all: &Sums) -> Vec<String> {
+fn notes(all: &UsageTotals) -> Vec<String> {
     let mut notes = Vec::new();
     if all.uncounted > 0 {
         notes.push(format!("of {} no tokens are known", replies(all.uncounted)));

@@ -1,10 +1,10 @@
 //! `loom switch`: the position moves to another node, named by id or by where it lies.
 
-use loomtree::model::Node;
+use loomtree::types::Node;
 
 use super::trees;
 use crate::cli::{
-    desk::{Desk, Here},
+    command_context::{CommandContext, CommandPosition},
     error::{CliError, Result},
     show::{NodeJson, turn},
 };
@@ -17,7 +17,7 @@ pub(crate) struct Args {
 }
 
 /// Moves the position.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let Some(to) = &args.to else {
         let tree = desk.named_tree()?;
         let tree = tree.ok_or_else(|| CliError::usage("where to? name a node, or a tree with --tree"))?;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     })
 }
 
-fn target(to: &str, here: &Here, desk: &Desk<'_>) -> Result<Node> {
+fn target(to: &str, here: &CommandPosition, desk: &CommandContext<'_>) -> Result<Node> {
     let (at, loom) = (&here.position, &desk.loom);
     let alone = || CliError::failed(format!("[{}] has no siblings", at.local));
     match to {

@@ -2,13 +2,13 @@
 
 use std::{collections::HashSet, io::Write as _};
 
-use loomtree::{id::NodeId, model::Node};
+use loomtree::{id::NodeId, types::Node};
 
 use crate::cli::{
-    desk::{Desk, Here},
+    command_context::{CommandContext, CommandPosition},
     error::Result,
-    out::{DIM, paint},
-    show::{Look, NodeJson, Outline, tree_line},
+    output::{DIM, paint},
+    show::{NodeJson, Outline, OutlineOptions, tree_line},
 };
 
 /// What `tree` reads.
@@ -37,15 +37,15 @@ pub(crate) struct Args {
 const PAGE: u32 = 1_000;
 
 /// Draws the tree, or prints its nodes.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let start = args.id.as_deref().map(|id| desk.node(&here, id)).transpose()?;
     if desk.out.json { as_json(args, &here, start, desk) } else { draw(args, &here, start, desk) }
 }
 
-fn draw(args: &Args, here: &Here, start: Option<Node>, desk: &mut Desk<'_>) -> Result<()> {
+fn draw(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut CommandContext<'_>) -> Result<()> {
     let width = desk.out.width;
-    let look = Look {
+    let look = OutlineOptions {
         pruned: args.pruned,
         notes: args.notes,
         full: args.full,
@@ -80,7 +80,7 @@ fn draw(args: &Args, here: &Here, start: Option<Node>, desk: &mut Desk<'_>) -> R
 }
 
 /// Every node, or those of a branch, in the order in which they were added.
-fn as_json(args: &Args, here: &Here, start: Option<Node>, desk: &mut Desk<'_>) -> Result<()> {
+fn as_json(args: &Args, here: &CommandPosition, start: Option<Node>, desk: &mut CommandContext<'_>) -> Result<()> {
     let loom = desk.loom.clone();
     let top = start.as_ref().map_or(0, |node| node.depth);
     let tree = start.as_ref().map_or(here.tree.id, |node| node.tree);

@@ -3,15 +3,15 @@
 use std::io::Write as _;
 
 use loomtree::{
-    model::{SessionPatch, Tree},
     store::TreeFilter,
+    types::{SessionPatch, Tree},
 };
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{BOLD, DIM, paint},
+    output::{BOLD, DIM, paint},
     show::tree_line,
 };
 
@@ -30,14 +30,14 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct TreeJson<'a> {
     #[serde(flatten)]
     tree: &'a Tree,
     current: bool,
 }
 
 /// Lists trees, or takes one up.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if let Some(text) = &args.take {
         let tree = desk.loom.find_tree(text)?;
         return take(&tree, desk);
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     for tree in &trees {
         let current = current == Some(tree.id);
         if desk.out.json {
-            desk.out.json(&Listed { tree, current })?;
+            desk.out.json(&TreeJson { tree, current })?;
             continue;
         }
         let marker = if current { paint(BOLD, "* ") } else { "  ".to_owned() };
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Makes a tree the current one: its session becomes the one last active here.
-pub(crate) fn take(tree: &Tree, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn take(tree: &Tree, desk: &mut CommandContext<'_>) -> Result<()> {
     match desk.session(Some(tree.id))? {
         Some(session) => {
             desk.actor().update_session(session.id, SessionPatch::default())?;
@@ -85,5 +85,5 @@ pub(crate) fn take(tree: &Tree, desk: &mut Desk<'_>) -> Result<()> {
         }
     }
     let width = desk.out.width.saturating_sub(6);
-    desk.say(&Listed { tree, current: true }, || format!("now in  {}", tree_line(tree, width)))
+    desk.say(&TreeJson { tree, current: true }, || format!("now in  {}", tree_line(tree, width)))
 }

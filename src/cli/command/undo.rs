@@ -1,12 +1,12 @@
 //! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
 
-use loomtree::{arrow::run::frame::quoted, model::Op, ops::Undone};
+use loomtree::{arrow::run::escape::quoted, ops::UndoResult, types::Op};
 use serde::Serialize;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::Result,
-    out::{ID, paint},
+    output::{ID, paint},
     sanitize::sanitize,
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Args {}
 pub(crate) struct RedoArgs {}
 
 #[derive(Serialize)]
-struct Told {
+struct UndoJson {
     op: Op,
     target: u64,
     target_op: Op,
@@ -30,22 +30,22 @@ struct Told {
 }
 
 /// Takes the newest change back.
-pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let undone = actor.undo(Some(here.tree.id))?;
     tell(&undone, Op::Undo, desk)
 }
 
 /// Does it again.
-pub(crate) fn redo(_: &RedoArgs, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn redo(_: &RedoArgs, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
     let undone = actor.redo(Some(here.tree.id))?;
     tell(&undone, Op::Redo, desk)
 }
 
-fn tell(undone: &Undone, op: Op, desk: &mut Desk<'_>) -> Result<()> {
+fn tell(undone: &UndoResult, op: Op, desk: &mut CommandContext<'_>) -> Result<()> {
     let entry = &undone.target.entry;
-    let told = Told {
+    let told = UndoJson {
         op,
         target: undone.target.group,
         target_op: entry.op,

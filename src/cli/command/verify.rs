@@ -5,9 +5,9 @@ use std::io::Write as _;
 use loomtree::store::TreeFilter;
 
 use crate::cli::{
-    desk::Desk,
+    command_context::CommandContext,
     error::{CliError, Result},
-    out::count,
+    output::count,
     progress,
     sanitize::one_line,
 };
@@ -17,7 +17,7 @@ use crate::cli::{
 pub(crate) struct Args {}
 
 /// Checks the database; damage is exit code 4.
-pub(crate) fn run(_: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let trees = desk.loom.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
     // Pruned nodes are checked too but not counted, so the bar may go a little past its end.
     let bar = progress::bar("checking", trees.iter().map(|tree| tree.counts.nodes).sum(), false);

@@ -3,16 +3,16 @@
 use std::io::Write as _;
 
 use loomtree::{
-    model::{EdgeKind, Link, LinkTarget, Node},
     ops::Loom,
     store::ChildFilter,
+    types::{EdgeKind, Link, LinkTarget, Node},
 };
 use serde::Serialize;
 
 use crate::cli::{
-    desk::{Desk, Here},
+    command_context::{CommandContext, CommandPosition},
     error::Result,
-    out::{DIM, ID, paint},
+    output::{DIM, ID, paint},
     sanitize::{cut, one_line},
     show::{NodeJson, author, short, tree_line, turn},
 };
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 const CHILDREN: u32 = 50;
 
 /// Shows the path or the node.
-pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     match &args.id {
         Some(id) if !args.path => {
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, desk: &mut Desk<'_>) -> Result<()> {
     }
 }
 
-fn show_path(args: &Args, here: &Here, to: &Node, desk: &mut Desk<'_>) -> Result<()> {
+fn show_path(args: &Args, here: &CommandPosition, to: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
     let limit = if args.all { 0 } else { args.last };
     let path = desk.loom.snapshot()?.path_back(to.id, here.versions(), limit)?;
     let now = desk.now();
@@ -76,19 +76,19 @@ fn show_path(args: &Args, here: &Here, to: &Node, desk: &mut Desk<'_>) -> Result
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct ViewJson<'a> {
     #[serde(flatten)]
     node: NodeJson<'a>,
     children: &'a [Node],
     wordings: &'a [Node],
     links: &'a [Link],
     #[serde(skip_serializing_if = "Option::is_none")]
-    provenance: Option<loomtree::model::Json>,
+    provenance: Option<loomtree::types::Json>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     sources: &'a [String],
 }
 
-fn show_node(node: &Node, desk: &mut Desk<'_>) -> Result<()> {
+fn show_node(node: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
     let loom = desk.loom.clone();
     let snapshot = loom.snapshot()?;
     let children = snapshot.children(node.id, &ChildFilter { kind: None, pruned: false, limit: CHILDREN })?;
@@ -100,7 +100,7 @@ fn show_node(node: &Node, desk: &mut Desk<'_>) -> Result<()> {
     if desk.out.json {
         let node = NodeJson { node, author: &name, position: false };
         let whole =
-            Whole { node, children: &children, wordings: &wordings, links: &links, provenance, sources: &sources };
+            ViewJson { node, children: &children, wordings: &wordings, links: &links, provenance, sources: &sources };
         desk.out.json(&whole)?;
         return Ok(());
     }
@@ -149,7 +149,7 @@ fn facts(node: &Node, sources: &[String], loom: &Loom) -> Result<Vec<(&'static s
     Ok(facts)
 }
 
-fn list(label: &str, nodes: &[&Node], desk: &mut Desk<'_>) -> Result<()> {
+fn list(label: &str, nodes: &[&Node], desk: &mut CommandContext<'_>) -> Result<()> {
     for (index, node) in nodes.iter().enumerate() {
         let label = if index == 0 { label } else { "" };
         let (name, style) = author(desk.name(node.author), node.author_type);
@@ -164,7 +164,7 @@ fn list(label: &str, nodes: &[&Node], desk: &mut Desk<'_>) -> Result<()> {
     Ok(())
 }
 
-fn link_line(node: &Node, link: &Link, desk: &Desk<'_>) -> Result<String> {
+fn link_line(node: &Node, link: &Link, desk: &CommandContext<'_>) -> Result<String> {
     let other = |id, way| -> Result<String> {
         let other = desk.loom.node(id)?;
         Ok(format!("{way} {}  {}", paint(ID, &other.local), cut(&other.content, 40)))

@@ -1,10 +1,10 @@
 //! What is said about a node beside its text: who wrote it, and its marks.
 
 use anstyle::{AnsiColor, Style};
-use loomtree::model::{AuthorType, EdgeKind, Node};
+use loomtree::types::{AuthorType, EdgeKind, Node};
 
 use crate::cli::{
-    out::{DIM, MARK, count},
+    output::{DIM, MARK, count},
     sanitize::cut,
 };
 

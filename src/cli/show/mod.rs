@@ -1,23 +1,23 @@
 //! How things look: trees as outlines, paths as conversations, nodes with their marks.
 
 mod label;
-mod live;
 mod outline;
-mod talk;
+mod stream;
+mod transcript;
 
 use loomtree::{
     id::TreeId,
-    model::{Node, Tree},
+    types::{Node, Tree},
 };
 use serde::Serialize;
 
 pub(crate) use label::{author, marks};
-pub(crate) use live::Live;
-pub(crate) use outline::{Look, Outline};
-pub(crate) use talk::turn;
+pub(crate) use outline::{Outline, OutlineOptions};
+pub(crate) use stream::StreamPrinter;
+pub(crate) use transcript::turn;
 
 use super::{
-    out::{BOLD, DIM, ID, count, paint},
+    output::{BOLD, DIM, ID, count, paint},
     sanitize::cut,
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn tree_line(tree: &Tree, width: usize) -> String {
     if counts.leaves > 1 {
         facts.push(count(counts.leaves, "branch"));
     }
-    if tree.mode == loomtree::model::Mode::Buffer {
+    if tree.mode == loomtree::types::Mode::Buffer {
         facts.push("buffer".to_owned());
     }
     if tree.archived_at.is_some() {

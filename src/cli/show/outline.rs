@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 use loomtree::{
     id::NodeId,
-    model::{EdgeKind, Node},
     store::{ChildFilter, Result, Snapshot},
+    types::{EdgeKind, Node},
 };
 
 /// How much of a tree to show.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct OutlineOptions {
     /// Also pruned branches.
     pub(crate) pruned: bool,
     /// Also notes, sources, thoughts and tool results.
@@ -29,15 +29,15 @@ pub(crate) struct Look {
 
 /// One line of an outline.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct OutlineLine {
     /// The guides before it.
     pub(crate) guides: String,
-    pub(crate) what: What,
+    pub(crate) what: LineKind,
 }
 
 /// What a line is about.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum LineKind {
     /// A node, and whether what follows it is left out.
     Node(Box<Node>, bool),
     /// Nodes of a run that are folded.
@@ -51,7 +51,7 @@ pub(crate) enum What {
 pub(crate) struct Outline {
     /// How many nodes stand above it.
     pub(crate) above: u32,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<OutlineLine>,
 }
 
 /// A run longer than this is folded.
@@ -78,7 +78,7 @@ impl Outline {
         root: Option<NodeId>,
         position: &Node,
         versions: &[NodeId],
-        look: &Look,
+        look: &OutlineOptions,
     ) -> Result<Self> {
         let path = snapshot.path_back(position.id, versions, ABOVE)?;
         let levels = if look.lines == 0 { DEEPEST } else { (look.width.saturating_sub(TEXT) / 3).clamp(4, 30) };
@@ -101,7 +101,7 @@ impl Outline {
         let above = start.depth;
         let path = path.into_iter().map(|node| (node.id, node)).collect();
         let lines = if look.lines == 0 { usize::MAX } else { look.lines };
-        let mut walk = Walk {
+        let mut walk = OutlineWalker {
             snapshot,
             look,
             versions: &versions,
@@ -131,9 +131,9 @@ fn near(path: &[Node], levels: usize) -> Option<&Node> {
     path.get(from)
 }
 
-struct Walk<'a> {
+struct OutlineWalker<'a> {
     snapshot: &'a dyn Snapshot,
-    look: &'a Look,
+    look: &'a OutlineOptions,
     versions: &'a [NodeId],
     /// The end of the path to the position: these branches are shown whatever else is left out.
     path: HashMap<NodeId, Node>,
@@ -141,17 +141,17 @@ struct Walk<'a> {
     levels: usize,
     top: u32,
     reads: usize,
-    lines: Vec<Line>,
+    lines: Vec<OutlineLine>,
 }
 
 /// What follows a node.
-struct Next {
+struct OutlineNext {
     nodes: Vec<Node>,
     /// How many more there are; `None` if there are, but nobody counted.
     more: Option<usize>,
 }
 
-impl Walk<'_> {
+impl OutlineWalker<'_> {
     /// Draws a node and what follows it in about `room` lines. `first` are the guides of the first line, `guides` those of the others.
     fn branch(&mut self, node: Node, first: String, guides: &str, room: usize, level: usize) -> Result<()> {
         let begin = self.lines.len();
@@ -161,7 +161,7 @@ impl Walk<'_> {
         let many = next.nodes.len() > 1;
         if cut || !many || left < 2 || level >= self.levels {
             if (cut || many || next.more != Some(0))
-                && let Some(What::Node(_, more)) = self.lines.last_mut().map(|line| &mut line.what)
+                && let Some(LineKind::Node(_, more)) = self.lines.last_mut().map(|line| &mut line.what)
             {
                 *more = true;
             }
@@ -170,7 +170,7 @@ impl Walk<'_> {
         self.draw_branches(next, guides, left, level + 1)
     }
 
-    fn draw_branches(&mut self, mut next: Next, guides: &str, mut room: usize, level: usize) -> Result<()> {
+    fn draw_branches(&mut self, mut next: OutlineNext, guides: &str, mut room: usize, level: usize) -> Result<()> {
         let most = room.min(if self.look.lines == 0 { usize::MAX } else { BRANCHES });
         if next.nodes.len() > most {
             let beyond = next.nodes.split_off(most);
@@ -195,16 +195,16 @@ impl Walk<'_> {
             room = room.saturating_sub(self.lines.len() - begin);
         }
         if next.more != Some(0) {
-            self.lines.push(Line { guides: format!("{guides}└─ "), what: What::Siblings(next.more) });
+            self.lines.push(OutlineLine { guides: format!("{guides}└─ "), what: LineKind::Siblings(next.more) });
         }
         Ok(())
     }
 
     /// The nodes that follow each other without a choice, and what follows the last of them.
-    fn run(&mut self, node: Node) -> Result<(Vec<Node>, Next)> {
+    fn run(&mut self, node: Node) -> Result<(Vec<Node>, OutlineNext)> {
         let mut run = self.read(node)?;
         loop {
-            let Some(last) = run.last() else { return Ok((run, Next { nodes: Vec::new(), more: Some(0) })) };
+            let Some(last) = run.last() else { return Ok((run, OutlineNext { nodes: Vec::new(), more: Some(0) })) };
             let mut next = self.next(last)?;
             if next.nodes.len() != 1 || next.more != Some(0) {
                 return Ok((run, next));
@@ -239,15 +239,15 @@ impl Walk<'_> {
         Ok(read)
     }
 
-    fn next(&mut self, node: &Node) -> Result<Next> {
-        let none = Next { nodes: Vec::new(), more: Some(0) };
+    fn next(&mut self, node: &Node) -> Result<OutlineNext> {
+        let none = OutlineNext { nodes: Vec::new(), more: Some(0) };
         let total = node.state.continuations as usize;
         if total == 0 && !self.look.pruned {
             return Ok(none);
         }
         let too_deep = self.look.depth.is_some_and(|depth| node.depth.saturating_sub(self.top) >= depth);
         if too_deep || self.look.lines > 0 && self.reads > READS {
-            return Ok(Next { more: Some(total), ..none });
+            return Ok(OutlineNext { more: Some(total), ..none });
         }
         let limited = self.look.lines > 0;
         let limit = if limited { BRANCHES + 1 } else { 0 };
@@ -269,7 +269,7 @@ impl Walk<'_> {
             false if self.look.pruned => None,
             false => Some(total.saturating_sub(nodes.len())),
         };
-        Ok(Next { nodes, more })
+        Ok(OutlineNext { nodes, more })
     }
 
     /// Draws a run, folded if it is long; returns whether the room was too small for it.
@@ -287,8 +287,8 @@ impl Walk<'_> {
             // A line that says that one line is left out saves nothing.
             let mut drawn = Vec::with_capacity(2);
             if folded.len() > 1 {
-                let what = What::Folded(folded.len());
-                self.lines.push(Line { guides: guides.to_owned(), what });
+                let what = LineKind::Folded(folded.len());
+                self.lines.push(OutlineLine { guides: guides.to_owned(), what });
                 folded.clear();
             } else {
                 drawn.append(&mut folded);
@@ -306,8 +306,9 @@ impl Walk<'_> {
 
     fn draw_node(&mut self, node: Node, own: String, guides: &str) -> Result<()> {
         let notes = if self.look.notes { self.notes(&node)? } else { Vec::new() };
-        self.lines.push(Line { guides: own, what: What::Node(Box::new(node), false) });
-        let beside = |note| Line { guides: format!("{guides}┊ "), what: What::Node(Box::new(note), false) };
+        self.lines.push(OutlineLine { guides: own, what: LineKind::Node(Box::new(node), false) });
+        let beside =
+            |note| OutlineLine { guides: format!("{guides}┊ "), what: LineKind::Node(Box::new(note), false) };
         self.lines.extend(notes.into_iter().map(beside));
         Ok(())
     }

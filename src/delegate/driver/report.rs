@@ -4,18 +4,18 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    super::{Delegation, Line, Mark, Standing, State, Task},
-    Driver, Event, Failure, Plan, Report, judge, record,
+    super::{DelegationState, DelegationStatus, SubtaskReport, SubtaskState, SubtaskStatus, TaskStatus},
+    DelegationDriver, DelegationEvent, DelegationReport, Plan, ToolError, events, judge,
 };
 use crate::{
     id::NodeId,
-    model::{AuthorType, one_line},
     session::stats,
     store::GenerationFilter,
+    types::{AuthorType, one_line},
 };
 
-impl Driver {
-    pub(super) fn report(&self) -> Result<Report, Failure> {
+impl DelegationDriver {
+    pub(super) fn report(&self) -> Result<DelegationReport, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let filter = GenerationFilter { session: Some(self.session), ..GenerationFilter::default() };
         let took = stats(&*snapshot, &filter)?.all;
@@ -27,17 +27,17 @@ impl Driver {
             None => Vec::new(),
         };
         let state = match (&self.machine, self.events.last()) {
-            (Some(machine), _) if machine.is_complete() => State::Completed,
-            (_, Some(Event::Ended)) => State::Incomplete,
-            (_, Some(Event::Stopped)) => State::Stopped,
-            _ if self.work.cancel.is_cancelled() => State::Stopped,
-            _ => State::Open,
+            (Some(machine), _) if machine.is_complete() => DelegationStatus::Completed,
+            (_, Some(DelegationEvent::Ended)) => DelegationStatus::Incomplete,
+            (_, Some(DelegationEvent::Stopped)) => DelegationStatus::Stopped,
+            _ if self.work.cancel.is_cancelled() => DelegationStatus::Stopped,
+            _ => DelegationStatus::Open,
         };
         let who: Vec<String> = (0..subtasks.len()).map(|task| self.who(task)).collect();
         let mut shared: Vec<String> = self.shared.values().flatten().cloned().collect();
         shared.sort_unstable();
         shared.dedup();
-        Ok(Report {
+        Ok(DelegationReport {
             delegation: self.head.id,
             local: self.head.local.clone(),
             goal: self.task.goal.clone(),
@@ -52,16 +52,18 @@ impl Driver {
         })
     }
 
-    fn line(&self, machine: &Delegation, at: usize, task: &Task) -> Result<Line, Failure> {
+    fn line(&self, machine: &DelegationState, at: usize, task: &SubtaskState) -> Result<SubtaskReport, ToolError> {
         let subtask = &machine.plan().subtasks()[at];
         let mark = match &task.standing {
-            Standing::Verified(_) => Mark::Verified,
-            Standing::Failed(why) => Mark::Failed { why: self.why(task, why.as_deref())? },
-            Standing::Skipped(needs) => Mark::Skipped { needs: machine.plan().subtasks()[*needs].title.clone() },
-            Standing::Waiting | Standing::Working | Standing::Verifying(_) => Mark::Open,
+            TaskStatus::Verified(_) => SubtaskStatus::Verified,
+            TaskStatus::Failed(why) => SubtaskStatus::Failed { why: self.why(task, why.as_deref())? },
+            TaskStatus::Skipped(needs) => {
+                SubtaskStatus::Skipped { needs: machine.plan().subtasks()[*needs].title.clone() }
+            }
+            TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_) => SubtaskStatus::Open,
         };
         let verdict = task.verdict.map(|verdict| self.loom.node(verdict)).transpose()?;
-        Ok(Line {
+        Ok(SubtaskReport {
             id: subtask.id.clone(),
             title: subtask.title.clone(),
             mark,
@@ -71,7 +73,7 @@ impl Driver {
         })
     }
 
-    fn why(&self, task: &Task, said: Option<&str>) -> Result<String, Failure> {
+    fn why(&self, task: &SubtaskState, said: Option<&str>) -> Result<String, ToolError> {
         Ok(match (said.or(task.trouble.as_deref()), task.verdict) {
             (Some(said), _) => said.to_owned(),
             (None, Some(verdict)) => judge::reason(&self.loom.node(verdict)?),
@@ -80,14 +82,14 @@ impl Driver {
     }
 
     /// What others who are at work in the same folder mean to do to the files of the plan's subtasks.
-    pub(super) fn shared_files(&self, plan: &Plan) -> Result<HashMap<usize, Vec<String>>, Failure> {
+    pub(super) fn shared_files(&self, plan: &Plan) -> Result<HashMap<usize, Vec<String>>, ToolError> {
         let mut shared: HashMap<usize, Vec<String>> = HashMap::new();
         let own: Vec<(usize, String)> = plan.files().collect();
         if own.is_empty() {
             return Ok(shared);
         }
         let folder = self.loom.session(self.session)?.workspace;
-        for other in record::all(&self.loom)?.into_iter().filter(|other| other.is_open()) {
+        for other in events::all(&self.loom)?.into_iter().filter(|other| other.is_open()) {
             // Who came first is not told; who comes second is.
             if other.head.id == self.head.id || other.head.seq > self.head.seq {
                 continue;
@@ -107,14 +109,14 @@ impl Driver {
     }
 
     /// The files that a delegation in this folder means to change.
-    fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, Failure> {
+    fn files_of(&self, head: NodeId, folder: &str) -> Result<BTreeMap<String, usize>, ToolError> {
         let head = self.loom.node(head)?;
-        let events = record::events(&self.loom, &head)?;
+        let events = events::events(&self.loom, &head)?;
         let (mut here, mut files) = (false, BTreeMap::new());
         for event in &events {
             match event {
-                Event::Begun { session } => here = self.loom.session(*session)?.workspace == folder,
-                Event::Planned { node } if here => {
+                DelegationEvent::Begun { session } => here = self.loom.session(*session)?.workspace == folder,
+                DelegationEvent::Planned { node } if here => {
                     let node = self.loom.node(*node)?;
                     // Its rules are its own business: what it names counts.
                     let subtasks = Plan::loosely(&node.content);

@@ -1,6 +1,6 @@
 use super::*;
 
-const NONE: Rules<'_> = Rules { tools: &[], checks: true, most: 100 };
+const NONE: PlanRules<'_> = PlanRules { tools: &[], checks: true, most: 100 };
 
 fn subtask(id: &str, depends_on: &[&str]) -> Subtask {
     Subtask {
@@ -51,7 +51,7 @@ fn what_is_no_plan_is_said_so() {
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
     let tools = ["read_file".to_owned()];
-    let rules = Rules { tools: &tools, checks: false, most: 100 };
+    let rules = PlanRules { tools: &tools, checks: false, most: 100 };
     let mut twice = subtask("a", &["c"]);
     twice.tools = vec!["read_file".to_owned(), "fly".to_owned()];
     let mut empty = Subtask { title: " ".to_owned(), criteria: String::new(), ..subtask("", &[]) };
@@ -89,7 +89,7 @@ fn a_thousand_subtasks_are_held_against_the_rules_in_order() {
         let needs: Vec<&str> = (1..=4).filter_map(|back| Some(ids[n.checked_sub(back * 7)?].as_str())).collect();
         subtask(id, &needs)
     });
-    let plan = Plan::new(subtasks.collect(), &Rules { most: 1_000, ..NONE }).unwrap();
+    let plan = Plan::new(subtasks.collect(), &PlanRules { most: 1_000, ..NONE }).unwrap();
     let mut done = vec![false; 1_000];
     for &task in plan.order() {
         assert!(plan.needs(task).iter().all(|need| done[*need]));

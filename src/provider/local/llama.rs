@@ -48,15 +48,15 @@ struct Layer {
 }
 
 /// Keys and values of one layer: rows of heads, filled token by token. Shaped heads × tokens × numbers.
-struct Room {
+struct KvCacheSpace {
     keys: Tensor,
     values: Tensor,
 }
 
-impl Room {
-    fn new(heads: usize, capacity: usize, numbers: usize) -> Result<Room> {
+impl KvCacheSpace {
+    fn new(heads: usize, capacity: usize, numbers: usize) -> Result<KvCacheSpace> {
         let zeros = || Tensor::zeros((heads, capacity, numbers), DType::F32, &Device::Cpu);
-        Ok(Room { keys: zeros()?, values: zeros()? })
+        Ok(KvCacheSpace { keys: zeros()?, values: zeros()? })
     }
 
     /// Puts keys and values in at the token `at`, in a larger room if it is full.
@@ -65,7 +65,7 @@ impl Room {
         let end = at + keys.dim(1)?;
         if end > capacity {
             // Half as much again, so that copying stays in proportion.
-            let larger = Room::new(heads, (end + end / 2).div_ceil(GROWTH) * GROWTH, numbers)?;
+            let larger = KvCacheSpace::new(heads, (end + end / 2).div_ceil(GROWTH) * GROWTH, numbers)?;
             let (old_keys, old_values) = self.filled(at)?;
             *self = larger;
             if at > 0 {
@@ -83,12 +83,12 @@ impl Room {
 }
 
 /// What was evaluated of a prompt.
-pub(super) struct Prefix {
-    rooms: Vec<Room>,
+pub(super) struct SharedPrefix {
+    rooms: Vec<KvCacheSpace>,
     tokens: Vec<u32>,
 }
 
-impl Prefix {
+impl SharedPrefix {
     /// The tokens that were evaluated.
     pub(super) fn tokens(&self) -> &[u32] {
         &self.tokens
@@ -100,7 +100,7 @@ impl Prefix {
     }
 
     /// Takes over what the only branch evaluated: the first of `tokens`.
-    pub(super) fn adopt(&mut self, branches: &Branches, tokens: &[u32]) -> Result<()> {
+    pub(super) fn adopt(&mut self, branches: &KvBranches, tokens: &[u32]) -> Result<()> {
         let tokens = &tokens[..tokens.len().min(branches.length)];
         if tokens.is_empty() || branches.count != 1 {
             return Ok(());
@@ -116,13 +116,13 @@ impl Prefix {
 
 /// Replies that go on from one prompt, all of the same length. In the rooms stand the heads of one after those of the
 /// other.
-pub(super) struct Branches {
-    rooms: Vec<Room>,
+pub(super) struct KvBranches {
+    rooms: Vec<KvCacheSpace>,
     count: usize,
     length: usize,
 }
 
-impl Branches {
+impl KvBranches {
     /// Keeps only these, in this order.
     pub(super) fn keep(&mut self, kept: &[u32]) -> Result<()> {
         let chosen = Tensor::new(kept, &Device::Cpu)?;
@@ -132,7 +132,7 @@ impl Branches {
             each.index_select(&chosen, 0)?.reshape((kept.len() * heads / self.count, capacity, numbers))
         };
         for room in &mut self.rooms {
-            *room = Room { keys: choose(&room.keys)?, values: choose(&room.values)? };
+            *room = KvCacheSpace { keys: choose(&room.keys)?, values: choose(&room.values)? };
         }
         self.count = kept.len();
         Ok(())
@@ -170,21 +170,21 @@ impl Llama {
     }
 
     /// An empty prefix.
-    pub(super) fn prefix(&self) -> Result<Prefix> {
-        Ok(Prefix { rooms: self.rooms(self.kv_heads)?, tokens: Vec::new() })
+    pub(super) fn prefix(&self) -> Result<SharedPrefix> {
+        Ok(SharedPrefix { rooms: self.rooms(self.kv_heads)?, tokens: Vec::new() })
     }
 
     /// `count` replies that have said nothing yet.
-    pub(super) fn branches(&self, count: usize) -> Result<Branches> {
-        Ok(Branches { rooms: self.rooms(count * self.kv_heads)?, count, length: 0 })
+    pub(super) fn branches(&self, count: usize) -> Result<KvBranches> {
+        Ok(KvBranches { rooms: self.rooms(count * self.kv_heads)?, count, length: 0 })
     }
 
-    fn rooms(&self, heads: usize) -> Result<Vec<Room>> {
-        self.layers.iter().map(|_| Room::new(heads, GROWTH, self.head)).collect()
+    fn rooms(&self, heads: usize) -> Result<Vec<KvCacheSpace>> {
+        self.layers.iter().map(|_| KvCacheSpace::new(heads, GROWTH, self.head)).collect()
     }
 
     /// Evaluates more of a prompt; gives the weights of what follows its last token.
-    pub(super) fn read(&self, tokens: &[u32], prefix: &mut Prefix) -> Result<Vec<f32>> {
+    pub(super) fn read(&self, tokens: &[u32], prefix: &mut SharedPrefix) -> Result<Vec<f32>> {
         let (at, count) = (prefix.tokens.len(), tokens.len());
         let group = self.heads / self.kv_heads;
         let mut x = self.embedding.rows(tokens)?;
@@ -211,7 +211,12 @@ impl Llama {
     }
 
     /// Evaluates one more token of each reply; gives the weights of what follows each.
-    pub(super) fn step(&self, tokens: &[u32], prefix: &Prefix, branches: &mut Branches) -> Result<Vec<Vec<f32>>> {
+    pub(super) fn step(
+        &self,
+        tokens: &[u32],
+        prefix: &SharedPrefix,
+        branches: &mut KvBranches,
+    ) -> Result<Vec<Vec<f32>>> {
         let (n, read, at) = (tokens.len(), prefix.tokens.len(), branches.length);
         let (group, kv, head) = (self.heads / self.kv_heads, self.kv_heads, self.head);
         let mut x = self.embedding.rows(tokens)?;

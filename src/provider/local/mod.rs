@@ -9,12 +9,12 @@
 //!
 //! Left out: graphics cards, tools of the model's own (it writes arrow lines like others), images.
 
+mod detokenizer;
 mod gguf;
 mod llama;
-mod sample;
-mod speech;
+mod sampler;
 mod template;
-mod vocabulary;
+mod tokenizer;
 mod worker;
 
 use std::{
@@ -32,8 +32,8 @@ use tokio::{
 };
 
 use super::{Generation, Model, ProviderError, Request, Sampling, error::clean};
-use vocabulary::Vocabulary;
-use worker::{Engine, Job, Told};
+use tokenizer::LocalTokenizer;
+use worker::{InferenceEngine, WorkerEvent, WorkerJob};
 
 /// The most replies that are written side by side; more wait for them.
 const MOST_TOGETHER: usize = 16;
@@ -44,8 +44,8 @@ pub struct Local {
     reference: String,
     sampling: Sampling,
     window: usize,
-    vocabulary: Arc<Vocabulary>,
-    jobs: mpsc::Sender<Job>,
+    vocabulary: Arc<LocalTokenizer>,
+    jobs: mpsc::Sender<WorkerJob>,
 }
 
 impl Local {
@@ -55,10 +55,10 @@ impl Local {
     /// # Errors
     /// A configuration error if the file cannot be read, or is no model of the Llama family.
     pub async fn load(reference: &str, path: &Path, sampling: Sampling) -> Result<Local, ProviderError> {
-        let (jobs, queue) = mpsc::channel::<Job>();
+        let (jobs, queue) = mpsc::channel::<WorkerJob>();
         let (loaded, ready) = oneshot::channel();
         let file = path.to_owned();
-        let work = move || match Engine::load(&file) {
+        let work = move || match InferenceEngine::load(&file) {
             Ok(mut engine) => {
                 // Nobody waits any more: then the queue is closed too.
                 let _ = loaded.send(Ok((engine.window(), engine.vocabulary())));
@@ -77,7 +77,7 @@ impl Local {
     fn several(&self, request: &Request, n: usize) -> Vec<Generation> {
         let (told, mut heard) = unbounded_channel();
         let gone: Arc<[AtomicBool]> = (0..n).map(|_| AtomicBool::new(false)).collect();
-        let job = Job {
+        let job = WorkerJob {
             prompt: request.prompt.clone(),
             sampling: request.sampling.clone().or(&self.sampling),
             told,
@@ -90,12 +90,12 @@ impl Local {
             let mut open = vec![true; n];
             while let Some((index, told)) = heard.recv().await {
                 match told {
-                    Told::Text(text) => {
+                    WorkerEvent::Text(text) => {
                         if sinks[index].text(text).await.is_err() {
                             gone[index].store(true, Ordering::Relaxed);
                         }
                     }
-                    Told::End(last) => {
+                    WorkerEvent::End(last) => {
                         open[index] = false;
                         sinks[index].end(last).await;
                     }

@@ -6,12 +6,12 @@
 
 use candle_core::{Result, bail};
 
-use super::{gguf::Gguf, vocabulary::Vocabulary};
-use crate::provider::{Message, Part, Role};
+use super::{gguf::Gguf, tokenizer::LocalTokenizer};
+use crate::provider::{Message, MessagePart, Role};
 
 /// One way to frame messages. In the texts `{role}` is who speaks and `{end}` the token that ends a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Template {
+pub(super) struct ChatTemplate {
     /// What is found in the file's template if it is this one.
     marks: &'static [&'static str],
     /// What stands before a message.
@@ -21,29 +21,30 @@ pub(super) struct Template {
 }
 
 /// The known ways, to be tried in this order.
-const KNOWN: [Template; 3] = [
+const KNOWN: [ChatTemplate; 3] = [
     // ChatML: SmolLM2 and most fine-tunes.
-    Template { marks: &["<|im_start|>", "<|im_end|>"], open: "<|im_start|>{role}\n", close: "<|im_end|>\n" },
+    ChatTemplate { marks: &["<|im_start|>", "<|im_end|>"], open: "<|im_start|>{role}\n", close: "<|im_end|>\n" },
     // Llama 3.
-    Template {
+    ChatTemplate {
         marks: &["<|start_header_id|>", "<|eot_id|>"],
         open: "<|start_header_id|>{role}<|end_header_id|>\n\n",
         close: "<|eot_id|>",
     },
     // Zephyr, TinyLlama.
-    Template { marks: &["<|user|>", "<|assistant|>"], open: "<|{role}|>\n", close: "{end}\n" },
+    ChatTemplate { marks: &["<|user|>", "<|assistant|>"], open: "<|{role}|>\n", close: "{end}\n" },
 ];
 
-impl Template {
+impl ChatTemplate {
     /// Recognises the frame of a model.
-    pub(super) fn find(gguf: &Gguf) -> Option<Template> {
+    pub(super) fn find(gguf: &Gguf) -> Option<ChatTemplate> {
         let program = gguf.text("tokenizer.chat_template")?;
         KNOWN.into_iter().find(|known| known.marks.iter().all(|mark| program.contains(mark)))
     }
 
     /// The tokens of a chat, up to where the model is to go on. If it spoke last, it goes on with its own words.
-    pub(super) fn frame(&self, messages: &[Message], vocabulary: &Vocabulary) -> Result<Vec<u32>> {
-        let mut prompt = Prompt { vocabulary, tokens: vocabulary.begin.into_iter().collect(), text: String::new() };
+    pub(super) fn frame(&self, messages: &[Message], vocabulary: &LocalTokenizer) -> Result<Vec<u32>> {
+        let mut prompt =
+            TemplateInput { vocabulary, tokens: vocabulary.begin.into_iter().collect(), text: String::new() };
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.iter().enumerate() {
             let goes_on = at == last && message.role == Role::Assistant;
@@ -60,13 +61,13 @@ impl Template {
 }
 
 /// A prompt that is being put together. Text is kept until a control token comes, to be cut into tokens as a whole.
-struct Prompt<'v> {
-    vocabulary: &'v Vocabulary,
+struct TemplateInput<'v> {
+    vocabulary: &'v LocalTokenizer,
     tokens: Vec<u32>,
     text: String,
 }
 
-impl Prompt<'_> {
+impl TemplateInput<'_> {
     /// Adds a part of the frame: what stands in `<|…|>`, or is `{end}`, is a control token if the model has it.
     fn frame(&mut self, frame: &str, role: Role) -> Result<()> {
         let role = match role {
@@ -109,9 +110,9 @@ impl Prompt<'_> {
 
 /// A message as text: such a model has no way of its own to call tools.
 fn said(message: &Message) -> String {
-    let part = |part: &Part| match part {
-        Part::Call(call) => Some(format!("[call of {}] {}", call.name, call.arguments)),
-        Part::Result { text, .. } => Some(format!("[result]\n{text}")),
+    let part = |part: &MessagePart| match part {
+        MessagePart::Call(call) => Some(format!("[call of {}] {}", call.name, call.arguments)),
+        MessagePart::Result { text, .. } => Some(format!("[result]\n{text}")),
         other => other.text(),
     };
     message.parts.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")

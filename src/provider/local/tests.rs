@@ -12,9 +12,9 @@ use candle_core::{
 };
 use rand::{Rng as _, SeedableRng, rngs::StdRng};
 
-use super::{gguf::Gguf, llama::Llama, template::Template, vocabulary::Vocabulary, *};
+use super::{gguf::Gguf, llama::Llama, template::ChatTemplate, tokenizer::LocalTokenizer, *};
 use crate::provider::{
-    Class, Event, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Prompt, Role, Usage,
+    ErrorClass, Finish, FinishReason, KNOWN_WEIGHTS, MODELS_VARIABLE, Message, Prompt, Role, StreamEvent, Usage,
 };
 
 const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}<|im_end|>{% endfor %}";
@@ -132,8 +132,8 @@ async fn whole(mut reply: Generation) -> Result<(String, Finish), ProviderError>
     let mut text = String::new();
     loop {
         match reply.next().await.unwrap()? {
-            Event::Text(more) => text.push_str(&more),
-            Event::Done(finish) => return Ok((text, finish)),
+            StreamEvent::Text(more) => text.push_str(&more),
+            StreamEvent::Done(finish) => return Ok((text, finish)),
         }
     }
 }
@@ -259,12 +259,12 @@ async fn who_goes_away_is_not_waited_for() {
         local(&[&endless()[..], &[("llama.context_length", Some(Value::U32(16_000)))]].concat()).await;
     let endless = Sampling { max_tokens: Some(15_000), stop: Vec::new(), ..seeded(1) };
     let mut reply = model.stream(request("the", endless.clone()));
-    assert!(matches!(reply.next().await, Some(Ok(Event::Text(_)))));
+    assert!(matches!(reply.next().await, Some(Ok(StreamEvent::Text(_)))));
     reply.cancel();
-    while let Some(Ok(Event::Text(_))) = reply.next().await {}
+    while let Some(Ok(StreamEvent::Text(_))) = reply.next().await {}
     let mut several = model.stream_several(request("the", endless.clone()), 3);
     drop(several.remove(0));
-    assert!(matches!(several[0].next().await, Some(Ok(Event::Text(_)))));
+    assert!(matches!(several[0].next().await, Some(Ok(StreamEvent::Text(_)))));
     drop(several);
     // One that nobody waits for is passed over, before its prompt is read.
     drop(model.stream(request("the", endless)));
@@ -277,12 +277,12 @@ async fn the_window_holds_prompt_and_reply() {
     let (_folder, model) = local(&endless()).await;
     let long = "x".repeat(WINDOW as usize);
     let error = whole(model.stream(request(&long, seeded(1)))).await.unwrap_err();
-    assert_eq!(error.class(), Class::Configuration);
+    assert_eq!(error.class(), ErrorClass::Configuration);
     assert!(error.to_string().contains("160 tokens"), "{error}");
     let sampling = Sampling { max_tokens: Some(1000), ..seeded(1) };
     let (_, finish) = whole(model.stream(request(&long[..150], sampling))).await.unwrap();
     assert_eq!((finish.usage.unwrap().output, finish.reason), (10, FinishReason::Length));
-    assert_eq!(whole(model.stream(request("", seeded(1)))).await.unwrap_err().class(), Class::Configuration);
+    assert_eq!(whole(model.stream(request("", seeded(1)))).await.unwrap_err().class(), ErrorClass::Configuration);
 }
 
 #[tokio::test]
@@ -297,13 +297,13 @@ async fn logprobs_are_of_what_was_said() {
     }
 }
 
-fn vocabulary(changes: Changes<'_>) -> (Vocabulary, Option<Template>) {
+fn vocabulary(changes: Changes<'_>) -> (LocalTokenizer, Option<ChatTemplate>) {
     let (_folder, path) = tiny(changes);
     let gguf = Gguf::open(&path).unwrap();
-    (Vocabulary::read(&gguf).unwrap(), Template::find(&gguf))
+    (LocalTokenizer::read(&gguf).unwrap(), ChatTemplate::find(&gguf))
 }
 
-fn spelled(vocabulary: &Vocabulary, tokens: &[u32]) -> String {
+fn spelled(vocabulary: &LocalTokenizer, tokens: &[u32]) -> String {
     let one = |token: &u32| match CONTROL.iter().find(|name| vocabulary.control(name) == Some(*token)) {
         Some(name) => name.as_bytes().to_vec(),
         None => vocabulary.said(*token).to_vec(),
@@ -351,7 +351,7 @@ async fn without_a_known_frame_there_is_still_plain_text() {
         let (_folder, model) = local(&[("tokenizer.chat_template", program)]).await;
         let chat = Request::new(Prompt::Chat(vec![Message::user("the")]));
         let error = whole(model.stream(chat)).await.unwrap_err();
-        assert_eq!(error.class(), Class::Configuration);
+        assert_eq!(error.class(), ErrorClass::Configuration);
         assert!(error.to_string().contains("ChatML"), "{error}");
         assert!(whole(model.stream(request("the", seeded(1)))).await.is_ok());
     }
@@ -388,7 +388,7 @@ async fn what_is_no_such_model_is_refused_with_the_reason() {
     let refused = async |changes: Changes<'_>| {
         let (_folder, path) = tiny(changes);
         let error = Local::load("local:tiny", &path, Sampling::default()).await.unwrap_err();
-        assert_eq!(error.class(), Class::Configuration);
+        assert_eq!(error.class(), ErrorClass::Configuration);
         error.to_string()
     };
     assert!(refused(&[("general.architecture", Some(text("qwen2")))]).await.contains("family qwen2"));
@@ -417,7 +417,7 @@ fn real() -> Option<PathBuf> {
 #[test]
 fn the_real_vocabulary_cuts_as_llama_cpp_does() {
     let Some(path) = real() else { return println!("skipped: {MODELS_VARIABLE} has no weights") };
-    let vocabulary = Vocabulary::read(&Gguf::open(&path).unwrap()).unwrap();
+    let vocabulary = LocalTokenizer::read(&Gguf::open(&path).unwrap()).unwrap();
     // What llama.cpp's tokenizer gave.
     let cases: [(&str, &[u32]); 3] = [
         (

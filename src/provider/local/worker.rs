@@ -15,12 +15,12 @@ use std::{
 use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 
 use super::{
+    detokenizer::Detokenizer,
     gguf::{Gguf, said},
-    llama::{Branches, Llama, Prefix},
-    sample::{MAX_TOKENS, Sampler, probabilities},
-    speech::Speech,
-    template::Template,
-    vocabulary::Vocabulary,
+    llama::{KvBranches, Llama, SharedPrefix},
+    sampler::{MAX_TOKENS, Sampler, probabilities},
+    template::ChatTemplate,
+    tokenizer::LocalTokenizer,
 };
 use crate::provider::{Finish, FinishReason, Logprob, Prompt, ProviderError, Sampling, Usage, error::clean};
 
@@ -28,43 +28,43 @@ use crate::provider::{Finish, FinishReason, Logprob, Prompt, ProviderError, Samp
 const CHUNK: usize = 256;
 
 /// One request for several replies.
-pub(super) struct Job {
+pub(super) struct WorkerJob {
     pub(super) prompt: Prompt,
     pub(super) sampling: Sampling,
     /// Where the replies go, by their index; closed when nobody wants them any more.
-    pub(super) told: UnboundedSender<(usize, Told)>,
+    pub(super) told: UnboundedSender<(usize, WorkerEvent)>,
     /// For each reply, whether its reader is gone.
     pub(super) gone: Arc<[AtomicBool]>,
     pub(super) started: Instant,
 }
 
 /// What is told of a reply.
-pub(super) enum Told {
+pub(super) enum WorkerEvent {
     /// More of it.
     Text(String),
     /// How it ended.
     End(Result<Finish, ProviderError>),
 }
 
-impl Job {
-    fn tell(&self, index: usize, told: Told) {
+impl WorkerJob {
+    fn tell(&self, index: usize, told: WorkerEvent) {
         // Nobody listens: that is looked at before each token.
         let _ = self.told.send((index, told));
     }
 
     /// Whether nobody wants the replies any more.
-    fn check(&self) -> Result<(), Failure> {
-        if self.told.is_closed() { Err(Failure::Cancelled) } else { Ok(()) }
+    fn check(&self) -> Result<(), WorkerError> {
+        if self.told.is_closed() { Err(WorkerError::Cancelled) } else { Ok(()) }
     }
 }
 
 /// Why a request was not answered.
-enum Failure {
+enum WorkerError {
     Cancelled,
     Error(ProviderError),
 }
 
-impl From<candle_core::Error> for Failure {
+impl From<candle_core::Error> for WorkerError {
     fn from(error: candle_core::Error) -> Self {
         Self::Error(ProviderError::configuration(clean(
             &format!("the model cannot be evaluated: {}", said(&error)),
@@ -74,11 +74,11 @@ impl From<candle_core::Error> for Failure {
 }
 
 /// A loaded model and what it evaluated last.
-pub(super) struct Engine {
+pub(super) struct InferenceEngine {
     llama: Llama,
-    vocabulary: Arc<Vocabulary>,
-    template: Option<Template>,
-    prefix: Prefix,
+    vocabulary: Arc<LocalTokenizer>,
+    template: Option<ChatTemplate>,
+    prefix: SharedPrefix,
     /// How much of the prefix was evaluated in whole chunks, counted from its beginning.
     aligned: usize,
     /// The model as its file names it.
@@ -86,27 +86,27 @@ pub(super) struct Engine {
 }
 
 /// One reply that is being written.
-struct Reply {
+struct WorkerReply {
     index: usize,
     sampler: Sampler,
-    speech: Speech,
+    speech: Detokenizer,
     logprobs: Vec<Logprob>,
     tokens: u64,
     first: Option<Duration>,
 }
 
-impl Engine {
-    pub(super) fn load(path: &Path) -> candle_core::Result<Engine> {
+impl InferenceEngine {
+    pub(super) fn load(path: &Path) -> candle_core::Result<InferenceEngine> {
         let mut gguf = Gguf::open(path)?;
-        let vocabulary = Vocabulary::read(&gguf)?;
-        let template = Template::find(&gguf);
+        let vocabulary = LocalTokenizer::read(&gguf)?;
+        let template = ChatTemplate::find(&gguf);
         let name = gguf.text("general.name").map(|name| clean(name, None));
         let llama = Llama::load(&mut gguf)?;
         let prefix = llama.prefix()?;
-        Ok(Engine { llama, vocabulary: Arc::new(vocabulary), template, prefix, aligned: 0, name })
+        Ok(InferenceEngine { llama, vocabulary: Arc::new(vocabulary), template, prefix, aligned: 0, name })
     }
 
-    pub(super) fn vocabulary(&self) -> Arc<Vocabulary> {
+    pub(super) fn vocabulary(&self) -> Arc<LocalTokenizer> {
         Arc::clone(&self.vocabulary)
     }
 
@@ -116,20 +116,21 @@ impl Engine {
     }
 
     /// Answers a request; each reply that somebody still reads has then been told its end.
-    pub(super) fn answer(&mut self, job: &Job) {
-        let mut replies: Vec<Reply> = (0..job.gone.len()).map(|index| Reply::new(index, &job.sampling)).collect();
+    pub(super) fn answer(&mut self, job: &WorkerJob) {
+        let mut replies: Vec<WorkerReply> =
+            (0..job.gone.len()).map(|index| WorkerReply::new(index, &job.sampling)).collect();
         match self.evaluate(job, &mut replies) {
-            Ok(()) | Err(Failure::Cancelled) => {}
-            Err(Failure::Error(error)) => {
+            Ok(()) | Err(WorkerError::Cancelled) => {}
+            Err(WorkerError::Error(error)) => {
                 for reply in replies {
-                    job.tell(reply.index, Told::End(Err(error.clone())));
+                    job.tell(reply.index, WorkerEvent::End(Err(error.clone())));
                 }
             }
         }
     }
 
     /// Evaluates the prompt, and then a token of each reply that goes on; replies that ended are taken out.
-    fn evaluate(&mut self, job: &Job, replies: &mut Vec<Reply>) -> Result<(), Failure> {
+    fn evaluate(&mut self, job: &WorkerJob, replies: &mut Vec<WorkerReply>) -> Result<(), WorkerError> {
         let tokens = self.tokens(&job.prompt)?;
         let room = self.room(tokens.len(), &job.sampling)?;
         let (first, cached) = self.read(job, &tokens)?;
@@ -159,7 +160,7 @@ impl Engine {
                 replies.retain(|_| at.next().is_some_and(|at| kept.contains(&at)));
             }
             for (index, end) in ended {
-                job.tell(index, Told::End(Ok(end)));
+                job.tell(index, WorkerEvent::End(Ok(end)));
             }
             if last {
                 return Ok(());
@@ -168,11 +169,11 @@ impl Engine {
         }
     }
 
-    fn tokens(&self, prompt: &Prompt) -> Result<Vec<u32>, Failure> {
+    fn tokens(&self, prompt: &Prompt) -> Result<Vec<u32>, WorkerError> {
         let tokens = match (prompt, &self.template) {
             (Prompt::Chat(messages), Some(template)) => template.frame(messages, &self.vocabulary)?,
             (Prompt::Chat(_), None) => {
-                return Err(Failure::Error(ProviderError::configuration(
+                return Err(WorkerError::Error(ProviderError::configuration(
                     "the model's file has no chat template that is known here (ChatML, Llama 3 or Zephyr); it can only \
                      go on with plain text, as in a buffer tree",
                 )));
@@ -183,17 +184,17 @@ impl Engine {
             }
         };
         if tokens.is_empty() {
-            return Err(Failure::Error(ProviderError::configuration("the prompt is empty")));
+            return Err(WorkerError::Error(ProviderError::configuration("the prompt is empty")));
         }
         Ok(tokens)
     }
 
     /// How many tokens a reply may have.
-    fn room(&self, prompt: usize, sampling: &Sampling) -> Result<u64, Failure> {
+    fn room(&self, prompt: usize, sampling: &Sampling) -> Result<u64, WorkerError> {
         let window = self.window();
         let left = window.saturating_sub(prompt) as u64;
         if left == 0 {
-            return Err(Failure::Error(ProviderError::configuration(format!(
+            return Err(WorkerError::Error(ProviderError::configuration(format!(
                 "the prompt is {prompt} tokens long, and the model reads at most {window} together with its reply"
             ))));
         }
@@ -204,7 +205,7 @@ impl Engine {
     ///
     /// In other chunks the same tokens come out a trace different, and after many words that trace is another word. So
     /// where a seed is to repeat a reply, only whole chunks are taken over that were evaluated as they would be now.
-    fn read(&mut self, job: &Job, tokens: &[u32]) -> Result<(Vec<f32>, usize), Failure> {
+    fn read(&mut self, job: &WorkerJob, tokens: &[u32]) -> Result<(Vec<f32>, usize), WorkerError> {
         let same = self.prefix.tokens().iter().zip(tokens).take_while(|(a, b)| a == b).count();
         // The last token's weights were not kept.
         let mut same = same.min(tokens.len() - 1);
@@ -226,7 +227,7 @@ impl Engine {
     }
 
     /// Draws and says one token; an error is the reason why the reply ends.
-    fn say(&self, job: &Job, reply: &mut Reply, weights: &[f32], room: u64) -> Result<u32, FinishReason> {
+    fn say(&self, job: &WorkerJob, reply: &mut WorkerReply, weights: &[f32], room: u64) -> Result<u32, FinishReason> {
         if job.gone[reply.index].load(Ordering::Relaxed) {
             return Err(FinishReason::Interrupted);
         }
@@ -254,7 +255,7 @@ impl Engine {
     }
 
     /// Keeps what the only reply, or the last one, was evaluated of: the next prompt may go on from it.
-    fn remember(&mut self, branches: &Branches, replies: &[Reply]) -> Result<(), Failure> {
+    fn remember(&mut self, branches: &KvBranches, replies: &[WorkerReply]) -> Result<(), WorkerError> {
         if let [reply] = replies {
             self.prefix.adopt(branches, reply.sampler.said())?;
         }
@@ -262,20 +263,20 @@ impl Engine {
     }
 }
 
-impl Reply {
-    fn new(index: usize, sampling: &Sampling) -> Reply {
-        let (sampler, speech) = (Sampler::new(sampling, index), Speech::new(&sampling.stop));
-        Reply { index, sampler, speech, logprobs: Vec::new(), tokens: 0, first: None }
+impl WorkerReply {
+    fn new(index: usize, sampling: &Sampling) -> WorkerReply {
+        let (sampler, speech) = (Sampler::new(sampling, index), Detokenizer::new(&sampling.stop));
+        WorkerReply { index, sampler, speech, logprobs: Vec::new(), tokens: 0, first: None }
     }
 
-    fn show(&mut self, job: &Job, text: String) {
+    fn show(&mut self, job: &WorkerJob, text: String) {
         if !text.is_empty() {
             self.first.get_or_insert_with(|| job.started.elapsed());
-            job.tell(self.index, Told::Text(text));
+            job.tell(self.index, WorkerEvent::Text(text));
         }
     }
 
-    fn end(&mut self, job: &Job, name: &Option<String>, reason: FinishReason, usage: Usage) -> Finish {
+    fn end(&mut self, job: &WorkerJob, name: &Option<String>, reason: FinishReason, usage: Usage) -> Finish {
         // The first pays for the prompt; the others have it for nothing.
         let cached = if self.index == 0 { usage.cached } else { usage.prompt };
         let rest = self.speech.end();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::provider::{Event, Sampling};
+use crate::provider::{Sampling, StreamEvent};
 
 fn request(max_tokens: Option<u32>) -> Request {
     let sampling = Sampling { max_tokens, ..Sampling::default() };
@@ -10,12 +10,12 @@ async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
     let mut text = String::new();
     loop {
         match reply.next().await.unwrap() {
-            Ok(Event::Text(piece)) => text.push_str(&piece),
+            Ok(StreamEvent::Text(piece)) => text.push_str(&piece),
             last => {
                 assert_eq!(reply.next().await, None, "nothing follows the terminal item");
                 let last = last.map(|last| match last {
-                    Event::Done(finish) => finish,
-                    Event::Text(_) => unreachable!(),
+                    StreamEvent::Done(finish) => finish,
+                    StreamEvent::Text(_) => unreachable!(),
                 });
                 return (text, last);
             }
@@ -25,7 +25,7 @@ async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
 
 #[tokio::test(start_paused = true)]
 async fn replies_go_round_in_the_order_of_the_calls() {
-    let model = Scripted::new([Reply::words("a b").delayed(Duration::from_secs(9)), Reply::words("c")]);
+    let model = Scripted::new([ScriptedReply::words("a b").delayed(Duration::from_secs(9)), ScriptedReply::words("c")]);
     let replies = [model.stream(request(None)), model.stream(request(None)), model.stream(request(None))];
     let mut texts = Vec::new();
     for reply in replies {
@@ -40,14 +40,17 @@ async fn replies_go_round_in_the_order_of_the_calls() {
 
 #[tokio::test]
 async fn replies_fail_stop_short_and_hang() {
-    let cut = || Ending::Fail { after: 1, error: ProviderError::Cancelled };
-    let model =
-        Scripted::new([Reply::words("a b").ending(cut()), Reply::words("a b"), Reply::words("a").ending(Ending::Hang)]);
+    let cut = || ScriptedEnd::Fail { after: 1, error: ProviderError::Cancelled };
+    let model = Scripted::new([
+        ScriptedReply::words("a b").ending(cut()),
+        ScriptedReply::words("a b"),
+        ScriptedReply::words("a").ending(ScriptedEnd::Hang),
+    ]);
     assert_eq!(all(model.stream(request(None))).await, ("a ".into(), Err(ProviderError::Cancelled)));
     let (text, last) = all(model.stream(request(Some(1)))).await;
     assert_eq!((text.as_str(), last.unwrap().reason), ("a ", FinishReason::Length));
     let mut hanging = model.stream(request(None));
-    assert_eq!(hanging.next().await, Some(Ok(Event::Text("a".into()))));
+    assert_eq!(hanging.next().await, Some(Ok(StreamEvent::Text("a".into()))));
     hanging.cancel();
     assert_eq!(hanging.next().await, Some(Err(ProviderError::Cancelled)));
     assert_eq!(hanging.next().await, None);

@@ -6,21 +6,22 @@ use std::{borrow::Cow, sync::Arc};
 use rusqlite::Connection;
 
 use super::{
-    apply_nodes::Batch,
-    cache::Cache,
-    copy, history, purge,
+    apply_nodes::NodeBatch,
+    cache::WriterCache,
+    copy,
+    prepared_change::PreparedChange,
+    purge,
     tables::{agents, bookmarks, delegations, journal, links, nodes, registers, sessions, trees},
-    visibility,
-    work::Work,
+    undo, visibility,
 };
 use crate::{
     id::IdSource,
-    model::{Ears, Op},
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
+    types::{CompiledRules, Op},
 };
 
 /// What a mutation leaves in the journal.
-pub(super) struct Trace {
+pub(super) struct AppliedMutation {
     pub(super) tree: Option<i64>,
     pub(super) node: Option<i64>,
     /// What takes it back; `None` for an append (pruning it does) and where nothing can.
@@ -28,38 +29,38 @@ pub(super) struct Trace {
     pub(super) added: journal::Added,
 }
 
-impl Trace {
+impl AppliedMutation {
     pub(super) fn new(tree: Option<i64>, node: Option<i64>, undo: Option<Mutation>) -> Self {
         Self { tree, node, undo, added: journal::Added::default() }
     }
 }
 
 /// One change being applied, within a savepoint.
-pub(super) struct Apply<'a> {
+pub(super) struct ChangeApplier<'a> {
     pub(super) conn: &'a Connection,
-    pub(super) cache: &'a mut Cache,
+    pub(super) cache: &'a mut WriterCache,
     pub(super) ids: &'a dyn IdSource,
-    pub(super) ears: &'a Ears,
+    pub(super) ears: &'a CompiledRules,
     pub(super) change: &'a Change,
-    pub(super) work: &'a Arc<Work>,
+    pub(super) work: &'a Arc<PreparedChange>,
     pub(super) agent: i64,
     pub(super) session: Option<i64>,
     group: Option<i64>,
     pub(super) receipt: Receipt,
-    pub(super) batch: Batch<'a>,
+    pub(super) batch: NodeBatch<'a>,
 }
 
-impl<'a> Apply<'a> {
+impl<'a> ChangeApplier<'a> {
     pub(super) fn begin(
         conn: &'a Connection,
-        cache: &'a mut Cache,
+        cache: &'a mut WriterCache,
         ids: &'a dyn IdSource,
-        ears: &'a Ears,
-        work: &'a Arc<Work>,
+        ears: &'a CompiledRules,
+        work: &'a Arc<PreparedChange>,
     ) -> Result<Self> {
         let receipt = Receipt::default();
         let change = &work.change;
-        let batch = Batch::default();
+        let batch = NodeBatch::default();
         let mut apply =
             Self { conn, cache, ids, ears, change, work, agent: 0, session: None, group: None, receipt, batch };
         apply.receipt.nodes.reserve(change.mutations.len());
@@ -79,7 +80,7 @@ impl<'a> Apply<'a> {
                 }
                 Mutation::Undo { group } => {
                     self.settle()?;
-                    history::undo(&mut self, *group)?;
+                    undo::undo(&mut self, *group)?;
                 }
                 _ => self.mutate(mutation, None)?,
             }
@@ -108,7 +109,7 @@ impl<'a> Apply<'a> {
     }
 
     /// Leaves an entry in the journal, once what waits is written.
-    fn journal(&mut self, change: ChangeKind, trace: Trace, target: Option<i64>) -> Result<()> {
+    fn journal(&mut self, change: ChangeKind, trace: AppliedMutation, target: Option<i64>) -> Result<()> {
         let undo = trace.undo.as_ref().map(serde_json::to_string).transpose();
         let entry = journal::Entry {
             group: self.group,
@@ -132,7 +133,7 @@ impl<'a> Apply<'a> {
         Ok(())
     }
 
-    fn apply(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+    fn apply(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
         let at = self.change.at;
         Ok(match mutation {
             Mutation::Append(node) => (ChangeKind::Append, Some(self.append(Cow::Owned((**node).clone()), None)?)),
@@ -140,7 +141,7 @@ impl<'a> Apply<'a> {
                 let row = trees::insert(self.conn, tree)?;
                 self.cache.trees.insert(tree.id, row);
                 let undo = Mutation::SetArchived { tree: tree.id, archived: true };
-                (ChangeKind::CreateTree, Some(Trace::new(Some(row), None, Some(undo))))
+                (ChangeKind::CreateTree, Some(AppliedMutation::new(Some(row), None, Some(undo))))
             }
             Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
             Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
@@ -148,7 +149,10 @@ impl<'a> Apply<'a> {
                 let row = self.node(*node)?;
                 let undo = Mutation::SetExcluded { node: *node, excluded: !excluded };
                 let changed = nodes::set_excluded(self.conn, row.row, *excluded)?;
-                (ChangeKind::SetExcluded, changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))))
+                (
+                    ChangeKind::SetExcluded,
+                    changed.then(|| AppliedMutation::new(Some(row.tree), Some(row.row), Some(undo))),
+                )
             }
             Mutation::SetBookmark { node, label } => {
                 let row = self.node(*node)?;
@@ -156,14 +160,17 @@ impl<'a> Apply<'a> {
                 let changed = before != *label;
                 bookmarks::set(self.conn, row.row, row.tree, label.as_deref(), at)?;
                 let undo = Mutation::SetBookmark { node: *node, label: before };
-                (ChangeKind::SetBookmark, changed.then(|| Trace::new(Some(row.tree), Some(row.row), Some(undo))))
+                (
+                    ChangeKind::SetBookmark,
+                    changed.then(|| AppliedMutation::new(Some(row.tree), Some(row.row), Some(undo))),
+                )
             }
             Mutation::Link(link) => (ChangeKind::Link, Some(self.link(link)?)),
             Mutation::SetLinkRemoved { link, removed } => {
                 let source = links::set_removed(self.conn, *link, *removed)?;
                 let undo = Mutation::SetLinkRemoved { link: *link, removed: !removed };
                 let tree = source.map(|s| nodes::anchor(self.conn, s)).transpose()?.map(|a| a.tree);
-                (ChangeKind::SetLinkRemoved, source.map(|source| Trace::new(tree, Some(source), Some(undo))))
+                (ChangeKind::SetLinkRemoved, source.map(|source| AppliedMutation::new(tree, Some(source), Some(undo))))
             }
             Mutation::CopyBranch { from, to, id } => {
                 let copied = copy::copy_branch(self, *from, *to, *id)?;
@@ -174,18 +181,18 @@ impl<'a> Apply<'a> {
                 let before = trees::update(self.conn, row, patch)?;
                 let changed = before != *patch;
                 let undo = Mutation::UpdateTree { tree: *tree, patch: before };
-                (ChangeKind::UpdateTree, changed.then(|| Trace::new(Some(row), None, Some(undo))))
+                (ChangeKind::UpdateTree, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
             }
             Mutation::SetArchived { tree, archived } => {
                 let row = self.tree_row(*tree)?;
                 let changed = trees::set_archived(self.conn, row, *archived, at)?;
                 let undo = Mutation::SetArchived { tree: *tree, archived: !archived };
-                (ChangeKind::SetArchived, changed.then(|| Trace::new(Some(row), None, Some(undo))))
+                (ChangeKind::SetArchived, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
             }
             Mutation::CreateAgent(agent) => {
                 agents::insert(self.conn, agent, at)?;
                 let undo = Mutation::SetAgentRemoved { agent: agent.id, removed: true };
-                (ChangeKind::CreateAgent, Some(Trace::new(None, None, Some(undo))))
+                (ChangeKind::CreateAgent, Some(AppliedMutation::new(None, None, Some(undo))))
             }
             Mutation::UpdateAgent(agent) => {
                 let row = self.agent_row(agent.id)?;
@@ -196,14 +203,14 @@ impl<'a> Apply<'a> {
                 agents::update(self.conn, row, agent)?;
                 let changed = before != *agent;
                 let undo = Mutation::UpdateAgent(before);
-                (ChangeKind::UpdateAgent, changed.then(|| Trace::new(None, None, Some(undo))))
+                (ChangeKind::UpdateAgent, changed.then(|| AppliedMutation::new(None, None, Some(undo))))
             }
             Mutation::SetAgentRemoved { agent, removed } => {
                 let row = self.agent_row(*agent)?;
                 let changed = agents::get(self.conn, row)?.removed != *removed;
                 agents::set_removed(self.conn, row, *removed)?;
                 let undo = Mutation::SetAgentRemoved { agent: *agent, removed: !removed };
-                (ChangeKind::SetAgentRemoved, changed.then(|| Trace::new(None, None, Some(undo))))
+                (ChangeKind::SetAgentRemoved, changed.then(|| AppliedMutation::new(None, None, Some(undo))))
             }
             Mutation::CreateSession(session) => {
                 let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
@@ -212,7 +219,7 @@ impl<'a> Apply<'a> {
                 let item = trees::item(self.conn, tree)?;
                 let by = session.delegated_by.map(|by| self.session_row(by)).transpose()?;
                 sessions::insert(self.conn, session, (agent, tree, position.map(|p| p.row)), item.as_ref(), by)?;
-                (ChangeKind::CreateSession, Some(Trace::new(Some(tree), position.map(|p| p.row), None)))
+                (ChangeKind::CreateSession, Some(AppliedMutation::new(Some(tree), position.map(|p| p.row), None)))
             }
             Mutation::UpdateSession { session, patch } => {
                 let row = self.session_row(*session)?;
@@ -228,20 +235,20 @@ impl<'a> Apply<'a> {
                     self.node_of(*version, tree)?;
                 }
                 sessions::update(self.conn, row, patch, position, at)?;
-                (ChangeKind::UpdateSession, Some(Trace::new(Some(tree), position, None)))
+                (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, None)))
             }
             Mutation::Record { session, kind, content, turn } => {
                 let row = self.session_row(*session)?;
                 let undo = self.record(row, *kind, content, *turn)?;
                 let tree = sessions::tree(self.conn, row)?;
-                (ChangeKind::Record, Some(Trace::new(Some(tree), None, Some(undo))))
+                (ChangeKind::Record, Some(AppliedMutation::new(Some(tree), None, Some(undo))))
             }
             Mutation::SetRecordRemoved { record, removed } => {
                 let session = registers::set_removed(self.conn, *record, *removed)?;
                 self.cache.unheard.extend(session);
                 let undo = Mutation::SetRecordRemoved { record: *record, removed: !removed };
                 let tree = session.map(|session| sessions::tree(self.conn, session)).transpose()?;
-                (ChangeKind::SetRecordRemoved, session.map(|_| Trace::new(tree, None, Some(undo))))
+                (ChangeKind::SetRecordRemoved, session.map(|_| AppliedMutation::new(tree, None, Some(undo))))
             }
             Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
             Mutation::Pin { .. }
@@ -257,7 +264,7 @@ impl<'a> Apply<'a> {
             Mutation::Delegation { node, number, event } => {
                 let head = self.node(*node)?;
                 delegations::insert(self.conn, (head.row, *number), event, at)?;
-                (ChangeKind::Delegation, Some(Trace::new(Some(head.tree), Some(head.row), None)))
+                (ChangeKind::Delegation, Some(AppliedMutation::new(Some(head.tree), Some(head.row), None)))
             }
             Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::TakeUpTodo { .. } => self.plan(mutation)?,
             Mutation::CreateDocument { .. }

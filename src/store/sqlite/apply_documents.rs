@@ -1,18 +1,18 @@
 //! Applying changes to documents, and links, which may point at them.
 
 use super::{
-    apply::{Apply, Trace},
+    apply::{AppliedMutation, ChangeApplier},
     tables::{documents, links},
 };
 use crate::{
-    model::{Link, LinkTarget},
     store::{ChangeKind, Mutation, Result, StoreError},
+    types::{Link, LinkTarget},
 };
 
-impl Apply<'_> {
-    pub(super) fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+impl ChangeApplier<'_> {
+    pub(super) fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
         let (conn, at, agent) = (self.conn, self.change.at, self.agent);
-        let trace = |undo| Some(Trace::new(None, None, Some(undo)));
+        let trace = |undo| Some(AppliedMutation::new(None, None, Some(undo)));
         Ok(match mutation {
             Mutation::CreateDocument { id, name, content } => {
                 documents::insert(conn, *id, name, content, agent, at)?;
@@ -45,7 +45,7 @@ impl Apply<'_> {
         })
     }
 
-    pub(super) fn link(&mut self, link: &Link) -> Result<Trace> {
+    pub(super) fn link(&mut self, link: &Link) -> Result<AppliedMutation> {
         let source = self.node(link.source)?;
         let author = self.agent_row(link.author)?;
         let mut target = links::Target { node: None, tree: None, document: None, section: None };
@@ -59,6 +59,6 @@ impl Apply<'_> {
         }
         links::insert(self.conn, link, source.row, &target, author)?;
         let undo = Mutation::SetLinkRemoved { link: link.id, removed: true };
-        Ok(Trace::new(Some(source.tree), Some(source.row), Some(undo)))
+        Ok(AppliedMutation::new(Some(source.tree), Some(source.row), Some(undo)))
     }
 }

@@ -2,51 +2,52 @@
 //! the order in which a prompt has them.
 
 use super::{
-    apply::{Apply, Trace},
+    apply::{AppliedMutation, ChangeApplier},
     tables::{documents, memory},
 };
 use crate::{
     id::TreeId,
-    model::{PinTarget, Stashed},
-    store::{ChangeKind, Mutation, Result, Stood, StoreError},
+    store::{ChangeKind, Mutation, PriorPlacement, Result, StoreError},
+    types::{PinTarget, StashContent},
 };
 
-impl Apply<'_> {
-    pub(super) fn memory(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+impl ChangeApplier<'_> {
+    pub(super) fn memory(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
         let (conn, agent, at) = (self.conn, self.agent, self.change.at);
         Ok(match mutation {
             Mutation::Pin { tree: id, target, stood } => {
                 let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
-                let changed = memory::pin(conn, agent, tree, &pin, stood.unwrap_or(Stood { number: 0, since: at }))?;
+                let changed =
+                    memory::pin(conn, agent, tree, &pin, stood.unwrap_or(PriorPlacement { number: 0, since: at }))?;
                 let undo = Mutation::Unpin { tree: *id, target: target.clone() };
-                (ChangeKind::Pin, changed.then(|| Trace::new(Some(tree), pin.node, Some(undo))))
+                (ChangeKind::Pin, changed.then(|| AppliedMutation::new(Some(tree), pin.node, Some(undo))))
             }
             Mutation::Unpin { tree: id, target } => {
                 let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
                 let stood = memory::unpin(conn, agent, tree, &pin)?;
                 let undo = Mutation::Pin { tree: *id, target: target.clone(), stood };
-                (ChangeKind::Unpin, stood.map(|_| Trace::new(Some(tree), pin.node, Some(undo))))
+                (ChangeKind::Unpin, stood.map(|_| AppliedMutation::new(Some(tree), pin.node, Some(undo))))
             }
             Mutation::Stash { tree: id, label, content, tokens, stood } => {
                 let tree = self.tree_row(*id)?;
                 let node = match content {
-                    Stashed::Node(id) => Some(self.node_of(*id, tree)?.row),
+                    StashContent::Node(id) => Some(self.node_of(*id, tree)?.row),
                     _ => None,
                 };
-                let told = !matches!(content, Stashed::Result(_));
+                let told = !matches!(content, StashContent::Result(_));
                 let before = if told { self.stashed(*id, tree, label)? } else { None };
                 let undo = before.unwrap_or_else(|| Mutation::Unstash { tree: *id, label: label.clone() });
-                let stood = stood.unwrap_or(Stood { number: 0, since: at });
+                let stood = stood.unwrap_or(PriorPlacement { number: 0, since: at });
                 memory::stash(conn, agent, tree, &memory::NewStash { label, content, node, tokens: *tokens, stood })?;
-                (ChangeKind::Stash, told.then(|| Trace::new(Some(tree), node, Some(undo))))
+                (ChangeKind::Stash, told.then(|| AppliedMutation::new(Some(tree), node, Some(undo))))
             }
             Mutation::Unstash { tree: id, label } => {
                 let tree = self.tree_row(*id)?;
                 let before = self.stashed(*id, tree, label)?;
                 memory::unstash(conn, agent, tree, label)?;
-                (ChangeKind::Unstash, before.map(|undo| Trace::new(Some(tree), None, Some(undo))))
+                (ChangeKind::Unstash, before.map(|undo| AppliedMutation::new(Some(tree), None, Some(undo))))
             }
             Mutation::Act { tree, action } => {
                 memory::act(conn, agent, self.tree_row(*tree)?, action, at)?;

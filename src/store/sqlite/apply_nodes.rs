@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 
 use super::{
-    apply::{Apply, Trace},
-    index::Entry,
+    apply::{AppliedMutation, ChangeApplier},
+    fts_index::IndexEntry,
     insert::WIDE,
-    register::Hearing,
+    session_state::TurnOrder,
     tables::{
         journal,
         nodes::{self, Anchor},
@@ -19,26 +19,26 @@ use super::{
     visibility,
 };
 use crate::{
-    model::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
-    store::{Appended, Result, StoreError},
+    store::{AppendedNode, Result, StoreError},
+    types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
 };
 
 /// Nodes of a change that are placed and counted, and not written yet.
 #[derive(Default)]
-pub(super) struct Batch<'a> {
+pub(super) struct NodeBatch<'a> {
     nodes: Vec<nodes::NewRow<'a>>,
     /// What refers to each of them, and so is written after it.
-    follows: Vec<Follow>,
+    follows: Vec<PendingReferences>,
     pub(super) entries: Vec<journal::NewRow>,
 }
 
-struct Follow {
+struct PendingReferences {
     /// Whether its session goes to it, and whether it is the newest message of a person there.
     advance: [bool; 2],
-    hearing: Hearing,
+    hearing: TurnOrder,
 }
 
-impl<'a> Apply<'a> {
+impl<'a> ChangeApplier<'a> {
     /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
     pub(super) fn append_quietly(&mut self, node: NewNode) -> Result<i64> {
         let trace = self.append(Cow::Owned(node), None)?;
@@ -51,7 +51,7 @@ impl<'a> Apply<'a> {
 
     /// Adds a node: its place, hash, local id, turn, and everybody's counts. `place` is its place among those that the
     /// change adds, if it is one of them.
-    pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<Trace> {
+    pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<AppliedMutation> {
         if self.batch.nodes.len() >= WIDE {
             self.write()?;
         }
@@ -86,7 +86,7 @@ impl<'a> Apply<'a> {
             self.cache.stateless.insert(row, 0);
         }
         if let Some(waiting) = &mut self.cache.unindexed {
-            let entry = Entry {
+            let entry = IndexEntry {
                 row,
                 tree,
                 session: session.map(|s| s.0),
@@ -99,13 +99,13 @@ impl<'a> Apply<'a> {
         }
         let local = nodes::wanted_local_id(&node);
         let turn = session.map(|s| s.1);
-        self.receipt.nodes.push(Appended { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
-        self.batch.follows.push(Follow {
+        self.receipt.nodes.push(AppendedNode { id: node.id, local: local.clone(), seq: row.unsigned_abs(), turn });
+        self.batch.follows.push(PendingReferences {
             advance: [session.is_some() && node.advance, spoken && in_order],
             hearing: match (in_order, added.nodes) {
-                (false, _) => Hearing::OutOfOrder,
-                (true, 0) => Hearing::Hidden,
-                (true, _) => Hearing::Next,
+                (false, _) => TurnOrder::OutOfOrder,
+                (true, 0) => TurnOrder::Hidden,
+                (true, _) => TurnOrder::Next,
             },
         });
         self.batch.nodes.push(nodes::NewRow {
@@ -121,7 +121,7 @@ impl<'a> Apply<'a> {
             edited_from,
             version_of,
         });
-        Ok(Trace { tree: Some(tree), node: Some(row), undo: None, added })
+        Ok(AppliedMutation { tree: Some(tree), node: Some(row), undo: None, added })
     }
 
     /// Writes what waits: nodes, what refers to them, and their entries.
@@ -142,7 +142,7 @@ impl<'a> Apply<'a> {
         Ok(())
     }
 
-    fn follow(&mut self, new: &nodes::NewRow<'_>, follow: &Follow) -> Result<()> {
+    fn follow(&mut self, new: &nodes::NewRow<'_>, follow: &PendingReferences) -> Result<()> {
         if let Some(envelope) = &new.node.provenance {
             provenance::insert(self.conn, new.row, envelope)?;
         }

@@ -1,13 +1,13 @@
 //! Applying changes to plans. Undo passes over them: what became of an item is what an agent said of it.
 
 use super::{
-    apply::{Apply, Trace},
+    apply::{AppliedMutation, ChangeApplier},
     tables::todos,
 };
 use crate::store::{ChangeKind, Mutation, Result, StoreError};
 
-impl Apply<'_> {
-    pub(super) fn plan(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+impl ChangeApplier<'_> {
+    pub(super) fn plan(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
         let (conn, at) = (self.conn, self.change.at);
         let (kind, session) = match mutation {
             Mutation::AddTodo(todo) => {
@@ -28,7 +28,7 @@ impl Apply<'_> {
             _ => return Err(StoreError::Refused("not a change to a plan".to_owned())),
         };
         let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [session], |row| row.get(0))?;
-        Ok((kind, Some(Trace::new(Some(tree), None, None))))
+        Ok((kind, Some(AppliedMutation::new(Some(tree), None, None))))
     }
 }
 

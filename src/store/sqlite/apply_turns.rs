@@ -1,7 +1,7 @@
 //! Applying what turns of models need beside the conversation. None of it is journaled: it says nothing that was said.
 
 use super::{
-    apply::{Apply, Trace},
+    apply::{AppliedMutation, ChangeApplier},
     tables::{
         documents, estimates, journal,
         leases::{self, Held},
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId},
-    model::{Summary, SummaryOf, Timestamp},
     store::{ChangeKind, Mutation, Result, StoreError},
+    types::{Summary, SummarySubject, Timestamp},
 };
 
-impl Apply<'_> {
+impl ChangeApplier<'_> {
     /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
     /// change of sessions says itself which of them is the last active.
     pub(super) fn touch_session(&self) -> Result<()> {
@@ -30,7 +30,7 @@ impl Apply<'_> {
         }
     }
 
-    pub(super) fn turn(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<Trace>)> {
+    pub(super) fn turn(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
         let kind = match mutation {
             Mutation::Lease { node, agent, until } => {
                 self.lease(*node, *agent, *until)?;
@@ -96,7 +96,7 @@ impl Apply<'_> {
     }
 
     /// A summary of words that were purged while the model had them must not bring them back.
-    fn summarize(&mut self, of: SummaryOf, after: u64, summary: &Summary) -> Result<()> {
+    fn summarize(&mut self, of: SummarySubject, after: u64, summary: &Summary) -> Result<()> {
         if journal::has_since(self.conn, after, ChangeKind::Purge)? {
             return Err(StoreError::Conflict("something was purged while the summary was made".to_owned()));
         }
@@ -104,9 +104,9 @@ impl Apply<'_> {
             return Err(StoreError::Refused("a summary says something".to_owned()));
         }
         let target = match of {
-            SummaryOf::Node(id) => ("node", self.node(id)?.row),
-            SummaryOf::Document(id) => ("document", documents::row(self.conn, id)?),
-            SummaryOf::Tree(id) => ("tree", self.tree_row(id)?),
+            SummarySubject::Node(id) => ("node", self.node(id)?.row),
+            SummarySubject::Document(id) => ("document", documents::row(self.conn, id)?),
+            SummarySubject::Tree(id) => ("tree", self.tree_row(id)?),
         };
         summaries::keep(self.conn, target, summary)
     }

@@ -7,13 +7,13 @@ use rusqlite::{
     backup::{Backup, StepResult},
 };
 
-use super::pool::Pool;
+use super::pool::ConnectionPool;
 use crate::store::{Result, StoreError};
 
 /// Pages copied between two reports of progress: 4 MB.
 const STEP: i32 = 1_000;
 
-pub(super) fn backup(pool: &Pool, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+pub(super) fn backup(pool: &ConnectionPool, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let conn = pool.borrow()?;
     // Within one read transaction the copy is of one moment, and never has to start again because somebody wrote.
     let tx = conn.unchecked_transaction()?;

@@ -8,8 +8,8 @@ use std::{
 use rusqlite::Connection;
 
 use super::{
-    apply::Apply,
-    index::Waiting,
+    apply::ChangeApplier,
+    fts_index::Unindexed,
     tables::{
         agents, journal,
         leases::Held,
@@ -19,19 +19,19 @@ use super::{
 };
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
-    model::WordReader,
     store::{Result, StoreError},
+    types::WordTokenizer,
 };
 
 /// A map whose keys are numbers: rows, and ids, of which half is random. The maps here are small and forget, so nobody
 /// gains by choosing ids that collide, and an append looks into nine of them.
-pub(super) type Numbered<K, V> = HashMap<K, V, BuildHasherDefault<Spread>>;
+pub(super) type NumberedMap<K, V> = HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
 
 /// Spreads numbers over 64 bits.
 #[derive(Default)]
-pub(super) struct Spread(u64);
+pub(super) struct IntegerHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for IntegerHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.write_u64(u64::from(*byte));
@@ -60,25 +60,25 @@ impl Hasher for Spread {
 /// What is known without asking the file: row numbers of what never moves, the nodes that were added last, and what
 /// waits for the transaction's end. Emptied whenever something is rolled back.
 #[derive(Default)]
-pub(super) struct Cache {
-    pub(super) nodes: Numbered<NodeId, Anchor>,
+pub(super) struct WriterCache {
+    pub(super) nodes: NumberedMap<NodeId, Anchor>,
     /// The row of the newest node, once somebody asked.
     pub(super) last_node: Option<i64>,
     /// Nodes added lately that have no row in `node_state`, by row, with how many continuations they have: none or one.
-    pub(super) stateless: Numbered<i64, i64>,
-    pub(super) agents: Numbered<AgentId, i64>,
-    pub(super) trees: Numbered<TreeId, i64>,
-    pub(super) sessions: Numbered<SessionId, i64>,
+    pub(super) stateless: NumberedMap<i64, i64>,
+    pub(super) agents: NumberedMap<AgentId, i64>,
+    pub(super) trees: NumberedMap<TreeId, i64>,
+    pub(super) sessions: NumberedMap<SessionId, i64>,
     /// The newest entries of trees, and what this transaction did to trees and has not written there yet.
     pub(super) journal: journal::Ends,
     /// The leases, once somebody asked; mostly none.
     pub(super) leases: Option<Vec<Held>>,
     /// What waits to be indexed, once somebody asked.
-    pub(super) unindexed: Option<Waiting>,
+    pub(super) unindexed: Option<Unindexed>,
     /// Sessions whose register is made again at the end of this transaction.
     pub(super) unheard: BTreeSet<i64>,
     /// Reads words for the index. It remembers nothing of the file.
-    pub(super) words: WordReader,
+    pub(super) words: WordTokenizer,
     /// The file's version by SQLite's count, which others' changes move.
     version: i64,
 }
@@ -86,7 +86,7 @@ pub(super) struct Cache {
 /// Nodes remembered at the most, about 1 MB; and agents, trees and sessions together, a tenth of that.
 const REMEMBERED: usize = 8_192;
 
-impl Cache {
+impl WriterCache {
     pub(super) fn clear(&mut self) {
         *self = Self { words: std::mem::take(&mut self.words), ..Self::default() };
     }
@@ -114,7 +114,7 @@ impl Cache {
 }
 
 /// Row numbers and places, asked of the cache first.
-impl Apply<'_> {
+impl ChangeApplier<'_> {
     /// A node that must be there.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn what_is_remembered_has_a_bound() {
         let conn = Connection::open_in_memory().unwrap();
-        let mut cache = Cache::default();
+        let mut cache = WriterCache::default();
         for row in 0..3 * REMEMBERED as u128 {
             let id = row.to_be_bytes();
             cache.sessions.insert(SessionId::from_bytes(id), 1);

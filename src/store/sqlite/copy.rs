@@ -5,19 +5,24 @@ use std::collections::HashMap;
 use rusqlite::params;
 
 use super::{
-    apply::{Apply, Trace},
-    rows::{self, FROM, NODE, NodeRow},
+    apply::{AppliedMutation, ChangeApplier},
+    decode::{self, FROM, NODE, NodeRow},
     tables::nodes,
 };
 use crate::{
     id::NodeId,
-    model::{Json, NewNode, Parent},
     store::{Mutation, Result, StoreError},
+    types::{Json, NewNode, Parent},
 };
 
 /// Copies `from` and what is visible below it (annotations, sources and versions too) under `to`. Each copy says in
 /// its metadata which node it was made from.
-pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: NodeId) -> Result<Trace> {
+pub(super) fn copy_branch(
+    apply: &mut ChangeApplier<'_>,
+    from: NodeId,
+    to: NodeId,
+    id: NodeId,
+) -> Result<AppliedMutation> {
     let source = apply.node(from)?;
     let target = apply.node(to)?;
     let mark = nodes::hidden_by(apply.conn, source.row)?;
@@ -35,7 +40,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
         .query_map(params![source.row, source.depth, source.tree, mark], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut copies: HashMap<i64, NodeId> = HashMap::with_capacity(branch.len());
-    let names = rows::Names::new(apply.conn);
+    let names = decode::NameCache::new(apply.conn);
     let mut first = None;
     for row in branch {
         let read = apply
@@ -46,7 +51,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
         let node = names.finish(vec![read])?.pop().ok_or_else(|| StoreError::not_found("node", row))?;
         let copy = if row == source.row { id } else { NodeId::new(apply.ids.ulid(apply.change.at)) };
         let parent = parent_row.and_then(|p| copies.get(&p)).copied().filter(|_| row != source.row).unwrap_or(to);
-        let kind = if row == source.row { crate::model::EdgeKind::Continuation } else { node.kind };
+        let kind = if row == source.row { crate::types::EdgeKind::Continuation } else { node.kind };
         let mut new =
             NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
         new.kind = kind;
@@ -63,7 +68,7 @@ pub(super) fn copy_branch(apply: &mut Apply<'_>, from: NodeId, to: NodeId, id: N
     }
     apply.receipt.affected += copies.len() as u64;
     let root = first.ok_or_else(|| StoreError::not_found("node", from))?;
-    Ok(Trace::new(Some(target.tree), Some(root), Some(Mutation::Prune { node: id })))
+    Ok(AppliedMutation::new(Some(target.tree), Some(root), Some(Mutation::Prune { node: id })))
 }
 
 /// The metadata with `copied_from` added.

@@ -14,14 +14,14 @@ use crate::store::{Result, StoreError};
 pub(super) const WIDE: usize = 16;
 
 /// An insert of any number of rows.
-pub(super) struct Insert {
+pub(super) struct MultiInsert {
     into: &'static str,
     columns: usize,
     wide: OnceLock<String>,
     one: OnceLock<String>,
 }
 
-impl Insert {
+impl MultiInsert {
     /// `into` is the statement up to its values, of which each row has `columns`.
     pub(super) const fn new(into: &'static str, columns: usize) -> Self {
         Self { into, columns, wide: OnceLock::new(), one: OnceLock::new() }
@@ -32,13 +32,13 @@ impl Insert {
         &self,
         conn: &Connection,
         rows: &[R],
-        bind: impl Fn(&R, &mut Values<'_, '_>) -> rusqlite::Result<()>,
+        bind: impl Fn(&R, &mut RowValues<'_, '_>) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<()> {
         let wide = rows.chunks_exact(WIDE);
         let rest = wide.remainder().chunks(1);
         for rows in wide.chain(rest) {
             let mut statement = conn.prepare_cached(self.sql(rows.len()))?;
-            let mut values = Values { statement: &mut statement, at: 0 };
+            let mut values = RowValues { statement: &mut statement, at: 0 };
             for (number, row) in rows.iter().enumerate() {
                 values.at = number * self.columns;
                 bind(row, &mut values)?;
@@ -58,12 +58,12 @@ impl Insert {
 }
 
 /// The values of a row, from left to right.
-pub(super) struct Values<'v, 'c> {
+pub(super) struct RowValues<'v, 'c> {
     statement: &'v mut Statement<'c>,
     at: usize,
 }
 
-impl Values<'_, '_> {
+impl RowValues<'_, '_> {
     /// The next one.
     pub(super) fn add(&mut self, value: &impl ToSql) -> rusqlite::Result<()> {
         self.at += 1;

@@ -11,9 +11,9 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::{OpenOptions, backup, error::is_busy, index, open::APPLICATION_ID, register, tables::agents};
-use crate::model::{Timestamp, WordReader};
+use super::{OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, session_state, tables::agents};
 use crate::store::{Result, StoreError, default_agents};
+use crate::types::{Timestamp, WordTokenizer};
 
 struct Migration {
     name: &'static str,
@@ -136,10 +136,10 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
     }
     if now < INDEXED {
-        index::catch_up(&tx, &mut WordReader::default())?;
+        fts_index::catch_up(&tx, &mut WordTokenizer::default())?;
     }
     if now < REGISTERED {
-        register::take_over(&tx, &options.ears)?;
+        session_state::take_over(&tx, &options.ears)?;
     }
     if now == 0 {
         for agent in default_agents() {

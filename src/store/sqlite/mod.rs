@@ -14,41 +14,41 @@ mod apply_plans;
 mod apply_turns;
 mod backup;
 mod cache;
-mod continuations;
 mod copy;
+mod decode;
 mod error;
-mod history;
-mod index;
+mod fts_index;
+mod fts_query;
 mod insert;
 mod migrate;
 mod open;
 mod path;
 mod pool;
-mod postings;
+mod prepared_change;
 mod purge;
 mod rebuild;
-mod recall;
 mod recount;
-mod register;
-mod rows;
+mod search_filter;
+mod session_state;
+mod sibling_page;
 mod snapshot;
 mod tables;
+mod undo;
 mod vectors;
 mod verify;
 mod visibility;
 mod watch;
-mod work;
 mod writer;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
-use self::{pool::Pool, writer::Writer};
-use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store, Watch};
+use self::{pool::ConnectionPool, writer::WriterHandle};
+use super::{Change, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
 use crate::{
     id::IdSource,
-    model::{Clock, Ears, RegisterRules},
+    types::{Clock, CompiledRules, RegisterRules},
 };
 
 /// How to open a database. The clock and the ids come from the host.
@@ -60,7 +60,7 @@ pub struct OpenOptions {
     create: bool,
     read_only: bool,
     page_limit: Option<u32>,
-    ears: Arc<Ears>,
+    ears: Arc<CompiledRules>,
 }
 
 impl OpenOptions {
@@ -111,7 +111,7 @@ impl OpenOptions {
     /// not compared with the archive when the file is checked.
     #[must_use]
     pub fn register_rules(mut self, rules: RegisterRules) -> Self {
-        self.ears = Arc::new(Ears::new(rules));
+        self.ears = Arc::new(CompiledRules::new(rules));
         self
     }
 
@@ -128,8 +128,8 @@ impl OpenOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     // Dropped first: the connection that closes last empties the log into the file, and readers cannot write.
-    pool: Pool,
-    writer: Writer,
+    pool: ConnectionPool,
+    writer: WriterHandle,
 }
 
 impl Store for SqliteStore {
@@ -147,11 +147,11 @@ impl Store for SqliteStore {
         Ok(Box::new(watch::SqliteWatch::begin(&self.pool)?))
     }
 
-    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+    fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
         verify::verify(&self.pool, progress)
     }
 
-    fn rebuild(&self) -> Result<Rebuilt> {
+    fn rebuild(&self) -> Result<RebuildReport> {
         let ears = Arc::clone(self.pool.ears());
         self.writer.run(move |conn| rebuild::rebuild(conn, &ears))
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::Pool, writer::Writer};
+use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, writer::WriterHandle};
 use crate::store::{Result, StoreError};
 
 /// Marks our files in their header: "LOOM".
@@ -21,9 +21,9 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
         return Err(StoreError::CannotOpen { path, cause: "no such file".to_owned() });
     }
     if options.read_only {
-        let pool = Pool::new(&path, options, true);
+        let pool = ConnectionPool::new(&path, options, true);
         migrate::check(&*pool.borrow()?, &path).map_err(|e| name_file(e, &path, options))?;
-        return Ok(SqliteStore { pool, writer: Writer::refusing(path) });
+        return Ok(SqliteStore { pool, writer: WriterHandle::refusing(path) });
     }
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     if options.create {
@@ -33,8 +33,8 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     conn.busy_timeout(options.wait)?;
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
-    let writer = Writer::start(conn, path.clone(), options)?;
-    Ok(SqliteStore { pool: Pool::new(&path, options, false), writer })
+    let writer = WriterHandle::start(conn, path.clone(), options)?;
+    Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {

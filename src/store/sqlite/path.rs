@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::{
-    rows::{NodeRow, States, WORDS},
+    decode::{NodeRow, States, WORDS},
     tables::nodes::anchor,
     visibility::{self, version_read},
 };

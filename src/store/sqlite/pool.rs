@@ -10,8 +10,8 @@ use std::{
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, error::at_open, work::Readers};
-use crate::{model::Ears, store::Result};
+use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool};
+use crate::{store::Result, types::CompiledRules};
 
 /// Connections that wait for the next reader.
 const KEPT: usize = 4;
@@ -19,36 +19,36 @@ const KEPT: usize = 4;
 const CACHE: i32 = 16_384;
 
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct ConnectionPool {
     path: PathBuf,
     wait: Duration,
     /// Whether the store only reads, and so may meet a folder that cannot be written.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
-    words: Readers,
-    ears: Arc<Ears>,
+    words: TokenizerPool,
+    ears: Arc<CompiledRules>,
 }
 
-impl Pool {
+impl ConnectionPool {
     pub(super) fn new(path: &Path, options: &OpenOptions, read_only: bool) -> Self {
         let ears = Arc::clone(&options.ears);
-        let (idle, words) = (Mutex::default(), Readers::default());
+        let (idle, words) = (Mutex::default(), TokenizerPool::default());
         Self { path: path.to_owned(), wait: options.wait, read_only, idle, words, ears }
     }
 
     /// By which rules registers are kept here.
-    pub(super) fn ears(&self) -> &Arc<Ears> {
+    pub(super) fn ears(&self) -> &Arc<CompiledRules> {
         &self.ears
     }
 
     /// A connection that only reads.
-    pub(super) fn borrow(&self) -> Result<Reader<'_>> {
+    pub(super) fn borrow(&self) -> Result<PooledConnection<'_>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(conn) = idle {
-            return Ok(Reader { pool: self, conn: Some(conn), kept: true });
+            return Ok(PooledConnection { pool: self, conn: Some(conn), kept: true });
         }
         let (conn, kept) = self.open()?;
-        Ok(Reader { pool: self, conn: Some(conn), kept })
+        Ok(PooledConnection { pool: self, conn: Some(conn), kept })
     }
 
     /// A connection of somebody's own that only reads, and whether it stays true of the file.
@@ -97,25 +97,25 @@ impl Pool {
 
 /// A borrowed connection; it goes back when dropped.
 #[derive(Debug)]
-pub(super) struct Reader<'p> {
-    pool: &'p Pool,
+pub(super) struct PooledConnection<'p> {
+    pool: &'p ConnectionPool,
     conn: Option<Connection>,
     kept: bool,
 }
 
-impl<'p> Reader<'p> {
+impl<'p> PooledConnection<'p> {
     /// By which rules registers are kept here.
-    pub(super) fn ears(&self) -> &'p Ears {
+    pub(super) fn ears(&self) -> &'p CompiledRules {
         &self.pool.ears
     }
 
     /// Who reads words here.
-    pub(super) fn words(&self) -> &'p Readers {
+    pub(super) fn words(&self) -> &'p TokenizerPool {
         &self.pool.words
     }
 }
 
-impl Deref for Reader<'_> {
+impl Deref for PooledConnection<'_> {
     type Target = Connection;
 
     #[allow(clippy::expect_used)] // `conn` is only taken by `drop`
@@ -124,7 +124,7 @@ impl Deref for Reader<'_> {
     }
 }
 
-impl Drop for Reader<'_> {
+impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = self.conn.take()

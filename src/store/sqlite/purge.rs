@@ -11,18 +11,18 @@ use std::time::Duration;
 use rusqlite::{Connection, params};
 
 use super::{
-    apply::{Apply, Trace},
-    index,
+    apply::{AppliedMutation, ChangeApplier},
+    fts_index,
     tables::{sessions, todos},
 };
 use crate::store::{PurgeTarget, Result, StoreError};
 
-pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace> {
+pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Result<AppliedMutation> {
     let (conn, at) = (apply.conn, apply.change.at.as_millis());
     let (which, key, trace) = match target {
         PurgeTarget::Node(id) => {
             let node = apply.node(id)?;
-            ("seq = ?1", node.row, Trace::new(Some(node.tree), Some(node.row), None))
+            ("seq = ?1", node.row, AppliedMutation::new(Some(node.tree), Some(node.row), None))
         }
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
@@ -31,7 +31,7 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
             todos::forget(conn, "session = ?1", row)?;
             let tree = sessions::tree(conn, row)?;
             apply.cache.unheard.insert(row);
-            ("session = ?1", row, Trace::new(Some(tree), None, None))
+            ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
             let row = apply.tree_row(id)?;
@@ -47,10 +47,10 @@ pub(super) fn purge(apply: &mut Apply<'_>, target: PurgeTarget) -> Result<Trace>
             let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
             let sessions = sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
             apply.cache.unheard.extend(sessions);
-            ("tree = ?1", row, Trace::new(Some(row), None, None))
+            ("tree = ?1", row, AppliedMutation::new(Some(row), None, None))
         }
     };
-    index::forget(conn, which, key)?;
+    fts_index::forget(conn, which, key)?;
     // It may have to be made anew.
     apply.cache.unindexed = None;
     let nodes = format!("SELECT seq FROM nodes WHERE {which}");

@@ -3,15 +3,15 @@
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::{
-    index, recount, register,
+    fts_index, recount, session_state,
     tables::{nodes, trees},
 };
 use crate::{
-    model::Ears,
-    store::{Rebuilt, Result},
+    store::{RebuildReport, Result},
+    types::CompiledRules,
 };
 
-pub(super) fn rebuild(conn: &mut Connection, ears: &Ears) -> Result<Rebuilt> {
+pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<RebuildReport> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     nodes::rebuild_local_ids(&tx)?;
     let nodes = recount::wrong_nodes(&tx)?;
@@ -28,10 +28,10 @@ pub(super) fn rebuild(conn: &mut Connection, ears: &Ears) -> Result<Rebuilt> {
     for tree in &wrong {
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
-    let indexed = index::rebuild(&tx)?;
+    let indexed = fts_index::rebuild(&tx)?;
     // They cost a model's time, and are made when they are wanted.
     tx.execute("DELETE FROM vectors", [])?;
-    let registers = register::rebuild(&tx, ears)?;
+    let registers = session_state::rebuild(&tx, ears)?;
     tx.commit()?;
-    Ok(Rebuilt { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })
+    Ok(RebuildReport { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })
 }

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use super::tables::nodes::ONLY_CHILD;
-use crate::{model::TreeCounts, store::Result};
+use crate::{store::Result, types::TreeCounts};
 
 /// A node whose kept counts are not what a recount says.
 pub(super) struct WrongNode {

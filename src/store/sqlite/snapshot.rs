@@ -5,27 +5,27 @@ use std::ops::RangeInclusive;
 use rusqlite::params;
 
 use super::{
-    continuations, history, path,
-    pool::{Pool, Reader},
-    postings, recall, register,
-    rows::{FROM, NODE, Names, NodeRow},
+    decode::{FROM, NODE, NameCache, NodeRow},
+    fts_query, path,
+    pool::{ConnectionPool, PooledConnection},
+    search_filter, session_state, sibling_page,
     tables::{
         agents, delegations, documents, estimates, journal, leases, links, memory,
         nodes::{Anchor, anchor, hidden_by, nearest},
         provenance, registers, sessions, sources, summaries, todos, trees,
     },
-    vectors,
+    undo, vectors,
     visibility::{self, row_of},
 };
 use crate::{
-    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, Pattern, SessionId, TreeId},
-    model::{
-        Agent, Correction, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Record,
-        Register, Session, Stashed, Summary, SummaryOf, Todo, Tree,
-    },
+    id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     store::{
-        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Place, Result,
-        SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
+        ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
+        Postings, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
+    },
+    types::{
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
+        SessionRecord, SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
     },
 };
 
@@ -33,11 +33,11 @@ use crate::{
 const CANDIDATES: i64 = 10;
 
 pub(super) struct SqliteSnapshot<'p> {
-    conn: Reader<'p>,
+    conn: PooledConnection<'p>,
 }
 
 impl<'p> SqliteSnapshot<'p> {
-    pub(super) fn begin(pool: &'p Pool) -> Result<Self> {
+    pub(super) fn begin(pool: &'p ConnectionPool) -> Result<Self> {
         let conn = pool.borrow()?;
         conn.prepare_cached("BEGIN")?.execute([])?;
         Ok(Self { conn })
@@ -46,7 +46,7 @@ impl<'p> SqliteSnapshot<'p> {
     fn nodes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Node>> {
         let mut statement = self.conn.prepare_cached(sql)?;
         let rows = statement.query_map(params, NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        Names::new(&self.conn).finish(rows)
+        NameCache::new(&self.conn).finish(rows)
     }
 
     fn tree_row(&self, id: Option<TreeId>) -> Result<Option<i64>> {
@@ -55,7 +55,7 @@ impl<'p> SqliteSnapshot<'p> {
 
     fn finish_session(&self, row: sessions::SessionRow) -> Result<Session> {
         let (mut session, agent, tree, position) = row;
-        let names = Names::new(&self.conn);
+        let names = NameCache::new(&self.conn);
         session.agent = names.agent(agent)?;
         session.tree = names.tree(tree)?;
         session.position = match position {
@@ -94,14 +94,16 @@ impl Snapshot for SqliteSnapshot<'_> {
         Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.ulid = ?1"), [id.to_bytes()])?.pop())
     }
 
-    fn resolve(&self, tree: TreeId, text: &str) -> Result<Lookup> {
+    fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup> {
         let row = trees::row(&self.conn, tree)?;
-        let pattern = match Pattern::read(text) {
-            Some(Pattern::Full(id)) => {
-                return Ok(self.node(id)?.map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))));
+        let pattern = match PatternText::read(text) {
+            Some(PatternText::Full(id)) => {
+                return Ok(self
+                    .node(id)?
+                    .map_or(LocalIdLookup::None(Vec::new()), |node| LocalIdLookup::One(Box::new(node))));
             }
-            Some(Pattern::Local(pattern)) => pattern.as_str().to_owned(),
-            None => return Ok(Lookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
+            Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
+            None => return Ok(LocalIdLookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
         };
         // Whoever writes more than the local id writes more of the random part it was cut from.
         for length in (6..=pattern.len()).rev() {
@@ -114,7 +116,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             if let Some(node) = found.into_iter().next()
                 && LocalId::derive(node.id, 16).starts_with(&pattern)
             {
-                return Ok(Lookup::One(Box::new(node)));
+                return Ok(LocalIdLookup::One(Box::new(node)));
             }
         }
         let mut found = self.nodes(
@@ -126,9 +128,9 @@ impl Snapshot for SqliteSnapshot<'_> {
             params![row, pattern, CANDIDATES],
         )?;
         Ok(match found.len() {
-            0 => Lookup::None(nearest(&self.conn, row, &pattern)?),
-            1 => found.pop().map_or(Lookup::None(Vec::new()), |node| Lookup::One(Box::new(node))),
-            _ => Lookup::Many(found),
+            0 => LocalIdLookup::None(nearest(&self.conn, row, &pattern)?),
+            1 => found.pop().map_or(LocalIdLookup::None(Vec::new()), |node| LocalIdLookup::One(Box::new(node))),
+            _ => LocalIdLookup::Many(found),
         })
     }
 
@@ -143,7 +145,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         let most = if limit == 0 { usize::MAX } else { limit as usize };
         let mut rows = path::rows(&self.conn, row, &wanted, most)?;
         rows.reverse();
-        Names::new(&self.conn).finish(rows)
+        NameCache::new(&self.conn).finish(rows)
     }
 
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>> {
@@ -177,8 +179,8 @@ impl Snapshot for SqliteSnapshot<'_> {
         Ok(found)
     }
 
-    fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>> {
-        continuations::of(&self.conn, of, from, most)
+    fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
+        sibling_page::of(&self.conn, of, from, most)
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
@@ -224,24 +226,24 @@ impl Snapshot for SqliteSnapshot<'_> {
         )
     }
 
-    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<WordsSaid> {
-        postings::said(&self.conn, self.conn.words(), words, filter, most)
+    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings> {
+        fts_query::said(&self.conn, self.conn.words(), words, filter, most)
     }
 
-    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<Place>>> {
-        recall::places(&self.conn, passages, filter)
+    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>> {
+        search_filter::places(&self.conn, passages, filter)
     }
 
-    fn beside(&self, nodes: &[u64]) -> Result<Vec<Beside>> {
-        recall::beside(&self.conn, nodes)
+    fn beside(&self, nodes: &[u64]) -> Result<Vec<Neighbors>> {
+        search_filter::beside(&self.conn, nodes)
     }
 
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
-        recall::nodes_at(&self.conn, nodes)
+        search_filter::nodes_at(&self.conn, nodes)
     }
 
     fn newest_first(&self, filter: &WordFilter, most: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()> {
-        recall::newest_first(&self.conn, filter, most, each)
+        search_filter::newest_first(&self.conn, filter, most, each)
     }
 
     fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()> {
@@ -255,15 +257,15 @@ impl Snapshot for SqliteSnapshot<'_> {
         filter: &WordFilter,
         most: u32,
     ) -> Result<Vec<Node>> {
-        recall::turns(&self.conn, session, &turns, filter, most)
+        search_filter::turns(&self.conn, session, &turns, filter, most)
     }
 
     fn tool_results(&self, filter: &WordFilter, tool: &str, most: u32) -> Result<Vec<Node>> {
-        recall::tool_results(&self.conn, filter, tool, most)
+        search_filter::tool_results(&self.conn, filter, tool, most)
     }
 
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
-        recall::tool_names(&self.conn, filter, most)
+        search_filter::tool_names(&self.conn, filter, most)
     }
 
     fn links(&self, node: NodeId) -> Result<Vec<Link>> {
@@ -278,7 +280,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
     }
 
-    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(Generated<'_>)) -> Result<()> {
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()> {
         let tree = self.tree_row(filter.tree)?;
         let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
         let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
@@ -291,7 +293,7 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn source(&self, source: &str) -> Result<Option<NodeId>> {
-        sources::node(&self.conn, source)?.map(|row| Names::new(&self.conn).node(row)).transpose()
+        sources::node(&self.conn, source)?.map(|row| NameCache::new(&self.conn).node(row)).transpose()
     }
 
     fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
@@ -306,11 +308,11 @@ impl Snapshot for SqliteSnapshot<'_> {
         sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
     }
 
-    fn register(&self, id: SessionId) -> Result<Register> {
-        register::of(&self.conn, sessions::row(&self.conn, id)?, self.conn.ears())
+    fn register(&self, id: SessionId) -> Result<SessionState> {
+        session_state::of(&self.conn, sessions::row(&self.conn, id)?, self.conn.ears())
     }
 
-    fn records(&self, id: SessionId) -> Result<Vec<Record>> {
+    fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
         registers::records(&self.conn, sessions::row(&self.conn, id)?)
     }
 
@@ -329,7 +331,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         memory::of(&self.conn, agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?)
     }
 
-    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<Stashed>> {
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<StashContent>> {
         let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
         memory::stashed(&self.conn, agent, tree, label, result)
     }
@@ -346,16 +348,16 @@ impl Snapshot for SqliteSnapshot<'_> {
         delegations::all(&self.conn)
     }
 
-    fn summary(&self, of: SummaryOf) -> Result<Option<Summary>> {
+    fn summary(&self, of: SummarySubject) -> Result<Option<Summary>> {
         let target = match of {
-            SummaryOf::Node(id) => row_of(&self.conn, id)?.map(|row| ("node", row)),
-            SummaryOf::Document(id) => Some(("document", documents::row(&self.conn, id)?)),
-            SummaryOf::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
+            SummarySubject::Node(id) => row_of(&self.conn, id)?.map(|row| ("node", row)),
+            SummarySubject::Document(id) => Some(("document", documents::row(&self.conn, id)?)),
+            SummarySubject::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
         };
         target.map_or(Ok(None), |target| summaries::of(&self.conn, target))
     }
 
-    fn correction(&self, model: &str) -> Result<Option<Correction>> {
+    fn correction(&self, model: &str) -> Result<Option<TokenCalibration>> {
         estimates::correction(&self.conn, model)
     }
 
@@ -368,10 +370,10 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
-        history::entries(&self.conn, self.tree_row(filter.tree)?, filter)
+        undo::entries(&self.conn, self.tree_row(filter.tree)?, filter)
     }
 
     fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>> {
-        history::next(&self.conn, self.tree_row(tree)?, agents::row(&self.conn, agent)?, direction)
+        undo::next(&self.conn, self.tree_row(tree)?, agents::row(&self.conn, agent)?, direction)
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
-use super::recall::{Conditions, numbered};
+use super::search_filter::{Conditions, numbered};
 use crate::store::{Result, WordFilter};
 
 /// Keeps vectors, unless what they are of was purged meanwhile.

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{index, pool::Pool, recount, register, tables::nodes};
+use super::{fts_index, pool::ConnectionPool, recount, session_state, tables::nodes};
 use crate::{
     id::AgentId,
-    model::{ContentHash, EdgeKind},
-    store::{Report, Result},
+    store::{Result, VerifyReport},
+    types::{ContentHash, EdgeKind},
 };
 
 /// Problems listed at the most; a damaged file may have millions.
@@ -15,12 +15,12 @@ const LISTED: usize = 100;
 const STEP: u64 = 10_000;
 
 /// Checks one thing and reports what is wrong.
-type Part<'p> = &'p mut dyn FnMut(&mut Report) -> Result<()>;
+type Part<'p> = &'p mut dyn FnMut(&mut VerifyReport) -> Result<()>;
 
-pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Report> {
+pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
     let conn = pool.borrow()?;
     let tx = conn.unchecked_transaction()?;
-    let mut report = Report::default();
+    let mut report = VerifyReport::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
     let parts: [(&str, Part<'_>); 7] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
@@ -33,7 +33,7 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
         ("the journal", &mut |report| journal(&tx, report)),
         ("the index of words", &mut |report| words(&tx, report)),
         ("state registers", &mut |report| {
-            report.problems.extend(register::problems(&tx, conn.ears())?);
+            report.problems.extend(session_state::problems(&tx, conn.ears())?);
             Ok(())
         }),
     ];
@@ -50,7 +50,7 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     Ok(report)
 }
 
-fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
+fn structure(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     // The check takes the index for what this connection last saw of it; reading makes it look again.
     conn.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
     let mut check = conn.prepare("PRAGMA integrity_check(20)")?;
@@ -70,7 +70,7 @@ fn structure(conn: &Connection, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn hashes(conn: &Connection, report: &mut Report, progress: &mut dyn FnMut(u64)) -> Result<()> {
+fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut(u64)) -> Result<()> {
     let mut statement = conn.prepare(
         "SELECT n.seq, n.local_id, n.kind, a.ulid, n.hash, n.purged_at, n.content, p.hash, n.depth, p.depth, n.parent,
              s.hidden_by, ps.hidden_by, os.hidden_by, n.version_of, n.edited_from, n.tree = coalesce(p.tree, n.tree)
@@ -96,7 +96,7 @@ fn hashes(conn: &Connection, report: &mut Report, progress: &mut dyn FnMut(u64))
 
 /// What is wrong with a node, if anything.
 fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
-    let kind = super::rows::coded(row, 2, EdgeKind::from_code)?;
+    let kind = super::decode::coded(row, 2, EdgeKind::from_code)?;
     let stored = ContentHash::from_bytes(row.get(4)?);
     let purged: Option<i64> = row.get(5)?;
     let parent = row.get::<_, Option<[u8; 32]>>(7)?.map(ContentHash::from_bytes);
@@ -127,7 +127,7 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
 }
 
-fn counts(conn: &Connection, report: &mut Report) -> Result<()> {
+fn counts(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     report.trees = conn.query_row("SELECT count(*) FROM trees", [], |r| r.get(0))?;
     for node in recount::wrong_nodes(conn)? {
         report.problems.push(format!(
@@ -146,19 +146,19 @@ fn counts(conn: &Connection, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn described(counts: crate::model::TreeCounts) -> String {
+fn described(counts: crate::types::TreeCounts) -> String {
     format!(
         "{} nodes, {} leaves, {} branch points, depth {}",
         counts.nodes, counts.leaves, counts.branch_points, counts.max_depth
     )
 }
 
-fn words(conn: &Connection, report: &mut Report) -> Result<()> {
-    report.problems.extend(index::problem(conn)?);
+fn words(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
+    report.problems.extend(fts_index::problem(conn)?);
     Ok(())
 }
 
-fn journal(conn: &Connection, report: &mut Report) -> Result<()> {
+fn journal(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     let (count, last): (u64, u64) =
         conn.query_row("SELECT count(*), coalesce(max(seq), 0) FROM journal", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     report.entries = count;

@@ -12,7 +12,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    apply::{Apply, Trace},
+    apply::{AppliedMutation, ChangeApplier},
     tables::{
         nodes::{self, Anchor, ONLY_CHILD},
         trees,
@@ -20,11 +20,11 @@ use super::{
 };
 use crate::{
     id::NodeId,
-    model::{EdgeKind, TreeCounts},
     store::{Mutation, Result, StoreError},
+    types::{EdgeKind, TreeCounts},
 };
 
-pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
+pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<AppliedMutation> {
     let root = apply.node(id)?;
     if root.parent.is_none() {
         return Err(StoreError::Refused("the root cannot be pruned; archive the tree instead".to_owned()));
@@ -36,10 +36,10 @@ pub(super) fn prune(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
     apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
     apply.may_prune()?;
     apply.unhear_branch()?;
-    Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
+    Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
-pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
+pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<AppliedMutation> {
     let root = apply.node(id)?;
     match nodes::hidden_by(apply.conn, root.row)? {
         Some(by) if by == root.row => {}
@@ -56,7 +56,7 @@ pub(super) fn restore(apply: &mut Apply<'_>, id: NodeId) -> Result<Trace> {
     if to.is_none() {
         hide_unsupported(apply.conn)?;
     }
-    Ok(Trace::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
+    Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
 /// What hides a node that is not pruned itself: the mark of its parent, or, for a version, of the place it is a version

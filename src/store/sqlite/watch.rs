@@ -4,7 +4,7 @@
 
 use rusqlite::Connection;
 
-use super::pool::Pool;
+use super::pool::ConnectionPool;
 use crate::store::{Result, Watch};
 
 pub(super) struct SqliteWatch {
@@ -13,7 +13,7 @@ pub(super) struct SqliteWatch {
 }
 
 impl SqliteWatch {
-    pub(super) fn begin(pool: &Pool) -> Result<Self> {
+    pub(super) fn begin(pool: &ConnectionPool) -> Result<Self> {
         let conn = pool.open()?.0;
         let seen = version(&conn)?;
         Ok(Self { conn, seen })

@@ -19,16 +19,17 @@ use tokio::sync::oneshot;
 
 use super::{
     OpenOptions,
-    apply::Apply,
-    cache::Cache,
+    apply::ChangeApplier,
+    cache::WriterCache,
     error::is_busy,
-    index, purge, register,
-    work::{Readers, Work},
+    fts_index,
+    prepared_change::{PreparedChange, TokenizerPool},
+    purge, session_state,
 };
 use crate::{
     id::IdSource,
-    model::Ears,
     store::{Change, Mutation, Receipt, Result, StoreError},
+    types::CompiledRules,
 };
 
 /// Mutations after which a transaction takes no further change: bounds how long the first of them waits.
@@ -45,29 +46,29 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 type Reply = oneshot::Sender<Result<Receipt>>;
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
 
-enum Job {
-    Change(Arc<Work>, Reply),
+enum WriteJob {
+    Change(Arc<PreparedChange>, Reply),
     Task(Task),
 }
 
 #[derive(Debug)]
-pub(super) struct Writer {
-    queue: Option<mpsc::Sender<Job>>,
+pub(super) struct WriterHandle {
+    queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
-    readers: Readers,
+    readers: TokenizerPool,
 }
 
-impl Writer {
+impl WriterHandle {
     pub(super) fn start(conn: Connection, path: PathBuf, options: &OpenOptions) -> Result<Self> {
         let (queue, jobs) = mpsc::channel();
         conn.busy_timeout(Duration::ZERO)?;
-        let worker = Worker {
+        let worker = WriterThread {
             conn,
             ids: Arc::clone(&options.ids),
             ears: Arc::clone(&options.ears),
             wait: options.wait,
-            cache: Cache::default(),
+            cache: WriterCache::default(),
             path: path.clone(),
             logged: 0,
         };
@@ -75,23 +76,23 @@ impl Writer {
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: Readers::default() })
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: TokenizerPool::default() })
     }
 
     /// A writer of a file that is only read: it refuses.
     pub(super) fn refusing(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path, readers: Readers::default() }
+        Self { queue: None, thread: None, path, readers: TokenizerPool::default() }
     }
 
     /// Queues a change; returns what the writer has of it.
-    pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<Work>> {
+    pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<PreparedChange>> {
         // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
         let Some(queue) = &self.queue else {
             drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
             return None;
         };
-        let work = Work::new(change);
-        drop(queue.send(Job::Change(Arc::clone(&work), reply)));
+        let work = PreparedChange::new(change);
+        drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
         self.readers.read(&work);
         Some(work)
     }
@@ -106,12 +107,12 @@ impl Writer {
         };
         let (reply, answer) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |conn| drop(reply.send(task(conn))));
-        queue.send(Job::Task(task)).map_err(|_| StoreError::Closed)?;
+        queue.send(WriteJob::Task(task)).map_err(|_| StoreError::Closed)?;
         answer.recv().map_err(|_| StoreError::Closed)?
     }
 }
 
-impl Drop for Writer {
+impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
@@ -121,21 +122,21 @@ impl Drop for Writer {
     }
 }
 
-struct Worker {
+struct WriterThread {
     conn: Connection,
     ids: Arc<dyn IdSource>,
-    ears: Arc<Ears>,
+    ears: Arc<CompiledRules>,
     wait: Duration,
-    cache: Cache,
+    cache: WriterCache,
     path: PathBuf,
     /// Transactions since the log was last moved into the file.
     logged: u32,
 }
 
-impl Worker {
+impl WriterThread {
     /// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
     /// sends its next one that soon, and waking a thread costs as much as the append.
-    fn take(&mut self, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+    fn take(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
         for _ in 0..SPINS {
             match jobs.try_recv() {
                 Ok(job) => return Some(job),
@@ -162,17 +163,17 @@ impl Worker {
         }
     }
 
-    fn run(mut self, jobs: &mpsc::Receiver<Job>) {
+    fn run(mut self, jobs: &mpsc::Receiver<WriteJob>) {
         let mut next = self.take(jobs);
         while let Some(job) = next.take() {
             match job {
-                Job::Task(task) => {
+                WriteJob::Task(task) => {
                     self.cache.clear();
                     let _ = self.conn.busy_timeout(self.wait);
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                Job::Change(work, reply) => next = self.group(work, reply, jobs),
+                WriteJob::Change(work, reply) => next = self.group(work, reply, jobs),
             }
             if next.is_none() {
                 next = self.take(jobs);
@@ -182,9 +183,9 @@ impl Worker {
 
     /// One transaction: this change and those that are queued by the time it is done. Returns a job that was taken
     /// from the queue and is not a change.
-    fn group(&mut self, work: Arc<Work>, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+    fn group(&mut self, work: Arc<PreparedChange>, reply: Reply, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
         let mut other = None;
-        let mut group: Vec<(Arc<Work>, Reply, Receipt)> = Vec::new();
+        let mut group: Vec<(Arc<PreparedChange>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
         if let Err(error) = self.begin() {
@@ -205,8 +206,8 @@ impl Worker {
             }
             if mutations < GROUP {
                 match jobs.try_recv() {
-                    Ok(Job::Change(work, reply)) => job = Some((work, reply)),
-                    Ok(task @ Job::Task(_)) => other = Some(task),
+                    Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
+                    Ok(task @ WriteJob::Task(_)) => other = Some(task),
                     Err(_) => {}
                 }
             }
@@ -230,13 +231,14 @@ impl Worker {
         other
     }
 
-    fn apply(&mut self, work: &Arc<Work>) -> Result<Receipt> {
-        Apply::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work).and_then(Apply::run)
+    fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
+        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work)
+            .and_then(ChangeApplier::run)
     }
 
     /// Takes the transaction back because its last change failed, and makes the others again without it. A change
     /// that fails now (the disk is full) is told so and left out too.
-    fn again(&mut self, group: &mut Vec<(Arc<Work>, Reply, Receipt)>) -> Result<()> {
+    fn again(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
             self.cache.clear();
@@ -267,8 +269,8 @@ impl Worker {
 
     fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
-        let written = flushed.and_then(|()| index::keep_up(&self.conn, &mut self.cache));
-        let written = written.and_then(|()| register::keep_up(&self.conn, &mut self.cache.unheard, &self.ears));
+        let written = flushed.and_then(|()| fts_index::keep_up(&self.conn, &mut self.cache));
+        let written = written.and_then(|()| session_state::keep_up(&self.conn, &mut self.cache.unheard, &self.ears));
         written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {

@@ -6,19 +6,19 @@ use ratatui::{
     text::{Line, Span},
 };
 
-use super::Page;
+use super::MarkdownPage;
 use crate::tui::{
     text::{self, Piece, wrap},
-    theme::Role,
+    theme::ColorRole,
 };
 
 /// A table while it is read: its rows, each of cells.
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     pub(super) alignments: Vec<Alignment>,
     pub(super) rows: Vec<Vec<Vec<Piece>>>,
 }
 
-impl Page<'_> {
+impl MarkdownPage<'_> {
     pub(super) fn end_table(&mut self) {
         let Some(table) = self.table.take() else { return };
         let columns = table.rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -38,7 +38,7 @@ impl Page<'_> {
             }
             *widest -= 1;
         }
-        let bar = self.palette.style(Role::Guide);
+        let bar = self.palette.style(ColorRole::Guide);
         for (index, row) in table.rows.iter().enumerate() {
             self.table_row(row, &widths, &table.alignments, index == 0);
             if index == 0 {
@@ -57,7 +57,7 @@ impl Page<'_> {
 
     /// A row of a table: cells that do not fit are wrapped in their column.
     fn table_row(&mut self, row: &[Vec<Piece>], widths: &[usize], alignments: &[Alignment], head: bool) {
-        let bar = self.palette.style(Role::Guide);
+        let bar = self.palette.style(ColorRole::Guide);
         let bold = if head { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
         let cells: Vec<Vec<Line<'static>>> = widths
             .iter()

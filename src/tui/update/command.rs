@@ -1,10 +1,10 @@
 //! The command line that `:` opens: words for what has no key, and for what has.
 
-use super::{does, errands, growing, walking};
+use super::{command_jobs, does, generation, tree_keys};
 use crate::tui::{
     keys::KEYS,
-    message::{Deed, Effect, Question},
-    model::{Kind, List, Mode, Model},
+    message::{ScreenEffect, ScreenLookup, WriteRequest},
+    model::{ListKind, ListPanel, ScreenMode, ScreenModel},
 };
 
 /// The commands beside those that are named as keys are.
@@ -20,30 +20,30 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("theme dark|light|none", "other colours"),
 ];
 
-pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
+pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let text = text.trim().trim_start_matches(':').trim_start();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
-    let needs = |model: &mut Model| {
+    let needs = |model: &mut ScreenModel| {
         model.fail(format!(":{word} needs more: it is written as :{}", usage(word)));
         Vec::new()
     };
     match word {
-        "chat" if rest.is_empty() => growing::begin(model, true),
+        "chat" if rest.is_empty() => generation::begin(model, true),
         "chat" => {
             let after = model.at;
             model.answer_after_say = true;
-            does(Deed::Say(after, rest.to_owned()))
+            does(WriteRequest::Say(after, rest.to_owned()))
         }
         "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
-        "new" | "buffer" => does(Deed::NewTree(rest.to_owned(), word == "buffer")),
-        "title" => does(Deed::Title(rest.to_owned())),
+        "new" | "buffer" => does(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
+        "title" => does(WriteRequest::Title(rest.to_owned())),
         "model" => {
-            growing::toggle(model, rest);
+            generation::toggle(model, rest);
             Vec::new()
         }
-        "go" => vec![Effect::Ask(Question::Find(rest.to_owned()))],
-        "bookmark" => does(Deed::Bookmark(model.at, Some(rest.to_owned()))),
+        "go" => vec![ScreenEffect::Ask(ScreenLookup::Find(rest.to_owned()))],
+        "bookmark" => does(WriteRequest::Bookmark(model.at, Some(rest.to_owned()))),
         "theme" => match crate::tui::Palette::named(rest) {
             Some(palette) => {
                 model.palette = palette;
@@ -60,15 +60,15 @@ pub(super) fn run(model: &mut Model, text: &str) -> Vec<Effect> {
             });
             Vec::new()
         }
-        "q" | "wq" | "x" => walking::quit(model),
-        "h" => walking::act(model, crate::tui::keys::Action::Help),
+        "q" | "wq" | "x" => tree_keys::quit(model),
+        "h" => tree_keys::act(model, crate::tui::keys::KeyAction::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {
-            Some(binding) => walking::act(model, binding.action),
-            None if word.starts_with(['→', '-', '=']) => errands::begin(model, text.to_owned()),
+            Some(binding) => tree_keys::act(model, binding.action),
+            None if word.starts_with(['→', '-', '=']) => command_jobs::begin(model, text.to_owned()),
             None => {
-                let mut list = List::new(format!("there is no :{word}"), Kind::Plain, "");
+                let mut list = ListPanel::new(format!("there is no :{word}"), ListKind::Plain, "");
                 list.items = all(model);
-                model.mode = Mode::Choose(list);
+                model.mode = ScreenMode::Choose(list);
                 Vec::new()
             }
         },
@@ -80,10 +80,10 @@ fn usage(word: &str) -> &'static str {
 }
 
 /// Every command, to be read.
-fn all(model: &Model) -> Vec<crate::tui::message::Item> {
+fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
     use crate::tui::{
-        message::{Item, Then},
-        theme::Role,
+        message::{ItemAction, ListItem},
+        theme::ColorRole,
     };
     use ratatui::text::{Line, Span};
     let names = KEYS.iter().map(|binding| (binding.name, binding.help));
@@ -91,13 +91,13 @@ fn all(model: &Model) -> Vec<crate::tui::message::Item> {
         .iter()
         .copied()
         .chain(names)
-        .map(|(usage, help)| Item {
+        .map(|(usage, help)| ListItem {
             line: Line::from(vec![
-                Span::styled(format!(":{usage:<24}"), model.palette.style(Role::Id)),
+                Span::styled(format!(":{usage:<24}"), model.palette.style(ColorRole::Id)),
                 Span::raw(help),
             ]),
             words: format!("{usage} {help}"),
-            then: Then::Part(None),
+            then: ItemAction::Part(None),
         })
         .collect()
 }

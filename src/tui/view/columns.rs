@@ -9,9 +9,9 @@ use ratatui::{
 
 use super::{put, row};
 use crate::tui::{
-    model::{Column, Growth, Model},
+    model::{GenerationColumn, GenerationPanel, ScreenModel},
     text,
-    theme::Role,
+    theme::ColorRole,
 };
 
 /// Columns of text below which fewer continuations are shown at once.
@@ -20,7 +20,7 @@ const NARROWEST: u16 = 26;
 const TAIL: usize = 6_000;
 
 /// The areas of the continuations that are shown, with their numbers.
-fn areas(growth: &Growth, area: Rect) -> Vec<(usize, Rect)> {
+fn areas(growth: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
     let count = growth.columns.len().max(1);
     let fits = usize::from((area.width / NARROWEST).max(1)).min(count);
     let first = (growth.at + 1).saturating_sub(fits).min(count - fits);
@@ -35,7 +35,7 @@ fn areas(growth: &Growth, area: Rect) -> Vec<(usize, Rect)> {
 }
 
 /// Which continuation stands at a place of the screen.
-pub(crate) fn column_at(model: &Model, at: Position) -> Option<usize> {
+pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
     let growth = model.growth.as_ref()?;
     let areas_ = model.areas();
     let whole = areas_.tree.union(areas_.text).union(areas_.rule);
@@ -48,18 +48,18 @@ fn below(area: Rect) -> Rect {
     Rect { y: area.y + area.height.min(2), height: area.height.saturating_sub(2), ..area }
 }
 
-pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let Some(growth) = &model.growth else { return };
     let palette = model.palette;
     let before = model.sight.as_ref().and_then(|sight| sight.path.iter().rev().find(|node| node.id == growth.job.from));
     if let Some(node) = before {
         let room = usize::from(area.width).saturating_sub(4);
         let words = ending(&node.content, room);
-        put(&Line::styled(format!(" {words}"), palette.style(Role::Dim)), area, buffer);
+        put(&Line::styled(format!(" {words}"), palette.style(ColorRole::Dim)), area, buffer);
     }
     let area = below(area);
     if growth.columns.is_empty() {
-        put(&Line::styled(" waiting for the model…", palette.style(Role::Dim)), area, buffer);
+        put(&Line::styled(" waiting for the model…", palette.style(ColorRole::Dim)), area, buffer);
         return;
     }
     let whole = area.width;
@@ -71,9 +71,9 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 fn draw_column(
-    model: &Model,
-    growth: &Growth,
-    (index, column): (usize, &Column),
+    model: &ScreenModel,
+    growth: &GenerationPanel,
+    (index, column): (usize, &GenerationColumn),
     (area, whole): (Rect, u16),
     buffer: &mut Buffer,
 ) {
@@ -81,13 +81,16 @@ fn draw_column(
     let here = index == growth.at;
     let many = growth.columns.len() > 1;
     let (sign, role) = match column {
-        Column { error: Some(_), .. } => ("✗", Role::Error),
-        Column { ended: true, .. } => ("✓", Role::Good),
-        _ => ("…", Role::Dim),
+        GenerationColumn { error: Some(_), .. } => ("✗", ColorRole::Error),
+        GenerationColumn { ended: true, .. } => ("✓", ColorRole::Good),
+        _ => ("…", ColorRole::Dim),
     };
-    let name_style =
-        if here && many { palette.style(Role::Accent).add_modifier(Modifier::BOLD) } else { palette.style(Role::Dim) };
-    let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(Role::Accent))];
+    let name_style = if here && many {
+        palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD)
+    } else {
+        palette.style(ColorRole::Dim)
+    };
+    let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(ColorRole::Accent))];
     if many {
         let count = growth.columns.len();
         let all = usize::from(whole / NARROWEST).max(1) >= count;
@@ -97,16 +100,21 @@ fn draw_column(
     head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
     head.push(Span::styled(format!(" {sign}"), palette.style(role)));
     put(&Line::from(head), area, buffer);
-    let rule = if here && many { palette.style(Role::Accent) } else { palette.style(Role::Guide) };
+    let rule = if here && many { palette.style(ColorRole::Accent) } else { palette.style(ColorRole::Guide) };
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     put(&Line::styled("─".repeat(usize::from(inner.width)), rule), row(inner, 1), buffer);
     let body = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
     if area.height < 3 {
         return;
     }
-    let mut lines = laid_out(column, usize::from(body.width), palette.style(Role::ModelWords));
+    let mut lines = laid_out(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
     if let Some(error) = &column.error {
-        lines.extend(text::wrap(&[(error.clone(), palette.style(Role::Error))], usize::from(body.width), &[], &[]));
+        lines.extend(text::wrap(
+            &[(error.clone(), palette.style(ColorRole::Error))],
+            usize::from(body.width),
+            &[],
+            &[],
+        ));
     }
     let rows = usize::from(body.height);
     // While words come, the newest are shown; then one reads from the beginning.
@@ -117,7 +125,7 @@ fn draw_column(
     }
 }
 
-fn laid_out(column: &Column, width: usize, style: Style) -> Vec<Line<'static>> {
+fn laid_out(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
     let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL) };
     while !column.text.is_char_boundary(from) {
         from += 1;

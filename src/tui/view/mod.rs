@@ -1,9 +1,9 @@
 //! The screen as a function of the model: [`draw`] reads a model and writes cells, and nothing else.
 
-mod bottom;
 mod columns;
 mod popup;
-mod reading;
+mod status;
+mod text_pane;
 mod tree;
 
 use ratatui::{
@@ -16,40 +16,40 @@ use ratatui::{
 
 pub(crate) use columns::column_at;
 pub(crate) use popup::{first_item, list_area, width as popup_width};
-pub(crate) use reading::{scrollable, written_at};
+pub(crate) use text_pane::{scrollable, written_at};
 pub(crate) use tree::first_row;
 
 use super::{
-    model::{Mode, Model},
+    model::{ScreenMode, ScreenModel},
     text,
-    theme::Role,
+    theme::ColorRole,
 };
 
 /// Draws the whole screen.
-pub(crate) fn draw(model: &Model, frame: &mut Frame<'_>) {
+pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
     let areas = model.areas();
     let buffer = frame.buffer_mut();
     title(model, areas.title, buffer);
-    if matches!(model.mode, Mode::Grow) {
+    if matches!(model.mode, ScreenMode::Grow) {
         let whole = areas.tree.union(areas.text).union(areas.rule);
         columns::draw(model, whole, buffer);
     } else {
         tree::draw(model, areas.tree, buffer);
         rule(model, areas.rule, buffer);
-        if !matches!(model.mode, Mode::Write(_)) {
-            reading::draw(model, areas.text, buffer);
+        if !matches!(model.mode, ScreenMode::Write(_)) {
+            text_pane::draw(model, areas.text, buffer);
         }
     }
-    let mut cursor = bottom::input(model, areas.input, buffer);
-    if let Mode::Write(prose) = &model.mode {
-        cursor = Some(reading::written(model, prose, areas.text, buffer));
+    let mut cursor = status::input(model, areas.input, buffer);
+    if let ScreenMode::Write(prose) = &model.mode {
+        cursor = Some(text_pane::written(model, prose, areas.text, buffer));
     }
-    bottom::status(model, areas.status, buffer);
+    status::status(model, areas.status, buffer);
     let screen = *buffer.area();
     match &model.mode {
-        Mode::Choose(list) => cursor = Some(popup::list(model, list, screen, buffer)),
-        Mode::Read(page) => popup::page(model, page, screen, buffer),
-        Mode::Ask(ask) => popup::ask(model, ask, screen, buffer),
+        ScreenMode::Choose(list) => cursor = Some(popup::list(model, list, screen, buffer)),
+        ScreenMode::Read(page) => popup::page(model, page, screen, buffer),
+        ScreenMode::Ask(ask) => popup::ask(model, ask, screen, buffer),
         _ => {}
     }
     if let Some(cursor) = cursor.filter(|cursor| screen.contains(*cursor)) {
@@ -70,8 +70,8 @@ fn row(area: Rect, at: usize) -> Rect {
     Rect { y: area.y.saturating_add(at), height: 1, ..area }
 }
 
-fn rule(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let style = model.palette.style(Role::Guide);
+fn rule(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
+    let style = model.palette.style(ColorRole::Guide);
     let upright = area.width == 1;
     for position in area.positions() {
         buffer[position].set_symbol(if upright { "│" } else { "─" }).set_style(style);
@@ -79,10 +79,10 @@ fn rule(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 /// The tree's title, how large it is, and who else is in it.
-fn title(model: &Model, area: Rect, buffer: &mut Buffer) {
+fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let Some(sight) = &model.sight else { return };
     let palette = model.palette;
-    let (dim, accent) = (palette.style(Role::Dim), palette.style(Role::Accent));
+    let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
     let width = usize::from(area.width);
     let mut others: Vec<Span<'_>> = Vec::new();
     for other in sight.others.iter().take(3) {

@@ -9,9 +9,9 @@ use ratatui::{
 
 use super::{put, row};
 use crate::tui::{
-    model::{Ask, Kind, List, Model, Page},
+    model::{ConfirmPanel, ListKind, ListPanel, PagePanel, ScreenModel},
     text,
-    theme::Role,
+    theme::ColorRole,
 };
 
 /// The most columns of a popup.
@@ -24,10 +24,10 @@ pub(crate) fn width(screen: u16) -> u16 {
 
 /// The area of a list on a screen. It is as high as all of it needs, whatever it is narrowed down to; but a search has no
 /// all.
-pub(crate) fn list_area(list: &List, screen: Rect) -> Rect {
+pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
     let whole = area(screen);
     let needed = match list.kind {
-        Kind::Search(_) => whole.height,
+        ListKind::Search(_) => whole.height,
         _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3),
     };
     Rect { height: needed.clamp(whole.height.min(10), whole.height), ..whole }
@@ -48,8 +48,8 @@ pub(crate) fn first_item(at: usize, area: Rect) -> usize {
 }
 
 /// Empties an area and draws a frame with a title; returns what is inside.
-fn frame(model: &Model, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
-    let style = model.palette.style(Role::Guide);
+fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
+    let style = model.palette.style(ColorRole::Guide);
     let area = area.intersection(*buffer.area());
     for position in area.positions() {
         buffer[position].reset();
@@ -65,27 +65,27 @@ fn frame(model: &Model, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
     }
     put(&Line::styled(format!("╰{across}╯"), style), row(area, usize::from(area.height) - 1), buffer);
     let title = format!(" {} ", text::cut(title, usize::from(area.width).saturating_sub(6)));
-    let bold = model.palette.style(Role::Accent).add_modifier(Modifier::BOLD);
+    let bold = model.palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD);
     put(&Line::styled(title, bold), Rect { x: area.x + 2, width: area.width - 3, ..row(area, 0) }, buffer);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
 }
 
 /// A list, with what was typed to narrow it down; returns the cursor.
-pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer) -> Position {
+pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
     let whole = list_area(list, screen);
     let title = match list.kind {
-        Kind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
+        ListKind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
         _ => list.title.clone(),
     };
     let inner = frame(model, whole, &title, buffer);
     let width = usize::from(inner.width);
-    let context = list.kind == Kind::Context;
+    let context = list.kind == ListKind::Context;
     let typed = text::cut(list.filter.text(), width.saturating_sub(3));
     let line = if context {
-        Line::styled("P pins · X keeps out · enter goes", palette.style(Role::Dim))
+        Line::styled("P pins · X keeps out · enter goes", palette.style(ColorRole::Dim))
     } else {
-        Line::from(vec![Span::styled("› ", palette.style(Role::Accent)), Span::raw(typed)])
+        Line::from(vec![Span::styled("› ", palette.style(ColorRole::Accent)), Span::raw(typed)])
     };
     put(&line, inner, buffer);
     let shown = list.shown();
@@ -93,11 +93,11 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
     if shown.is_empty() {
         let said = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
-            (false, Kind::Search(_), true) => "write what you look for",
-            (_, _, false) if !matches!(list.kind, Kind::Search(_) | Kind::Models) => "nothing of that name",
+            (false, ListKind::Search(_), true) => "write what you look for",
+            (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "nothing of that name",
             _ => list.empty,
         };
-        put(&Line::styled(said, palette.style(Role::Dim)), body, buffer);
+        put(&Line::styled(said, palette.style(ColorRole::Dim)), body, buffer);
     }
     let first = first_item(list.at, whole);
     for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
@@ -105,7 +105,7 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
         put(&item.line, place, buffer);
         if index == list.at {
             let bar = Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place };
-            buffer.set_style(bar.intersection(*buffer.area()), palette.style(Role::Cursor));
+            buffer.set_style(bar.intersection(*buffer.area()), palette.style(ColorRole::Cursor));
         }
     }
     let before = &list.filter.text()[..list.filter.at()];
@@ -114,7 +114,7 @@ pub(super) fn list(model: &Model, list: &List, screen: Rect, buffer: &mut Buffer
 }
 
 /// A page, and how far one has read.
-pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer) {
+pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: &mut Buffer) {
     let whole = area(screen);
     // What is short does not cover more than it needs.
     let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
@@ -126,14 +126,14 @@ pub(super) fn page(model: &Model, page: &Page, screen: Rect, buffer: &mut Buffer
     }
     if page.lines.len() > rows && inner.width > 12 {
         let percent = 100 * (first + rows).min(page.lines.len()) / page.lines.len();
-        let said = Line::styled(format!(" {percent}% "), model.palette.style(Role::Dim));
+        let said = Line::styled(format!(" {percent}% "), model.palette.style(ColorRole::Dim));
         let place = Rect { x: inner.right().saturating_sub(6), y: inner.bottom(), width: 6, height: 1 };
         put(&said, place, buffer);
     }
 }
 
 /// A question, small and in the middle, with what there is to read before one answers.
-pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
+pub(super) fn ask(model: &ScreenModel, ask: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
     let most = if ask.detail.is_empty() { 64 } else { WIDEST };
     let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);
     let lines = text::wrap(&[(ask.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
@@ -149,8 +149,8 @@ pub(super) fn ask(model: &Model, ask: &Ask, screen: Rect, buffer: &mut Buffer) {
     for (at, line) in all.take(rows).enumerate() {
         put(line, row(inner, at), buffer);
     }
-    let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Id));
-    let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(Role::Dim));
+    let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Id));
+    let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Dim));
     let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
     if ask.always.is_some() {
         keys.extend([key("A"), dim(" always   ")]);

@@ -9,12 +9,12 @@ use ratatui::{
 
 use super::{put, row};
 use crate::tui::{
-    look::Sight,
-    model::Model,
-    outline::{Row, What},
-    page::sign,
+    model::ScreenModel,
+    outline::{OutlineRow, RowKind},
+    path_layout::sign,
+    screen_query::ScreenData,
     text,
-    theme::Role,
+    theme::ColorRole,
 };
 
 /// Columns of a level of branches.
@@ -25,19 +25,19 @@ const WORDS: usize = 18;
 const LET_GO: usize = 4;
 
 /// The line of the window that is the first on the screen.
-pub(crate) fn first_row(model: &Model) -> Option<usize> {
+pub(crate) fn first_row(model: &ScreenModel) -> Option<usize> {
     let sight = model.sight.as_ref()?;
     Some(sight.window.here.saturating_sub(model.row))
 }
 
 /// Levels on the left that are not shown.
-fn hidden_levels(sight: &Sight, width: usize) -> usize {
+fn hidden_levels(sight: &ScreenData, width: usize) -> usize {
     let room = (width.saturating_sub(WORDS) / LEVEL).max(1);
     let here = sight.window.rows.get(sight.window.here).map_or(0, |row| row.levels.len());
     here.saturating_sub(room).div_ceil(LET_GO) * LET_GO
 }
 
-pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
+pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let (Some(sight), Some(first)) = (&model.sight, first_row(model)) else { return };
     let hidden = hidden_levels(sight, usize::from(area.width));
     let shown = sight.window.rows.iter().enumerate().skip(first).take(usize::from(area.height));
@@ -45,7 +45,7 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         let place = row(area, at);
         let here = index == sight.window.here;
         if here {
-            buffer.set_style(place, model.palette.style(Role::Cursor));
+            buffer.set_style(place, model.palette.style(ColorRole::Cursor));
         }
         let on_path = sight.window.path.get(index).copied().unwrap_or(false);
         put(&drawn(model, sight, line, (hidden, usize::from(area.width)), here, on_path), place, buffer);
@@ -53,16 +53,16 @@ pub(super) fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
 }
 
 fn drawn(
-    model: &Model,
-    sight: &Sight,
-    row: &Row,
+    model: &ScreenModel,
+    sight: &ScreenData,
+    row: &OutlineRow,
     (hidden, width): (usize, usize),
     here: bool,
     on_path: bool,
 ) -> Line<'static> {
     let palette = model.palette;
-    let guide = palette.style(Role::Guide);
-    let What::Node { node, place, folded } = &row.what else {
+    let guide = palette.style(ColorRole::Guide);
+    let RowKind::Node { node, place, folded } = &row.what else {
         return Line::styled("  ⋮", guide);
     };
     let mut spans = vec![Span::styled(guides(row, hidden), guide)];
@@ -71,13 +71,13 @@ fn drawn(
     } else if on_path {
         Style::new()
     } else {
-        palette.style(Role::Dim)
+        palette.style(ColorRole::Dim)
     };
     spans.push(Span::styled(format!("{} ", sign(node.author_type)), palette.author(node.author_type)));
     let mut tail: Vec<Span<'static>> = Vec::new();
-    let mark = palette.style(Role::Mark);
+    let mark = palette.style(ColorRole::Mark);
     if model.marked.contains(&node.id) {
-        tail.push(Span::styled(" ✓", palette.style(Role::Accent)));
+        tail.push(Span::styled(" ✓", palette.style(ColorRole::Accent)));
     }
     if node.state.bookmark.is_some() {
         tail.push(Span::styled(" ★", mark));
@@ -98,10 +98,10 @@ fn drawn(
         tail.push(Span::styled(" …", mark));
     }
     if *folded {
-        tail.push(Span::styled(" ▸", palette.style(Role::Accent)));
+        tail.push(Span::styled(" ▸", palette.style(ColorRole::Accent)));
     }
     for other in sight.others.iter().filter(|other| other.at == node.id || other.at == *place) {
-        tail.push(Span::styled(format!(" ◂{}", text::cut(&other.name, 12)), palette.style(Role::Accent)));
+        tail.push(Span::styled(format!(" ◂{}", text::cut(&other.name, 12)), palette.style(ColorRole::Accent)));
     }
     let tail_width: usize = tail.iter().map(|span| text::width(&span.content)).sum();
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
@@ -118,7 +118,7 @@ fn plain(text: &str) -> &str {
     text.trim_start().trim_start_matches(['#', '>', '*', '`']).trim_start()
 }
 
-fn guides(row: &Row, hidden: usize) -> String {
+fn guides(row: &OutlineRow, hidden: usize) -> String {
     let mut guides = String::from(if hidden > 0 { "‹" } else { " " });
     let levels = row.levels.len();
     for (at, last) in row.levels.iter().enumerate().skip(hidden) {

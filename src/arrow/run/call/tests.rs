@@ -85,7 +85,7 @@ fn what_is_not_the_tools_is_refused_by_name() {
     }
     for broken in ["[]", "\"x\"", "{", "{\"a\":}", "3"] {
         let failure = command(Tool::View, broken).expect_err("it is no object");
-        assert_eq!(failure.code, Code::InvalidSyntax);
+        assert_eq!(failure.code, ErrorCode::InvalidSyntax);
         assert!(failure.message.starts_with("view: the arguments are no JSON"), "{failure}");
     }
     let failure = command(Tool::List, "{}").expect_err("it needs what");

@@ -6,12 +6,12 @@ use std::collections::HashSet;
 
 use crate::{
     arrow::run::{
-        Failure, Here,
-        frame::{self, content, count},
+        Position, ToolError,
+        escape::{self, content, count},
     },
-    model::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
-    recall::{self, Found, cut_at, excerpt},
+    recall::{self, SearchResults, cut_at, excerpt},
     store::Snapshot,
+    types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
 };
 
 /// Tokens of an answer at the most.
@@ -30,7 +30,7 @@ const NAMED: usize = 5;
 const MENTION: u32 = 5;
 
 /// What is shown of a node: its first line and its words.
-pub(super) struct Entry {
+pub(super) struct RecallEntry {
     head: String,
     text: String,
     /// Its place in time.
@@ -44,8 +44,8 @@ pub(super) struct Entry {
     tokens: u32,
 }
 
-impl Entry {
-    fn of(here: &Here, node: &Node, call: Option<String>) -> Self {
+impl RecallEntry {
+    fn of(here: &Position, node: &Node, call: Option<String>) -> Self {
         let mut text = content(node).into_owned();
         for call in recall::calls(node) {
             let gap = if text.is_empty() { "" } else { "\n" };
@@ -56,10 +56,10 @@ impl Entry {
         let turn = node.turn.filter(|_| node.session == Some(here.session.id));
         let rest = match turn {
             Some(turn) => format!("→ recall turns:{turn}-{turn}"),
-            None if node.tree == here.tree.id => format!("→ view {} full", frame::mention(node)),
-            None => format!("→ switch to {} in tree:\"{}\"", frame::mention(node), node.tree),
+            None if node.tree == here.tree.id => format!("→ view {} full", escape::mention(node)),
+            None => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
         };
-        Self { head: header(node, call), text, seq: node.seq, turn, rest, mention: frame::mention(node), tool, tokens }
+        Self { head: header(node, call), text, seq: node.seq, turn, rest, mention: escape::mention(node), tool, tokens }
     }
 
     /// Keeps about so many tokens of the words.
@@ -88,22 +88,22 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
         (None, _) => String::new(),
     };
     let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
-    format!("{turn}{}{tool} {}{pruned}:", node.author_type, frame::id(node))
+    format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
 }
 
 /// Nodes as they are shown in a list, results of tools with what they were called with.
-pub(super) fn entries(snapshot: &dyn Snapshot, here: &Here, nodes: &[Node]) -> Result<Vec<Entry>, Failure> {
-    nodes.iter().map(|node| Ok(Entry::of(here, node, recall::called_with(snapshot, node)?))).collect()
+pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
+    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::called_with(snapshot, node)?))).collect()
 }
 
 /// Hits with what was said before and after each.
-pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Result<String, Failure> {
+pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResults) -> Result<String, ToolError> {
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = HashSet::new();
     let mut blocks = Vec::new();
     let mut used = note(found.hits.len());
     for (at, hit) in found.hits.iter().enumerate() {
-        let mut entry = Entry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
+        let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
         if entry.tokens > LONG {
             entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, &found.words, PIECE), entry.rest);
         }
@@ -116,7 +116,8 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
         let block = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
         used += estimated_tokens(&block);
         if used > WHOLE {
-            let left: Vec<Entry> = found.hits[at..].iter().map(|hit| Entry::of(here, &hit.node, None)).collect();
+            let left: Vec<RecallEntry> =
+                found.hits[at..].iter().map(|hit| RecallEntry::of(here, &hit.node, None)).collect();
             blocks.push(left_out(&left));
             break;
         }
@@ -127,8 +128,8 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Here, found: &Found) -> Resu
 
 /// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is
 /// named.
-pub(super) fn fitted(mut entries: Vec<Entry>) -> String {
-    let cost = |entry: &Entry| estimated_tokens(&entry.shown()) + 1;
+pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
+    let cost = |entry: &RecallEntry| estimated_tokens(&entry.shown()) + 1;
     let mut all = entries.iter().map(cost).fold(note(entries.len()), u32::saturating_add);
     let alone = entries.len() == 1;
     for tools in [true, false] {
@@ -140,7 +141,7 @@ pub(super) fn fitted(mut entries: Vec<Entry>) -> String {
             }
         }
     }
-    let mut left: Vec<Entry> = Vec::new();
+    let mut left: Vec<RecallEntry> = Vec::new();
     while all > WHOLE && entries.len() > 1 {
         // Turns stand in their order, and results of a tool the newest first: the oldest is at one of the ends.
         let last = entries.first().map(|entry| entry.seq) > entries.last().map(|entry| entry.seq);
@@ -148,7 +149,7 @@ pub(super) fn fitted(mut entries: Vec<Entry>) -> String {
         all = all.saturating_sub(cost(&oldest));
         left.push(oldest);
     }
-    let mut lines: Vec<String> = entries.iter().map(Entry::shown).collect();
+    let mut lines: Vec<String> = entries.iter().map(RecallEntry::shown).collect();
     if !left.is_empty() {
         lines.insert(0, left_out(&left));
     }
@@ -156,7 +157,7 @@ pub(super) fn fitted(mut entries: Vec<Entry>) -> String {
 }
 
 /// The line that says what is not shown, and which commands show it.
-fn left_out(left: &[Entry]) -> String {
+fn left_out(left: &[RecallEntry]) -> String {
     let turns: Vec<u64> = left.iter().filter_map(|entry| entry.turn).collect();
     let commands = match (turns.iter().min(), turns.iter().max()) {
         (Some(first), Some(last)) if turns.len() == left.len() => format!("→ recall turns:{first}-{last}"),

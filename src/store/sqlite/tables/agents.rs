@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     id::AgentId,
-    model::{Agent, AgentKind, NewAgent, Permissions, Timestamp},
-    store::{Result, StoreError, sqlite::rows},
+    store::{Result, StoreError, sqlite::decode},
+    types::{Agent, AgentKind, NewAgent, Permissions, Timestamp},
 };
 
 fn stop(agent: &NewAgent) -> String {
@@ -79,13 +79,13 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Agent> {
         profile: NewAgent {
             id: AgentId::from_bytes(row.get(0)?),
             name: row.get(1)?,
-            kind: rows::coded(row, 2, AgentKind::from_code)?,
+            kind: decode::coded(row, 2, AgentKind::from_code)?,
             model: row.get(3)?,
             system_prompt: row.get(4)?,
             temperature: row.get(5)?,
             max_tokens: row.get(6)?,
-            stop: rows::from_json(row, 7)?,
-            permissions: rows::coded(row, 8, Permissions::from_bits)?,
+            stop: decode::from_json(row, 7)?,
+            permissions: decode::coded(row, 8, Permissions::from_bits)?,
         },
         created_at: Timestamp::from_millis(row.get(9)?),
         removed: row.get(10)?,

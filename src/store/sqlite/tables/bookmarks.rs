@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::nodes;
-use crate::{model::Timestamp, store::Result};
+use crate::{store::Result, types::Timestamp};
 
 pub(in crate::store::sqlite) fn label(conn: &Connection, node: i64) -> Result<Option<String>> {
     Ok(conn

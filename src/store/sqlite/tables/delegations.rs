@@ -4,8 +4,8 @@ use rusqlite::{Connection, params};
 
 use crate::{
     id::NodeId,
-    model::{Json, Timestamp},
     store::{Result, StoreError},
+    types::{Json, Timestamp},
 };
 
 /// Keeps an event; its number must be the next one, else somebody else is at it.

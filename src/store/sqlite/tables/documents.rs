@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::{AgentId, DocumentId},
-    model::{Document, DocumentVersion, Timestamp},
     store::{Result, StoreError},
+    types::{Document, DocumentVersion, Timestamp},
 };
 
 pub(in crate::store::sqlite) fn insert(

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{model::Correction, store::Result};
+use crate::{store::Result, types::TokenCalibration};
 
 /// Estimated tokens above which a model's sums are halved before more are added, so that the last prompts count most.
 const REMEMBERED: i64 = 400_000;
@@ -27,10 +27,10 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u
 }
 
 /// How a model's count compares with the estimate, as far as that is known.
-pub(in crate::store::sqlite) fn correction(conn: &Connection, model: &str) -> Result<Option<Correction>> {
+pub(in crate::store::sqlite) fn correction(conn: &Connection, model: &str) -> Result<Option<TokenCalibration>> {
     let sums = conn
         .prepare_cached("SELECT estimated, reported FROM estimates WHERE model = ?1")?
         .query_row([model], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    Ok(sums.and_then(|(estimated, reported)| Correction::of(estimated, reported)))
+    Ok(sums.and_then(|(estimated, reported)| TokenCalibration::of(estimated, reported)))
 }

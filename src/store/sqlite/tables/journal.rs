@@ -6,14 +6,14 @@ use std::collections::hash_map;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::{Op, Timestamp},
     store::{
         ChangeKind, Result,
         sqlite::{
-            cache::Numbered,
-            insert::{Insert, in_order},
+            cache::NumberedMap,
+            insert::{MultiInsert, in_order},
         },
     },
+    types::{Op, Timestamp},
 };
 
 pub(in crate::store::sqlite) struct Entry {
@@ -51,8 +51,8 @@ pub(in crate::store::sqlite) struct Added {
 pub(in crate::store::sqlite) struct Ends {
     /// The newest entry of all, those not yet written included, once somebody asked.
     last: Option<i64>,
-    heads: Numbered<i64, Option<i64>>,
-    unwritten: Numbered<i64, Unwritten>,
+    heads: NumberedMap<i64, Option<i64>>,
+    unwritten: NumberedMap<i64, Unwritten>,
 }
 
 #[derive(Default)]
@@ -135,7 +135,7 @@ const LAST: &str = "SELECT ifnull(max(seq), 0) FROM journal";
 
 /// Writes entries, in their order.
 pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Result<()> {
-    static STATEMENT: Insert = Insert::new(
+    static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)",
         11,
     );

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
     id::{AgentId, NodeId, SessionId},
-    model::{Lease, Timestamp},
     store::{Result, StoreError},
+    types::{Lease, Timestamp},
 };
 
 /// A lease by row numbers, for the writer.

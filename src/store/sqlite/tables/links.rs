@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::nodes;
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, TreeId},
-    model::{Link, LinkTarget, Timestamp},
     store::{Result, StoreError},
+    types::{Link, LinkTarget, Timestamp},
 };
 
 /// A link's target by row number: node, tree or document, and the section.

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::{DocumentId, NodeId},
-    model::{Action, Memory, Pin, PinTarget, Stash, StashKind, Stashed, Timestamp},
-    store::{Result, Stood, StoreError, sqlite::rows},
+    store::{PriorPlacement, Result, StoreError, sqlite::decode},
+    types::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind, Timestamp},
 };
 
 /// Actions kept for an agent in a tree.
@@ -30,7 +30,7 @@ pub(in crate::store::sqlite) fn pin(
     agent: i64,
     tree: i64,
     pin: &PinRow<'_>,
-    stood: Stood,
+    stood: PriorPlacement,
 ) -> Result<bool> {
     let added = conn.execute(
         &format!(
@@ -48,7 +48,7 @@ pub(in crate::store::sqlite) fn unpin(
     agent: i64,
     tree: i64,
     pin: &PinRow<'_>,
-) -> Result<Option<Stood>> {
+) -> Result<Option<PriorPlacement>> {
     let gone = conn
         .prepare_cached(
             "DELETE FROM pins WHERE agent = ?1 AND tree = ?2 AND node IS ?3 AND document IS ?4 AND section IS ?5
@@ -59,24 +59,24 @@ pub(in crate::store::sqlite) fn unpin(
     Ok(gone)
 }
 
-fn stood(row: &Row<'_>, at: usize) -> rusqlite::Result<Stood> {
-    Ok(Stood { number: row.get(at)?, since: Timestamp::from_millis(row.get(at + 1)?) })
+fn stood(row: &Row<'_>, at: usize) -> rusqlite::Result<PriorPlacement> {
+    Ok(PriorPlacement { number: row.get(at)?, since: Timestamp::from_millis(row.get(at + 1)?) })
 }
 
 /// Something to be put aside.
 pub(in crate::store::sqlite) struct NewStash<'a> {
     pub(in crate::store::sqlite) label: &'a str,
-    pub(in crate::store::sqlite) content: &'a Stashed,
+    pub(in crate::store::sqlite) content: &'a StashContent,
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) tokens: u32,
-    pub(in crate::store::sqlite) stood: Stood,
+    pub(in crate::store::sqlite) stood: PriorPlacement,
 }
 
 /// Puts something aside, in the place of what has the same label. Of results the oldest go.
 pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, stash: &NewStash<'_>) -> Result<()> {
     let content = match stash.content {
-        Stashed::Words(text) | Stashed::Summary(text) | Stashed::Result(text) => Some(text),
-        Stashed::Node(_) => None,
+        StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text) => Some(text),
+        StashContent::Node(_) => None,
     };
     let kind = stash.content.kind();
     let (number, since) = (stash.stood.number, stash.stood.since.as_millis());
@@ -113,7 +113,7 @@ pub(in crate::store::sqlite) fn standing(
     agent: i64,
     tree: i64,
     label: &str,
-) -> Result<Option<(u32, Stood)>> {
+) -> Result<Option<(u32, PriorPlacement)>> {
     Ok(conn
         .prepare_cached(
             "SELECT tokens, id, stashed_at FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
@@ -127,7 +127,7 @@ pub(in crate::store::sqlite) fn act(
     conn: &Connection,
     agent: i64,
     tree: i64,
-    action: &Action,
+    action: &AgentAction,
     at: Timestamp,
 ) -> Result<()> {
     conn.execute(
@@ -172,17 +172,18 @@ fn stashes(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Stash>> {
         "SELECT label, kind, tokens, stashed_at FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind <> 3 ORDER BY id",
     )?;
     let read = statement.query_map([agent, tree], |row| {
-        let kind = rows::coded(row, 1, StashKind::from_code)?;
+        let kind = decode::coded(row, 1, StashKind::from_code)?;
         Ok(Stash { label: row.get(0)?, kind, tokens: row.get(2)?, at: Timestamp::from_millis(row.get(3)?) })
     })?;
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
-fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<Action>> {
+fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<AgentAction>> {
     let mut statement =
         conn.prepare_cached("SELECT tool, about, after FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id")?;
-    let read = statement
-        .query_map([agent, tree], |row| Ok(Action { tool: row.get(0)?, about: row.get(1)?, after: row.get(2)? }))?;
+    let read = statement.query_map([agent, tree], |row| {
+        Ok(AgentAction { tool: row.get(0)?, about: row.get(1)?, after: row.get(2)? })
+    })?;
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -193,7 +194,7 @@ pub(in crate::store::sqlite) fn stashed(
     tree: i64,
     label: &str,
     result: bool,
-) -> Result<Option<Stashed>> {
+) -> Result<Option<StashContent>> {
     let found = conn
         .prepare_cached(
             "SELECT s.kind, s.content, n.ulid FROM stashes s LEFT JOIN nodes n ON n.seq = s.node
@@ -202,17 +203,17 @@ pub(in crate::store::sqlite) fn stashed(
         .query_row(params![agent, tree, label, result], |row| {
             let content: Option<String> = row.get(1)?;
             let node: Option<[u8; 16]> = row.get(2)?;
-            Ok((rows::coded(row, 0, StashKind::from_code)?, content, node.map(NodeId::from_bytes)))
+            Ok((decode::coded(row, 0, StashKind::from_code)?, content, node.map(NodeId::from_bytes)))
         })
         .optional()?;
     let broken = || StoreError::Undecodable(format!("stash {label:?} holds nothing"));
     found
         .map(|(kind, content, node)| {
             Ok(match kind {
-                StashKind::Words => Stashed::Words(content.ok_or_else(broken)?),
-                StashKind::Summary => Stashed::Summary(content.ok_or_else(broken)?),
-                StashKind::Result => Stashed::Result(content.ok_or_else(broken)?),
-                StashKind::Node => Stashed::Node(node.ok_or_else(broken)?),
+                StashKind::Words => StashContent::Words(content.ok_or_else(broken)?),
+                StashKind::Summary => StashContent::Summary(content.ok_or_else(broken)?),
+                StashKind::Result => StashContent::Result(content.ok_or_else(broken)?),
+                StashKind::Node => StashContent::Node(node.ok_or_else(broken)?),
             })
         })
         .transpose()

@@ -6,14 +6,14 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
 use crate::{
     id::{LocalId, NodeId},
-    model::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
     store::{
         Result, StoreError,
         sqlite::{
-            insert::{Insert, in_order},
-            rows,
+            decode,
+            insert::{MultiInsert, in_order},
         },
     },
+    types::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
 
 /// What never changes about a node and is needed to hang another one on it.
@@ -36,7 +36,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Anchor> {
         tree: row.get(1)?,
         parent: row.get(2)?,
         depth: row.get(3)?,
-        kind: rows::coded(row, 4, EdgeKind::from_code)?,
+        kind: decode::coded(row, 4, EdgeKind::from_code)?,
         hash: ContentHash::from_bytes(row.get(5)?),
         version_of: row.get(6)?,
     })
@@ -146,7 +146,7 @@ pub(in crate::store::sqlite) fn rebuild_local_ids(conn: &Connection) -> Result<(
 }
 
 fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
-    static STATEMENT: Insert = Insert::new(
+    static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
              purged_at)",

@@ -6,11 +6,11 @@ use flate2::{Compression, read::DeflateDecoder, write::DeflateEncoder};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::{AuthorType, Json},
     store::{
-        Generated, Result, StoreError,
-        sqlite::{rows::Names, tables::nodes::ONLY_CHILD},
+        GenerationRow, Result, StoreError,
+        sqlite::{decode::NameCache, tables::nodes::ONLY_CHILD},
     },
+    types::{AuthorType, Json},
 };
 
 /// Envelopes up to this many bytes are stored: compressed they would be a third shorter, and building the tables of a
@@ -75,9 +75,9 @@ pub(in crate::store::sqlite) fn each(
     conn: &Connection,
     [tree, session, agent]: [Option<i64>; 3],
     small: bool,
-    each: &mut dyn FnMut(Generated<'_>),
+    each: &mut dyn FnMut(GenerationRow<'_>),
 ) -> Result<()> {
-    let names = Names::new(conn);
+    let names = NameCache::new(conn);
     let within = match session {
         Some(_) => {
             "n.session IN (
@@ -104,7 +104,7 @@ pub(in crate::store::sqlite) fn each(
             let node = row.get(0)?;
             unpack(packed, &mut text).map_err(|e| undecodable(node, e))?;
         }
-        each(Generated {
+        each(GenerationRow {
             author: names.agent(row.get(1)?)?,
             tokens: row.get(2)?,
             continued: row.get(3)?,

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::{Record, RecordKind},
-    store::{Result, StoreError, sqlite::rows::coded},
+    store::{Result, StoreError, sqlite::decode::coded},
+    types::{RecordKind, SessionRecord},
 };
 
 /// A register as it is kept: by which rules, and its JSON.
@@ -61,12 +61,12 @@ pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: u64, removed
 }
 
 /// What was recorded in a session and stands, in order.
-pub(in crate::store::sqlite) fn records(conn: &Connection, session: i64) -> Result<Vec<Record>> {
+pub(in crate::store::sqlite) fn records(conn: &Connection, session: i64) -> Result<Vec<SessionRecord>> {
     let mut statement = conn.prepare_cached(
         "SELECT turn, kind, content FROM records WHERE session = ?1 AND removed = 0 ORDER BY turn, id",
     )?;
     let read = |r: &rusqlite::Row<'_>| {
-        Ok(Record { turn: r.get(0)?, kind: coded(r, 1, RecordKind::from_code)?, content: r.get(2)? })
+        Ok(SessionRecord { turn: r.get(0)?, kind: coded(r, 1, RecordKind::from_code)?, content: r.get(2)? })
     };
     Ok(statement.query_map([session], read)?.collect::<rusqlite::Result<_>>()?)
 }

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::SessionId,
-    model::{NewSession, Session, SessionPatch, Timestamp, WorkItem},
-    store::{Result, SessionFilter, StoreError, sqlite::rows},
+    store::{Result, SessionFilter, StoreError, sqlite::decode},
+    types::{NewSession, Session, SessionPatch, Timestamp, WorkItem},
 };
 
 pub(in crate::store::sqlite) fn insert(
@@ -105,7 +105,7 @@ pub(in crate::store::sqlite) fn agent(conn: &Connection, row: i64) -> Result<i64
 pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
     Ok(conn
         .prepare_cached("SELECT project, external_ref FROM sessions WHERE id = ?1")?
-        .query_row([row], |r| rows::item(r, 0))?)
+        .query_row([row], |r| decode::item(r, 0))?)
 }
 
 /// Goes to another tree, where it stands nowhere yet, and begins its register anew.
@@ -212,16 +212,16 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
         agent: crate::id::AgentId::from_bytes([0; 16]),
         tree: crate::id::TreeId::from_bytes([0; 16]),
         position: None,
-        versions: rows::from_json(row, 5)?,
+        versions: decode::from_json(row, 5)?,
         started_at: Timestamp::from_millis(row.get(6)?),
         last_active_at: Timestamp::from_millis(row.get(7)?),
         expires_at: row.get::<_, Option<i64>>(8)?.map(Timestamp::from_millis),
         turns: row.get(9)?,
         tokens: row.get(10)?,
         active: row.get(11)?,
-        metadata: rows::from_json(row, 12)?,
+        metadata: decode::from_json(row, 12)?,
         model: row.get(13)?,
-        item: rows::item(row, 14)?,
+        item: decode::item(row, 14)?,
         delegated_by: row.get::<_, Option<[u8; 16]>>(16)?.map(SessionId::from_bytes),
     };
     Ok((session, row.get(2)?, row.get(3)?, row.get(4)?))

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
-    model::{Summary, Timestamp},
     store::Result,
+    types::{Summary, Timestamp},
 };
 
 /// What a summary is of, by row number: in one of three columns.

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::{
     id::{SessionId, TodoId},
-    model::{NewTodo, Timestamp, Todo, TodoStatus},
-    store::{Result, StoreError, sqlite::rows},
+    store::{Result, StoreError, sqlite::decode},
+    types::{NewTodo, Timestamp, Todo, TodoStatus},
 };
 
 /// Adds an item, with the plan's next number, at its place; those that stand there move on by one.
@@ -132,7 +132,7 @@ fn read(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Todo> {
         context: row.get(5)?,
         criteria: row.get(6)?,
         agent_type: row.get(7)?,
-        status: rows::coded(row, 8, TodoStatus::from_code)?,
+        status: decode::coded(row, 8, TodoStatus::from_code)?,
         outcome: row.get(9)?,
         created_at: Timestamp::from_millis(row.get(10)?),
         started_at: time(row.get(11)?),

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::journal::Added;
 use crate::{
     id::{NodeId, TreeId},
-    model::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
-    store::{Result, StoreError, TreeFilter, sqlite::rows},
+    store::{Result, StoreError, TreeFilter, sqlite::decode},
+    types::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
 };
 
 /// The longest title made from a root, in characters.
@@ -84,7 +84,7 @@ pub(in crate::store::sqlite) fn belong(conn: &Connection, row: i64, item: Option
 pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
     Ok(conn
         .prepare_cached("SELECT project, external_ref FROM trees WHERE id = ?1")?
-        .query_row([row], |r| rows::item(r, 0))?)
+        .query_row([row], |r| decode::item(r, 0))?)
 }
 
 /// Puts a tree away or takes it out; `false` if it was so already.
@@ -163,7 +163,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
         title,
         titled,
         description: row.get(2)?,
-        mode: rows::coded(row, 3, Mode::from_code)?,
+        mode: decode::coded(row, 3, Mode::from_code)?,
         system_context: row.get(4)?,
         summary: row.get(5)?,
         created_at: Timestamp::from_millis(row.get(6)?),
@@ -176,7 +176,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
             branch_points: row.get(13)?,
             max_depth: row.get(14)?,
         },
-        item: rows::item(row, 16)?,
+        item: decode::item(row, 16)?,
     })
 }
 

@@ -1,0 +1,96 @@
+//! The header of a node, echoed. A model that is shown each message under a header (`[a7x2kq] model · 14:05`, `---`) tends
+//! to begin its own reply with one. The engine writes that header itself, so an echo is taken off the words, and only
+//! kept with all else that was said.
+
+/// Characters after which a first line is no header.
+const LONGEST: usize = 160;
+/// Who speaks, as headers say it.
+const WHO: [&str; 4] = ["human", "model", "tool", "system"];
+
+/// What a reply begins with, while it can still be an echo.
+#[derive(Debug, Default)]
+pub(super) struct HeaderFilter {
+    held: String,
+    passed: bool,
+}
+
+impl HeaderFilter {
+    /// Takes words in; returns those that are none of an echo.
+    pub(super) fn push(&mut self, text: &str) -> String {
+        if self.passed {
+            return text.to_owned();
+        }
+        self.held.push_str(text);
+        self.decide(false)
+    }
+
+    /// Gives out what was held back, now that nothing more comes before it.
+    pub(super) fn end(&mut self) -> String {
+        if self.passed { String::new() } else { self.decide(true) }
+    }
+
+    fn decide(&mut self, whole: bool) -> String {
+        let begun = self.held.trim_start();
+        let words = match begun.split_once('\n') {
+            _ if begun.is_empty() && !whole => return String::new(),
+            None if !whole && begun.starts_with('[') && begun.len() < LONGEST => return String::new(),
+            None => (!is_header(begun)).then_some(self.held.as_str()),
+            Some((line, _)) if !is_header(line) => Some(self.held.as_str()),
+            Some((_, rest)) => match rest.split_once('\n') {
+                None if !whole && "---".starts_with(rest.trim_end()) => return String::new(),
+                None if rest.trim_end() == "---" => None,
+                Some((rule, words)) if rule.trim_end() == "---" => Some(words),
+                _ => Some(rest),
+            },
+        };
+        let words = words.unwrap_or("").to_owned();
+        (self.held, self.passed) = (String::new(), true);
+        words
+    }
+}
+
+/// Whether a line is a node's header.
+fn is_header(line: &str) -> bool {
+    let Some((id, rest)) = line.strip_prefix('[').and_then(|line| line.split_once("] ")) else { return false };
+    let who = rest.split_once(" · ").map(|(who, _)| who);
+    (2..=26).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && who.is_some_and(|who| WHO.contains(&who))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn heard(reply: &str, words: &str) {
+        for size in [1, 2, 3, 7, reply.len().max(1)] {
+            let (mut echo, mut heard) = (HeaderFilter::default(), String::new());
+            let characters: Vec<char> = reply.chars().collect();
+            for piece in characters.chunks(size) {
+                heard.push_str(&echo.push(&piece.iter().collect::<String>()));
+            }
+            heard.push_str(&echo.end());
+            assert_eq!(heard, words, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn an_echoed_header_is_no_part_of_the_words() {
+        heard("[a7x2kq] model · 14:05\n---\nYes.\nSo.", "Yes.\nSo.");
+        heard("\n[a7x2kq] human · 2023-11-14 14:05\nYes.", "Yes.");
+        heard("[a7x2kq] model · just now\n--- and so on", "--- and so on");
+        heard("[a7x2kq] model · just now\n---", "");
+        heard("[a7x2kq] model · just now", "");
+    }
+
+    #[test]
+    fn other_words_are_left_as_they_are() {
+        for words in
+            ["", "Yes.", "[a7x2kq] says so.", "[1] model · 3\n", "[link](x)\n---\nYes.", "---\nYes.", "\n\nYes."]
+        {
+            heard(words, words);
+        }
+        heard("So:\n[a7x2kq] model · 14:05\n---\nYes.", "So:\n[a7x2kq] model · 14:05\n---\nYes.");
+    }
+}

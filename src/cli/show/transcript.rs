@@ -1,0 +1,120 @@
+//! Nodes in words: one line of an outline, one turn of a conversation.
+
+use std::fmt::Write as _;
+
+use loomtree::types::{AuthorType, Node, Timestamp};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::{
+    author, marks,
+    outline::{LineKind, OutlineLine},
+};
+use crate::cli::{
+    output::{BOLD, DIM, ID, count, paint},
+    sanitize::{cut, sanitize},
+};
+
+/// Columns that a text gets in any case.
+const SHORTEST: usize = 12;
+
+/// Collects pieces of a line and counts their columns.
+struct TranscriptParts {
+    text: String,
+    columns: usize,
+}
+
+impl TranscriptParts {
+    fn push(&mut self, style: anstyle::Style, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        self.columns += piece.width();
+        self.text.push_str(&paint(style, piece));
+    }
+
+    fn gap(&mut self) {
+        self.columns += 2;
+        self.text.push_str("  ");
+    }
+}
+
+impl OutlineLine {
+    /// The line as it is printed, at most `width` columns if the guides leave room for that.
+    pub(crate) fn draw(&self, name: &str, here: bool, now: Timestamp, width: usize) -> String {
+        let mut line = TranscriptParts { text: String::new(), columns: 0 };
+        line.push(BOLD, if here { "* " } else { "  " });
+        line.push(DIM, &self.guides);
+        match &self.what {
+            LineKind::Folded(folded) => line.push(DIM, &format!("⋮ {folded} more")),
+            LineKind::Siblings(Some(more)) => line.push(DIM, &format!("… {more} more")),
+            LineKind::Siblings(None) => line.push(DIM, "… more"),
+            LineKind::Node(node, more) => {
+                node_line(&mut line, node, name, now);
+                line.gap();
+                let tail = match (here, *more) {
+                    (true, true) => "  ← you are here ▸",
+                    (true, false) => "  ← you are here",
+                    (false, true) => " ▸",
+                    (false, false) => "",
+                };
+                let room = width.saturating_sub(line.columns + tail.width()).max(SHORTEST);
+                let words = cut(&node.content, room);
+                let style = if node.state.pruned_by.is_some() { DIM } else { anstyle::Style::new() };
+                line.push(style, &words);
+                line.push(BOLD, tail);
+            }
+        }
+        line.text
+    }
+
+    /// The node of the line, if it is about one.
+    pub(crate) fn node(&self) -> Option<&Node> {
+        match &self.what {
+            LineKind::Node(node, _) => Some(node),
+            _ => None,
+        }
+    }
+
+    /// Whether something after the line is left out.
+    pub(crate) fn is_cut(&self) -> bool {
+        matches!(self.what, LineKind::Node(_, true) | LineKind::Siblings(_))
+    }
+}
+
+fn node_line(line: &mut TranscriptParts, node: &Node, name: &str, now: Timestamp) {
+    line.push(ID, node.local.as_str());
+    line.gap();
+    let (name, style) = author(name, node.author_type);
+    line.push(style, &name);
+    line.push(DIM, &format!(" {}", node.created_at.age(now)));
+    for (mark, style) in marks(node) {
+        line.gap();
+        line.push(style, &mark);
+    }
+}
+
+/// The line above a turn: author, id, age, what follows it, marks.
+fn header(node: &Node, name: &str, now: Timestamp) -> String {
+    let (name, style) = author(name, node.author_type);
+    let mut text = format!("{}  {}  {}", paint(style.bold(), name), paint(ID, &node.local), node.created_at.age(now));
+    if node.author_type == AuthorType::Tool
+        && let Some(tool) = &node.tool.name
+    {
+        let _ = write!(text, "  {}", paint(DIM, cut(tool, 30)));
+    }
+    if node.state.continuations > 1 {
+        let _ = write!(text, "  {}", paint(DIM, count(node.state.continuations, "continuation")));
+    }
+    for (mark, style) in marks(node) {
+        let _ = write!(text, "  {}", paint(style, mark));
+    }
+    text
+}
+
+/// A turn of a conversation: its header and its whole content.
+pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, here: bool) -> String {
+    let marker = if here { paint(BOLD, "* ") } else { String::new() };
+    let content = sanitize(node.content.trim_end_matches('\n'));
+    let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content.into_owned() };
+    format!("{marker}{}\n{content}\n", header(node, name, now))
+}

@@ -1,0 +1,92 @@
+//! A plan, and whether the person agrees to it.
+
+use std::sync::Arc;
+
+use super::{
+    super::{Plan, PlanRules, prompts},
+    DelegationDriver, DelegationEffect, DelegationEvent,
+};
+use crate::{
+    arrow::run::{ErrorCode, ToolError},
+    provider::ProviderError,
+    session::{ApprovalRequest, GenerateError, SideConversation},
+};
+
+impl DelegationDriver {
+    /// The plan that was made, if there is one that holds.
+    pub(super) fn planned(&self) -> Option<Plan> {
+        let made =
+            |event: &DelegationEvent| if let DelegationEvent::Planned { node } = event { Some(*node) } else { None };
+        let node = self.loom.node(self.events.iter().rev().find_map(made)?).ok()?;
+        Plan::read(&node.content, &self.rules(&self.names())).ok()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.name.clone()).collect()
+    }
+
+    fn rules<'a>(&self, tools: &'a [String]) -> PlanRules<'a> {
+        PlanRules { tools, checks: self.crew.kit.checks(), most: self.crew.subtasks }
+    }
+
+    /// Has a plan made; one that does not hold is sent back once.
+    pub(super) async fn plan(&mut self) -> Result<Plan, ToolError> {
+        let names = self.names();
+        let (system, asked) = prompts::planning(&self.task, &self.tools, self.crew.kit.checks());
+        let planner = (self.crew.planner.agent.clone(), Arc::clone(&self.crew.planner.model));
+        let prices = self.crew.prices.clone();
+        let mut interview = SideConversation::new(self.actor.clone(), planner, prices, self.head.id, &system);
+        let mut node = interview.ask(&asked, &self.work.cancel).await.map_err(|error| self.unplanned(&error))?;
+        let mut read = Plan::read(&node.content, &self.rules(&names));
+        if let Err(error) = &read {
+            let repair = prompts::repair(error);
+            node = interview.ask(&repair, &self.work.cancel).await.map_err(|error| self.unplanned(&error))?;
+            read = Plan::read(&node.content, &self.rules(&names));
+        }
+        let plan = read.map_err(|error| {
+            let failure =
+                ToolError::new(ErrorCode::ModelError, format!("no plan that holds, also at the second try: {error}"));
+            failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+        })?;
+        self.happened(DelegationEvent::Planned { node: node.id }).await?;
+        Ok(plan)
+    }
+
+    fn unplanned(&self, error: &GenerateError) -> ToolError {
+        let code = match error {
+            GenerateError::Provider(ProviderError::Cancelled) => ErrorCode::Cancelled,
+            _ => ErrorCode::ModelError,
+        };
+        let failure = ToolError::new(code, format!("no plan was made: {error}"));
+        failure.hint(format!("loom delegate --resume {} plans anew", self.head.local))
+    }
+
+    /// Asks the person whether this is what they want.
+    pub(super) async fn approve(&mut self) -> Result<Vec<DelegationEffect>, ToolError> {
+        let Some(machine) = &self.machine else { return Ok(Vec::new()) };
+        let mut detail = format!("{}\n\n{}", self.task.head(), machine.plan());
+        let mut shared: Vec<&String> = self.shared.values().flatten().collect();
+        shared.sort_unstable();
+        shared.dedup();
+        for shared in shared {
+            detail.push_str(&format!("\n\nTake care: {shared}"));
+        }
+        let asking = ApprovalRequest {
+            tool: "delegate".to_owned(),
+            subject: self.task.goal.clone(),
+            what: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
+            detail,
+        };
+        let verdict = tokio::select! {
+            verdict = self.crew.approval.ask(&asking) => verdict,
+            () = self.work.cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+        };
+        match verdict.granted() {
+            Ok(()) => self.happened(DelegationEvent::Approved).await,
+            Err(refused) => {
+                self.happened(DelegationEvent::Refused).await?;
+                Err(refused)
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What is kept of a delegation: its head, and its events in their order.
+
+use super::{DelegationEvent, prompts};
+use crate::{
+    arrow::run::{CONTENT, ErrorCode, ToolError},
+    id::NodeId,
+    ops::{Actor, Loom, NodeDraft, OpsError},
+    store::Mutation,
+    types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch, StateEntry},
+};
+
+/// A delegation as a list has it.
+#[derive(Debug, Clone)]
+pub struct DelegationSummary {
+    /// Its head.
+    pub head: Node,
+    /// What was wanted.
+    pub goal: String,
+    /// What happened last.
+    pub last: DelegationEvent,
+}
+
+impl DelegationSummary {
+    /// Whether somebody may be at it, or take it up: it came to no end.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        !matches!(self.last, DelegationEvent::Ended | DelegationEvent::Stopped | DelegationEvent::Refused)
+    }
+}
+
+/// Makes the head of a delegation below a node; `actor` is who delegates, in a session, whose decisions and constraints
+/// are passed along. Returns the head. Nothing is done yet: see [`super::Orchestrator::carry_on`].
+///
+/// # Errors
+/// If there is no goal or it is too long, the actor has no session, or the store fails.
+pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<NodeId, ToolError> {
+    if goal.trim().is_empty() {
+        return Err(ToolError::new(ErrorCode::InvalidSyntax, "what is delegated needs a goal"));
+    }
+    if goal.len() + context.len() > CONTENT {
+        return Err(ToolError::new(ErrorCode::LimitExceeded, format!("goal and context are at most {CONTENT} bytes")));
+    }
+    let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
+    let loom = actor.loom();
+    let mut own = loom.session(session)?;
+    let register = loom.snapshot()?.register(session).map_err(OpsError::from)?;
+    let said = |noted: Vec<StateEntry>| noted.into_iter().map(|noted| noted.text).collect();
+    let (decisions, constraints) = (said(register.key_decisions), said(register.constraints));
+    let task = prompts::DelegationGoal {
+        goal: goal.trim().to_owned(),
+        context: context.trim().to_owned(),
+        decisions,
+        constraints,
+    };
+    let metadata = serde_json::to_string(&task).ok().and_then(|text| Json::parse(text).ok());
+    let draft = NodeDraft { author_type: Some(AuthorType::Tool), metadata, stay: true, ..NodeDraft::text(task.head()) };
+    let head = actor.draft(Parent::Node(below), draft);
+    let (node, plans) = (head.id, loom.session_id());
+    let planning = NewSession {
+        id: plans,
+        workspace: std::mem::take(&mut own.workspace),
+        agent: actor.agent(),
+        tree: own.tree,
+        position: None,
+        started_at: loom.now(),
+        expires_at: None,
+        metadata: std::collections::BTreeMap::new(),
+        model: None,
+        item: own.item.take(),
+        delegated_by: Some(session),
+    };
+    let stand = SessionPatch { position: Some(node), ..SessionPatch::default() };
+    let begun = vec![
+        Mutation::CreateSession(planning),
+        Mutation::Append(Box::new(head)),
+        Mutation::UpdateSession { session: plans, patch: stand },
+        kept(node, 1, &DelegationEvent::Begun { session: plans })?,
+    ];
+    actor.commit(Op::Delegate, begun)?;
+    Ok(node)
+}
+
+/// The mutation that keeps an event.
+pub(super) fn kept(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
+    let text = serde_json::to_string(event).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
+    let event = Json::parse(text).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
+    Ok(Mutation::Delegation { node: delegation, number, event })
+}
+
+/// Every delegation of a file, the newest first.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn all(loom: &Loom) -> Result<Vec<DelegationSummary>, ToolError> {
+    let snapshot = loom.snapshot()?;
+    let mut found = Vec::new();
+    for (head, last) in snapshot.delegations()? {
+        let Some(head) = snapshot.node(head)? else { continue };
+        let goal = task_of(&head).map(|task| task.goal).unwrap_or_default();
+        found.push(DelegationSummary { head, goal, last: event(&last)? });
+    }
+    Ok(found)
+}
+
+/// What happened in a delegation so far.
+///
+/// # Errors
+/// If the node is no delegation's head, or the store cannot be read.
+pub(super) fn events(loom: &Loom, head: &Node) -> Result<Vec<DelegationEvent>, ToolError> {
+    let kept = loom.snapshot()?.delegation(head.id)?;
+    if kept.is_empty() {
+        return Err(ToolError::new(ErrorCode::NotFound, format!("[{}] is no delegation", head.local)));
+    }
+    kept.iter().map(event).collect()
+}
+
+fn event(kept: &Json) -> Result<DelegationEvent, ToolError> {
+    let broken =
+        |error| ToolError::new(ErrorCode::Conflict, format!("an event of the delegation cannot be read: {error}"));
+    serde_json::from_str(kept.as_str()).map_err(broken)
+}
+
+/// What a head says is wanted; `None` once it was purged.
+pub(super) fn task_of(head: &Node) -> Option<prompts::DelegationGoal> {
+    head.metadata.as_ref().and_then(|kept| serde_json::from_str(kept.as_str()).ok())
+}

@@ -1,0 +1,156 @@
+//! What the planner, those who work and those who verify are told.
+
+use super::{Plan, PlanError, Subtask, plan::schema};
+use crate::{
+    tools::HostTool,
+    types::{Node, one_line},
+};
+
+/// What a planner is.
+const PLANNER: &str = include_str!("planner.md");
+/// What a judge is.
+pub(super) const JUDGE: &str = include_str!("judge.md");
+/// Asked of a judge whose answer could not be read.
+pub(super) const AGAIN: &str =
+    "That could not be read. Answer with the JSON object alone: {\"passed\": true or false, \"why\": \"…\"}";
+/// Characters of a result that others build on, or that is judged.
+const RESULT: usize = 16_000;
+/// Characters of all that was done on the way, and of one answer in it.
+const DONE: usize = 8_000;
+const ANSWER: usize = 400;
+
+/// What is delegated, as it was said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) struct DelegationGoal {
+    /// What is wanted.
+    pub goal: String,
+    /// What is to be known for that.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub context: String,
+    /// What was decided in the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
+    /// What holds in the conversation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+}
+
+impl DelegationGoal {
+    /// What is to be known, as a text; empty if there is nothing.
+    fn known(&self) -> String {
+        let mut text = String::new();
+        if !self.context.trim().is_empty() {
+            text.push_str(&format!("\n\nContext:\n{}", self.context.trim()));
+        }
+        for (what, lines) in [("Constraints", &self.constraints), ("Decisions", &self.decisions)] {
+            if !lines.is_empty() {
+                text.push_str(&format!("\n\n{what}:"));
+                lines.iter().for_each(|line| text.push_str(&format!("\n- {}", one_line(line))));
+            }
+        }
+        text
+    }
+
+    /// What stands at the head of a delegation.
+    pub(super) fn head(&self) -> String {
+        format!("Delegated: {}{}", self.goal.trim(), self.known())
+    }
+}
+
+/// A text's beginning and end, if it is longer than that.
+fn cut(text: &str, most: usize) -> String {
+    let all = text.chars().count();
+    if all <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let start: String = text.chars().take(half).collect();
+    let end: String = text.chars().skip(all - half).collect();
+    format!("{start}\n[… {} characters are left out here …]\n{end}", all - 2 * half)
+}
+
+/// What a planner is asked: what it is, and the task.
+pub(super) fn planning(task: &DelegationGoal, tools: &[HostTool], checks: bool) -> (String, String) {
+    let mut asked = format!("Goal: {}{}", task.goal.trim(), task.known());
+    asked.push_str(if tools.is_empty() {
+        "\n\nThere are no tools beside reading and writing in the conversation."
+    } else {
+        "\n\nTools:"
+    });
+    for tool in tools {
+        asked.push_str(&format!("\n- {}: {}", tool.name, one_line(&tool.description)));
+    }
+    if !checks {
+        asked.push_str("\n\nNo commands can be run as checks: give criteria.");
+    }
+    (format!("{PLANNER}{}", schema()), asked)
+}
+
+/// What a planner is told whose plan does not hold.
+pub(super) fn repair(error: &PlanError) -> String {
+    format!("This plan does not hold: {error}. Answer with the whole plan, mended, as one JSON object.")
+}
+
+/// What an agent is asked to do. `results`: of what it builds on; `others`: files that somebody else works on.
+pub(super) fn brief(
+    task: &DelegationGoal,
+    plan: &Plan,
+    at: usize,
+    results: &[(&Subtask, Node)],
+    others: &[String],
+) -> String {
+    let all = plan.subtasks();
+    let Some(subtask) = all.get(at) else { return String::new() };
+    let mut text = format!("Subtask {} of {}: {}", at + 1, all.len(), subtask.title.trim());
+    if !subtask.details.trim().is_empty() {
+        text.push_str(&format!("\n\n{}", subtask.details.trim()));
+    }
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    if !subtask.criteria.trim().is_empty() {
+        text.push_str(&format!("\n\nIt is done when: {}", subtask.criteria.trim()));
+    }
+    if let Some(check) = &subtask.check {
+        text.push_str(&format!("\n\nWhen you are done, this is run, and must succeed: {check}"));
+    }
+    if !subtask.tools.is_empty() {
+        text.push_str(&format!("\n\nTools for it: {}", subtask.tools.join(", ")));
+    }
+    for other in others {
+        text.push_str(&format!("\n\nTake care: {other}"));
+    }
+    for (on, result) in results {
+        let words = cut(result.content.trim(), RESULT);
+        text.push_str(&format!("\n\n--- Result of \"{}\" [{}]\n{words}", one_line(&on.title), result.local));
+    }
+    if !results.is_empty() {
+        text.push_str("\n---");
+    }
+    text.push_str(
+        "\n\nDo this subtask and nothing else. End with what you did and found, in words: that is what is verified and \
+         what others go on with.",
+    );
+    text
+}
+
+/// What an agent is told whose work did not do.
+pub(super) fn again(why: &str, stronger: bool) -> String {
+    let who = if stronger { "Somebody else tried this before you, and it did not do" } else { "That did not do" };
+    format!("{who}:\n\n{}\n\nMend it, and end with what you did and found.", cut(why.trim(), RESULT))
+}
+
+/// What a judge is asked.
+pub(super) fn judging(task: &DelegationGoal, subtask: &Subtask, done: &[(String, String)], result: &str) -> String {
+    let mut text = format!("Subtask: {}\n\n{}", subtask.title.trim(), subtask.details.trim());
+    text.push_str(&format!("\n\nIt is part of this goal: {}{}", task.goal.trim(), task.known()));
+    let criteria = if subtask.criteria.trim().is_empty() { "as the subtask says" } else { subtask.criteria.trim() };
+    text.push_str(&format!("\n\nCriteria: {criteria}"));
+    let mut steps = String::new();
+    for (line, answer) in done {
+        steps.push_str(&format!("\n{}\n{}\n", one_line(line), cut(answer, ANSWER)));
+    }
+    if !steps.is_empty() {
+        text.push_str(&format!("\n\n--- What was done on the way{}", cut(&steps, DONE)));
+    }
+    text.push_str(&format!("\n\n--- The result\n{}\n---", cut(result.trim(), RESULT)));
+    text
+}

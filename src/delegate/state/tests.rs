@@ -1,0 +1,187 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::delegate::{PlanRules, Subtask};
+
+const RULES: PlanRules<'_> = PlanRules { tools: &[], checks: false, most: 100 };
+
+/// A plan of subtasks named by letters: `a`, `b` after `a`, …
+fn plan(needs: &[&[usize]]) -> Plan {
+    let subtasks = needs.iter().enumerate().map(|(at, needs)| Subtask {
+        id: at.to_string(),
+        title: format!("task {at}"),
+        criteria: "it is there".to_owned(),
+        depends_on: needs.iter().map(ToString::to_string).collect(),
+        ..Subtask::default()
+    });
+    Plan::new(subtasks.collect(), &RULES).unwrap()
+}
+
+fn node(n: usize) -> NodeId {
+    NodeId::from_bytes((n as u128).to_be_bytes())
+}
+
+const LIMITS: DelegationLimits = DelegationLimits { parallel: 2, attempts: 2, stronger: true };
+
+fn started(task: usize) -> DelegationEvent {
+    DelegationEvent::Started { task, session: SessionId::from_bytes([1; 16]), brief: node(task), stronger: false }
+}
+
+fn finished(task: usize) -> DelegationEvent {
+    DelegationEvent::Finished { task, node: node(100 + task) }
+}
+
+fn verified(task: usize, passed: bool) -> DelegationEvent {
+    DelegationEvent::Verified { task, node: node(200 + task), passed }
+}
+
+fn works(effects: &[DelegationEffect]) -> Vec<(usize, bool)> {
+    let work = |effect: &DelegationEffect| {
+        if let DelegationEffect::Work { task, stronger } = effect { Some((*task, *stronger)) } else { None }
+    };
+    effects.iter().filter_map(work).collect()
+}
+
+#[test]
+fn nothing_is_begun_before_somebody_agrees_and_then_what_is_ready() {
+    let mut machine = DelegationState::new(plan(&[&[], &[], &[], &[0, 1]]), LIMITS);
+    assert_eq!(machine.step(&DelegationEvent::Planned { node: node(0) }), []);
+    assert_eq!(works(&machine.step(&DelegationEvent::Approved)), [(0, false), (1, false)]);
+    assert_eq!(machine.step(&started(0)), []);
+    assert_eq!(machine.step(&finished(0)), [DelegationEffect::Verify { task: 0, node: node(100) }]);
+    // Somebody who verifies is busy too.
+    assert_eq!(works(&machine.step(&verified(0, true))), [(2, false)]);
+    machine.step(&finished(1));
+    assert_eq!(works(&machine.step(&verified(1, true))), [(3, false)]);
+    machine.step(&finished(2));
+    machine.step(&verified(2, true));
+    machine.step(&finished(3));
+    assert_eq!(machine.step(&verified(3, true)), [DelegationEffect::End]);
+    assert!(machine.is_complete());
+}
+
+#[test]
+fn what_fails_is_tried_again_then_by_the_stronger_and_what_needs_it_is_skipped() {
+    let mut machine = DelegationState::new(plan(&[&[], &[0], &[1], &[]]), LIMITS);
+    machine.step(&DelegationEvent::Approved);
+    let mut tries = Vec::new();
+    for _ in 0..3 {
+        machine.step(&started(0));
+        machine.step(&finished(0));
+        tries.push(machine.step(&verified(0, false)));
+    }
+    assert_eq!(works(&tries[0]), [(0, false)]);
+    assert_eq!(works(&tries[1]), [(0, true)]);
+    assert_eq!(
+        tries[2],
+        [DelegationEffect::Skip { task: 1, because: 0 }, DelegationEffect::Skip { task: 2, because: 1 }]
+    );
+    // The rest goes on.
+    machine.step(&finished(3));
+    assert_eq!(machine.step(&verified(3, true)), [DelegationEffect::End]);
+    assert!(!machine.is_complete());
+    assert_eq!(machine.tasks()[2].standing, TaskStatus::Skipped(1));
+    // Taken up again, what was not done has all its tries.
+    let effects = machine.step(&DelegationEvent::Resumed);
+    assert_eq!(works(&effects), [(0, false)]);
+    assert_eq!(machine.tasks()[1].standing, TaskStatus::Waiting);
+}
+
+#[test]
+fn what_could_not_be_looked_at_is_looked_at_again_and_not_done_again() {
+    let mut machine = DelegationState::new(plan(&[&[]]), LIMITS);
+    machine.step(&DelegationEvent::Approved);
+    machine.step(&started(0));
+    machine.step(&finished(0));
+    assert_eq!(machine.step(&DelegationEvent::Unverified { task: 0, why: "no judge".into() }), [DelegationEffect::End]);
+    machine.step(&DelegationEvent::Ended);
+    assert_eq!(machine.step(&DelegationEvent::Resumed), [DelegationEffect::Verify { task: 0, node: node(100) }]);
+    assert_eq!(machine.step(&verified(0, true)), [DelegationEffect::End]);
+}
+
+#[test]
+fn stopped_it_begins_nothing() {
+    let mut machine = DelegationState::new(plan(&[&[], &[], &[]]), LIMITS);
+    machine.step(&DelegationEvent::Approved);
+    machine.step(&DelegationEvent::Stopped);
+    assert_eq!(works(&machine.step(&verified(0, true))), []);
+    assert!(machine.is_stopped());
+    assert_eq!(works(&machine.step(&DelegationEvent::Resumed)).len(), 2);
+}
+
+/// Plays a plan to its end; `passes` says what comes of each try. Cut off after `cut` events, it is told them anew and goes
+/// on. Returns what was verified how often.
+fn play(plan: &Plan, passes: &dyn Fn(usize, u32) -> bool, cut: usize) -> (HashMap<usize, u32>, DelegationState) {
+    let mut machine = DelegationState::new(plan.clone(), LIMITS);
+    let (mut events, mut passed, mut tries) =
+        (Vec::<DelegationEvent>::new(), HashMap::new(), HashMap::<usize, u32>::new());
+    let mut todo = machine.step(&DelegationEvent::Approved);
+    events.push(DelegationEvent::Approved);
+    let mut did_cut = false;
+    while let Some(effect) = todo.pop() {
+        if events.len() >= cut && !did_cut {
+            did_cut = true;
+            machine = DelegationState::new(plan.clone(), LIMITS);
+            events.iter().for_each(|event| _ = machine.step(event));
+            todo = machine.step(&DelegationEvent::Resumed);
+            events.push(DelegationEvent::Resumed);
+            continue;
+        }
+        let busy = machine
+            .tasks()
+            .iter()
+            .filter(|task| matches!(task.standing, TaskStatus::Working | TaskStatus::Verifying(_)));
+        assert!(busy.count() <= LIMITS.parallel);
+        let happened = match effect {
+            DelegationEffect::Work { task, .. } => {
+                assert!(plan.needs(task).iter().all(|need| passed.contains_key(need)));
+                vec![started(task), finished(task)]
+            }
+            DelegationEffect::Verify { task, .. } => {
+                let tried = tries.entry(task).or_default();
+                *tried += 1;
+                let ok = passes(task, *tried);
+                if ok {
+                    *passed.entry(task).or_default() += 1;
+                }
+                vec![verified(task, ok)]
+            }
+            DelegationEffect::Skip { .. } => Vec::new(),
+            DelegationEffect::End => {
+                machine.step(&DelegationEvent::Ended);
+                break;
+            }
+        };
+        for event in happened {
+            todo.extend(machine.step(&event));
+            events.push(event);
+        }
+    }
+    (passed, machine)
+}
+
+proptest! {
+    #[test]
+    fn every_plan_comes_to_an_end_and_nothing_that_was_verified_is_done_again(
+        needs in prop::collection::vec(prop::collection::vec(any::<prop::sample::Index>(), 0..3), 1..12),
+        bad in prop::collection::hash_set(0..12_usize, 0..4),
+        cut in 1..40_usize,
+    ) {
+        let needs: Vec<Vec<usize>> = needs.iter().enumerate().map(|(at, needs)| {
+            if at == 0 { Vec::new() } else { needs.iter().map(|need| need.index(at)).collect() }
+        }).collect();
+        let plan = plan(&needs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let (passed, machine) = play(&plan, &|task, _| !bad.contains(&task), cut);
+        prop_assert!(passed.values().all(|times| *times == 1));
+        let settled = |task: &SubtaskState| !matches!(task.standing, TaskStatus::Waiting | TaskStatus::Working | TaskStatus::Verifying(_));
+        prop_assert!(machine.tasks().iter().all(settled));
+        // Done is exactly what neither fails nor needs what does.
+        let mut good = vec![false; needs.len()];
+        for &task in plan.order() {
+            good[task] = !bad.contains(&task) && needs[task].iter().all(|need| good[*need]);
+            prop_assert_eq!(good[task], passed.contains_key(&task));
+        }
+    }
+}

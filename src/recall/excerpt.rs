@@ -1,0 +1,134 @@
+//! What was found, in few words: the part of a long text that was asked for, and calls of tools in a line.
+
+use serde_json::Value;
+
+use super::Result;
+use crate::{
+    store::Snapshot,
+    types::{Node, WordTokenizer, first_words, one_line},
+};
+
+/// Characters that are shown of a call's arguments.
+const ARGUMENTS: usize = 160;
+
+/// What a tool whose result a node is was called with, in a line: `path="src/auth.py"`. `None` where nobody called it, or that is
+/// not known.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn called_with(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
+    let (Some(id), Some(parent)) = (&node.tool.call_id, node.parent) else { return Ok(None) };
+    let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
+    let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
+        return Ok(None);
+    };
+    let call = all.as_array().into_iter().flatten().find(|call| call["id"].as_str() == Some(id));
+    Ok(call.map(arguments))
+}
+
+/// The calls that a node made, each in a line: `read_file(path="src/auth.py")`.
+#[must_use]
+pub fn calls(node: &Node) -> Vec<String> {
+    let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
+    let name =
+        |call: &Value| call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool").to_owned();
+    let all = all.as_ref().and_then(Value::as_array).into_iter().flatten();
+    all.map(|call| format!("{}({})", one_line(&name(call)), arguments(call))).collect()
+}
+
+/// The arguments of a call, in a line: each provider has them elsewhere.
+fn arguments(call: &Value) -> String {
+    let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
+    let parsed = match given {
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())),
+        Some(other) => other.clone(),
+        None => Value::Null,
+    };
+    let text = match parsed {
+        Value::Object(fields) => {
+            let all = |most| {
+                let one =
+                    |(name, value): (&String, &Value)| format!("{name}={}", first_words(&value.to_string(), most));
+                fields.iter().map(one).collect::<Vec<_>>().join(", ")
+            };
+            let whole = all(ARGUMENTS);
+            // A long one must not push the others out: what a file was called tells more than what was written there.
+            if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / fields.len().max(1)).max(20)) } else { whole }
+        }
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    first_words(&one_line(&text), ARGUMENTS)
+}
+
+/// The part of a text that has most of what was looked for, about `most` bytes with what stands before it on its line; the whole
+/// of one that is no longer than that. `words` are those of [`super::Found::words`].
+#[must_use]
+pub fn excerpt(text: &str, words: &[String], most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let mut reader = WordTokenizer::default();
+    let piece = most.max(40);
+    let (mut best, mut most, mut start) = (0, 0, 0);
+    while start < text.len() {
+        let end = start + cut_at(&text[start..], piece).len().max(1);
+        let mut found = reader.query(&text[start..end.min(text.len())]);
+        found.retain(|word| words.contains(word));
+        if found.len() > most {
+            (best, most) = (start, found.len());
+        }
+        start = end;
+    }
+    // From the beginning of its line, if that is near.
+    let before = &text[..best];
+    let from = before.rfind('\n').map_or(0, |at| at + 1);
+    let from = if best - from <= piece / 2 { from } else { best };
+    let kept = cut_at(&text[from..], best - from + piece);
+    let (lead, end) = (if from > 0 { "… " } else { "" }, if from + kept.len() < text.len() { " …" } else { "" });
+    format!("{lead}{}{end}", kept.trim_end())
+}
+
+/// At most so many bytes of a text, cut between words if it can be.
+#[must_use]
+pub(crate) fn cut_at(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let mut end = most;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let space = text[..end].rfind(char::is_whitespace).filter(|at| *at * 2 > end);
+    &text[..space.unwrap_or(end)]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_excerpt_holds_what_was_asked_for() {
+        let words = ["gasket".to_owned()];
+        let text =
+            format!("{}\nthe GASKETS of pump two leak\n{}", "ä long line of nothing ".repeat(40), "日本".repeat(900));
+        for most in [1, 40, 100, 400] {
+            let found = excerpt(&text, &words, most);
+            assert!(found.contains("GASKETS") && found.len() <= 2 * most.max(40) + 8, "{most}: {found}");
+        }
+        assert_eq!(excerpt("short", &words, 5), "short");
+        assert!(excerpt(&text, &[], 50).starts_with('ä'));
+        assert!(excerpt(&"日本".repeat(50), &words, 40).ends_with(" …"));
+    }
+
+    #[test]
+    fn a_long_argument_leaves_room_for_the_others() {
+        let call = json!({ "input": { "content": "x ".repeat(900), "path": "src/auth.py" } });
+        assert!(arguments(&call).contains("path=\"src/auth.py\""), "{}", arguments(&call));
+        assert_eq!(arguments(&json!({ "function": { "arguments": "{\"a\":1}" } })), "a=1");
+        assert_eq!(arguments(&json!({ "arguments": "no JSON" })), "\"no JSON\"");
+        assert_eq!(arguments(&json!({})), "");
+    }
+}

@@ -1,0 +1,169 @@
+//! Times as a filter names them. A model is shown ages and a person thinks in days, so both are taken beside a moment. Days
+//! are UTC's, as everywhere in what models read.
+
+use std::{
+    fmt::{self, Display, Formatter},
+    str::FromStr,
+};
+
+use jiff::{civil, tz::TimeZone};
+use serde::{Deserialize, Serialize, de::Error as _};
+
+use crate::types::Timestamp;
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+/// Units of an age, with their milliseconds.
+const UNITS: [(char, i64); 5] = [('s', 1_000), ('m', 60_000), ('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
+
+/// A time in a filter: a day (`2026-11-22`, `today`, `yesterday`), a moment (`2026-11-22T14:00`, by UTC if it does not say
+/// otherwise) or an age (`30s`, `5m`, `2h`, `3d`, `1w`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeSpec {
+    /// A day.
+    Day(civil::Date),
+    /// So many days before the one that it is: 0 is `today`, 1 is `yesterday`.
+    DayBefore(u8),
+    /// A moment.
+    Moment(Timestamp),
+    /// So long ago: how many, and the unit's letter.
+    Ago(u32, char),
+}
+
+/// What is written is no time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no time: write a day (2026-11-22, today, yesterday), a moment (2026-11-22T14:00) or an age (2h, 3d)")]
+pub struct ParseTimeError(pub String);
+
+impl TimeSpec {
+    /// The first moment that is meant, at a time that it is now.
+    #[must_use]
+    pub fn first(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Day(day) => start(day).unwrap_or(Timestamp::from_millis(i64::MAX)),
+            Self::DayBefore(days) => {
+                let today = now.as_millis().div_euclid(DAY) * DAY;
+                Timestamp::from_millis(today.saturating_sub(i64::from(days) * DAY))
+            }
+            Self::Moment(at) => at,
+            Self::Ago(count, unit) => {
+                let millis = UNITS.iter().find(|(letter, _)| *letter == unit).map_or(0, |(_, millis)| *millis);
+                Timestamp::from_millis(now.as_millis().saturating_sub(i64::from(count).saturating_mul(millis)))
+            }
+        }
+    }
+
+    /// The last moment that is meant.
+    #[must_use]
+    pub fn last(self, now: Timestamp) -> Timestamp {
+        let first = self.first(now);
+        match self {
+            Self::Day(_) | Self::DayBefore(_) => Timestamp::from_millis(first.as_millis().saturating_add(DAY - 1)),
+            Self::Moment(_) | Self::Ago(..) => first,
+        }
+    }
+}
+
+fn start(day: civil::Date) -> Option<Timestamp> {
+    moment(day.to_datetime(civil::Time::midnight()))
+}
+
+fn moment(at: civil::DateTime) -> Option<Timestamp> {
+    let at = TimeZone::UTC.to_timestamp(at).ok()?;
+    Some(Timestamp::from_millis(at.as_millisecond()))
+}
+
+/// `2h`, `2h ago`.
+fn age(text: &str) -> Option<TimeSpec> {
+    let text = text.strip_suffix("ago").unwrap_or(text).trim_end();
+    let unit = text.chars().next_back()?;
+    UNITS.iter().find(|(letter, _)| *letter == unit)?;
+    Some(TimeSpec::Ago(text.strip_suffix(unit)?.parse().ok()?, unit))
+}
+
+impl FromStr for TimeSpec {
+    type Err = ParseTimeError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let said = text.trim().to_lowercase();
+        match said.as_str() {
+            "today" => return Ok(Self::DayBefore(0)),
+            "yesterday" => return Ok(Self::DayBefore(1)),
+            _ => {}
+        }
+        let upper = said.to_uppercase();
+        // What has a time of day would be read as its day too.
+        let day = if said.len() == "2026-11-22".len() { upper.parse().ok().map(Self::Day) } else { None };
+        let found = age(&said).or(day).or_else(|| {
+            let zoned = upper.parse::<jiff::Timestamp>().ok().map(|at| Timestamp::from_millis(at.as_millisecond()));
+            zoned.or_else(|| moment(upper.parse().ok()?)).filter(|_| upper.contains(':')).map(Self::Moment)
+        });
+        found.ok_or_else(|| ParseTimeError(text.to_owned()))
+    }
+}
+
+impl Display for TimeSpec {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Day(day) => day.fmt(f),
+            Self::DayBefore(0) => f.write_str("today"),
+            Self::DayBefore(_) => f.write_str("yesterday"),
+            Self::Moment(at) => jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default().fmt(f),
+            Self::Ago(count, unit) => write!(f, "{count}{unit}"),
+        }
+    }
+}
+
+impl Serialize for TimeSpec {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TimeSpec {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2026-11-22T12:00:00Z.
+    const NOON: i64 = 1_795_348_800_000;
+
+    #[test]
+    fn days_moments_and_ages_are_spans() {
+        let now = Timestamp::from_millis(NOON);
+        let midnight = NOON - DAY / 2;
+        for (text, first, last) in [
+            ("2026-11-22", midnight, midnight + DAY - 1),
+            ("today", midnight, midnight + DAY - 1),
+            ("Yesterday", midnight - DAY, midnight - 1),
+            ("2026-11-22T12:00", NOON, NOON),
+            ("2026-11-22 12:00:00", NOON, NOON),
+            ("2026-11-22t13:00:00+01:00", NOON, NOON),
+            ("2h", NOON - 7_200_000, NOON - 7_200_000),
+            ("2h ago", NOON - 7_200_000, NOON - 7_200_000),
+            ("1w", NOON - 7 * DAY, NOON - 7 * DAY),
+        ] {
+            let when: TimeSpec = text.parse().unwrap();
+            assert_eq!((when.first(now).as_millis(), when.last(now).as_millis()), (first, last), "{text}");
+            assert_eq!(when.to_string().parse(), Ok(when), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_time_is_told() {
+        for text in
+            ["", "h", "-2h", "2", "2y", "soon", "2026-13-01", "2026-02-30", "20261122", "12:00", "🦀", "4294967296d"]
+        {
+            assert_eq!(text.parse::<TimeSpec>(), Err(ParseTimeError(text.to_owned())));
+        }
+        // As old as can be said, and no overflow.
+        let old = "4294967295w".parse::<TimeSpec>().unwrap();
+        assert!(old.first(Timestamp::from_millis(i64::MIN)).as_millis() == i64::MIN);
+        assert!("9999-12-31".parse::<TimeSpec>().unwrap().last(Timestamp::from_millis(0)).as_millis() > NOON);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a model said becomes a node.
+
+use std::sync::Arc;
+
+use super::{GenerateError, generation_metadata::GenerationMetadata, partial_replies::PartialReplyHeader};
+use crate::{
+    agent::RoundOutput,
+    arrow::run::todo_name,
+    id::NodeId,
+    ops::{Actor, NodeDraft, OpsError},
+    provider::{FinishReason, Model, Prices},
+    store::Mutation,
+    types::{AuthorType, EdgeKind, Json, Node, Op, Parent, SessionPatch, Todo, ToolCallFields},
+};
+
+/// Where words go, and how.
+pub(super) struct SaveOptions<'a> {
+    /// The position that is free for others from now on.
+    pub(super) free: Option<NodeId>,
+    /// Tokens of the prompt, by the estimate.
+    pub(super) estimated: u32,
+    pub(super) meant: &'a PartialReplyHeader,
+    pub(super) prices: &'a Prices,
+    /// Whether the session stays where it is.
+    pub(super) stay: bool,
+    /// Whether it is an agent's own turn, which its `undo` does not mean.
+    pub(super) turn: bool,
+}
+
+/// Keeps with a session which model speaks in it, where that is another one than before; of several none does.
+pub(super) async fn speaks_by(actor: &Actor, models: &[Arc<dyn Model>]) -> Result<(), GenerateError> {
+    let (Some(id), [model]) = (actor.session(), models) else { return Ok(()) };
+    let reference = model.reference();
+    if actor.loom().session(id)?.model.as_deref() != Some(reference) {
+        let patch = SessionPatch { model: Some(reference.to_owned()), ..SessionPatch::default() };
+        let change = vec![Mutation::UpdateSession { session: id, patch }];
+        actor.submit(Op::Turn, change).await.map_err(OpsError::from)?;
+    }
+    Ok(())
+}
+
+/// Saves what was said; returns its node when it is on disk.
+pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<'_>) -> Result<Node, GenerateError> {
+    let SaveOptions { meant, prices, .. } = saving;
+    let finish = said.finish.as_ref();
+    let interrupted = said.interrupted || finish.is_some_and(|f| f.reason == FinishReason::Interrupted);
+    let usage = finish.and_then(|f| f.usage);
+    let reference = &meant.reference;
+    let envelope = finish
+        .map_or_else(|| GenerationMetadata::interrupted(reference), |f| GenerationMetadata::of(reference, f, prices));
+    let calls = (!said.calls.is_empty()).then(|| serde_json::to_string(&said.calls).ok()).flatten();
+    let draft = NodeDraft {
+        kind: Some(EdgeKind::Continuation),
+        author_type: Some(AuthorType::Model),
+        // A cut reply's are often not counted, and those of commands are not of the words.
+        tokens: usage.and_then(|u| u32::try_from(u.output).ok()).filter(|n| *n > 0 && said.raw.is_none()),
+        raw: said.raw,
+        tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
+        interrupted,
+        provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
+        stay: saving.stay,
+        ..NodeDraft::text(said.words)
+    };
+    let mut new = actor.draft(Parent::Node(meant.parent), draft);
+    (new.id, new.author) = (meant.node, meant.author);
+    let op = if saving.turn { Op::Turn } else { Op::Generate };
+    let mut mutations = vec![Mutation::Append(Box::new(new))];
+    mutations.extend(saving.free.map(|node| Mutation::Release { node, agent: meant.author }));
+    mutations.extend(usage.map(|usage| Mutation::Reckon {
+        model: reference.clone(),
+        estimated: saving.estimated.into(),
+        reported: usage.prompt,
+    }));
+    let receipt = actor.submit(op, mutations).await.map_err(OpsError::from)?;
+    let id = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
+    Ok(actor.loom().node(id)?)
+}
+
+/// Notes at a turn's last node what of its plan stayed open.
+pub(super) fn note_open(actor: &Actor, at: NodeId, todos: &[Todo]) -> Result<(), OpsError> {
+    let named: Vec<String> = todos.iter().map(todo_name).collect();
+    let draft = NodeDraft {
+        kind: Some(EdgeKind::Annotation),
+        author_type: Some(AuthorType::System),
+        ..NodeDraft::text(format!("The turn ended with open todos: {}", named.join(" · ")))
+    };
+    actor.commit(Op::Turn, vec![Mutation::Append(Box::new(actor.draft(Parent::Node(at), draft)))])?;
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Asking a model beside any conversation: a question that is a node, and an answer below it, with what it took.
+//!
+//! The model is shown what it is told here and nothing else; so it can look at what others did without having been there.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    GenerateError,
+    partial_replies::PartialReplyHeader,
+    save_reply::{SaveOptions, save},
+};
+use crate::{
+    agent::RoundOutput,
+    id::NodeId,
+    ops::{Actor, NodeDraft, OpsError},
+    provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
+    store::Mutation,
+    types::{Agent, AuthorType, Node, Op, Parent, estimated_tokens},
+};
+
+/// Questions and answers, each below the one before.
+pub(crate) struct SideConversation {
+    actor: Actor,
+    author: Agent,
+    model: Arc<dyn Model>,
+    prices: Prices,
+    at: NodeId,
+    said: Vec<Message>,
+}
+
+impl SideConversation {
+    /// Begins below a node. `actor` asks, in whose session all of it is; `author` answers.
+    pub(crate) fn new(
+        actor: Actor,
+        (author, model): (Agent, Arc<dyn Model>),
+        prices: Prices,
+        at: NodeId,
+        system: &str,
+    ) -> Self {
+        Self { actor, author, model, prices, at, said: vec![Message::system(system)] }
+    }
+
+    /// Asks; returns the answer, which is on the disk then, and a full answer: none that was cut off.
+    pub(crate) async fn ask(&mut self, words: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(words) };
+        let question = self.actor.draft(Parent::Node(self.at), draft);
+        let parent = question.id;
+        let asked = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(question))]);
+        asked.await.map_err(OpsError::from)?;
+        self.said.push(Message::user(words));
+        let (answer, finish) = self.answer(cancel).await?;
+        let meant = PartialReplyHeader {
+            node: self.actor.loom().node_id(),
+            parent,
+            author: self.author.id(),
+            reference: self.model.reference().to_owned(),
+            session: self.actor.session(),
+            stay: true,
+        };
+        let estimated = self.said.iter().map(|message| estimated_tokens(&message.text())).sum();
+        let saving = SaveOptions { free: None, estimated, meant: &meant, prices: &self.prices, stay: true, turn: true };
+        let said =
+            RoundOutput { words: answer, raw: None, calls: Vec::new(), finish: Some(finish), interrupted: false };
+        let node = save(&self.actor, said, &saving).await?;
+        self.said.push(Message::assistant(&node.content));
+        self.at = node.id;
+        Ok(node)
+    }
+
+    async fn answer(&self, cancel: &CancellationToken) -> Result<(String, Finish), GenerateError> {
+        let request = Request {
+            sampling: Sampling { temperature: Some(0.0), ..Sampling::default() },
+            ..Request::new(Prompt::Chat(self.said.clone()))
+        };
+        let mut reply = self.model.stream(request);
+        let mut answer = String::new();
+        loop {
+            let next = tokio::select! {
+                next = reply.next() => next,
+                () = cancel.cancelled() => return Err(ProviderError::Cancelled.into()),
+            };
+            match next {
+                Some(Ok(StreamEvent::Text(text))) => answer.push_str(&text),
+                Some(Ok(StreamEvent::Done(finish))) if !answer.trim().is_empty() => return Ok((answer, finish)),
+                Some(Ok(StreamEvent::Done(_))) | None => return Err(GenerateError::Empty),
+                Some(Err(error)) => return Err(error.into()),
+            }
+        }
+    }
+}

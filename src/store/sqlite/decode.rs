@@ -1,0 +1,394 @@
+//! From rows to records: decoding that fails loudly, and row numbers turned into ULIDs.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
+
+use rusqlite::{
+    CachedStatement, Connection, OptionalExtension, Row,
+    types::{Type, ValueRef},
+};
+
+use crate::{
+    id::{AgentId, LocalId, NodeId, SessionId, TreeId},
+    store::{ChangeKind, Mutation, Result, StoreError},
+    types::{
+        AuthorType, ContentHash, EdgeKind, JournalEntry, Json, Node, NodeState, Op, PinTarget, Subject, Timestamp,
+        ToolCallFields, WorkItem,
+    },
+};
+
+macro_rules! node {
+    () => {
+        "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
+         n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
+         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw"
+    };
+}
+macro_rules! state {
+    () => {
+        "s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
+    };
+}
+
+/// What [`NodeRow::read`] reads, of [`FROM`].
+pub(super) const NODE: &str = concat!(node!(), ", ", state!());
+
+/// Where [`NODE`] reads from.
+pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
+
+/// What [`NodeRow::words`] reads: nodes from one downwards.
+pub(super) const WORDS: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
+
+/// What [`States`] reads: the next state from a node downwards.
+const STATES: &str = concat!("SELECT ", state!(), " FROM node_state s WHERE s.node <= ?1 ORDER BY s.node DESC LIMIT 1");
+
+/// A node as its row has it: neighbours by row number.
+pub(super) struct NodeRow {
+    pub(super) node: Node,
+    pub(super) row: i64,
+    pub(super) parent: Option<i64>,
+    pub(super) version_of: Option<i64>,
+    tree: i64,
+    author: i64,
+    session: Option<i64>,
+    pub(super) edited_from: Option<i64>,
+    hidden_by: Option<i64>,
+    bookmarked: bool,
+    /// As kept; `None`: the node has no state, and so none or one.
+    continuations: Option<u32>,
+}
+
+impl NodeRow {
+    /// Reads the columns of [`NODE`], in that order. Ids of neighbours are filled in by [`Names::finish`].
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let mut node = Self::words(row)?;
+        // Most nodes have no state.
+        if row.get_ref(24)? != ValueRef::Null {
+            StateRow::read(row, 24)?.put(&mut node);
+        }
+        Ok(node)
+    }
+
+    /// Reads the columns of [`WORDS`], in that order: a node without its state. Decoding is most of what a long path
+    /// costs, so nothing is asked of a row twice.
+    pub(super) fn words(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let seq: i64 = row.get(0)?;
+        let local = row.get_ref(3)?.as_str()?;
+        let session: Option<i64> = row.get(11)?;
+        Ok(Self {
+            row: seq,
+            parent: row.get(4)?,
+            version_of: row.get(14)?,
+            tree: row.get(2)?,
+            author: row.get(7)?,
+            session,
+            edited_from: row.get(13)?,
+            hidden_by: None,
+            bookmarked: false,
+            continuations: None,
+            node: Node {
+                id: NodeId::from_bytes(row.get(1)?),
+                local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
+                tree: TreeId::from_bytes([0; 16]),
+                parent: None,
+                seq: u64::try_from(seq).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, seq))?,
+                kind: coded(row, 6, EdgeKind::from_code)?,
+                author: AgentId::from_bytes([0; 16]),
+                author_type: coded(row, 8, AuthorType::from_code)?,
+                content: row.get(22)?,
+                raw: row.get(23)?,
+                tool: ToolCallFields { calls: json(row, 20)?, call_id: row.get(18)?, name: row.get(19)? },
+                tokens: row.get(15)?,
+                depth: row.get(5)?,
+                created_at: Timestamp::from_millis(row.get(9)?),
+                edited_from: None,
+                version_of: None,
+                session: None,
+                turn: if session.is_some() { row.get(12)? } else { None },
+                hash: ContentHash::from_bytes(row.get(10)?),
+                interrupted: row.get(16)?,
+                purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
+                metadata: json(row, 21)?,
+                state: NodeState::default(),
+            },
+        })
+    }
+}
+
+/// What there is to say of a node: a row of `node_state`.
+#[derive(Default)]
+struct StateRow {
+    node: i64,
+    state: NodeState,
+    hidden_by: Option<i64>,
+    bookmarked: bool,
+}
+
+impl StateRow {
+    fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            node: row.get(at)?,
+            state: NodeState {
+                continuations: row.get(at + 1)?,
+                annotations: row.get(at + 2)?,
+                links: row.get(at + 3)?,
+                versions: row.get(at + 4)?,
+                pruned_by: None,
+                excluded: row.get(at + 7)?,
+                bookmark: None,
+            },
+            bookmarked: row.get(at + 5)?,
+            hidden_by: row.get(at + 6)?,
+        })
+    }
+
+    fn put(self, node: &mut NodeRow) {
+        node.hidden_by = self.hidden_by;
+        node.bookmarked = self.bookmarked;
+        node.continuations = Some(self.state.continuations);
+        node.node.state = self.state;
+    }
+}
+
+/// The states of nodes that are read downwards. Few have one, so the next one is looked up when it was passed, which is
+/// less than a join that looks for every node.
+pub(super) struct States<'c> {
+    statement: CachedStatement<'c>,
+    /// The first state at or below the last node.
+    next: Option<StateRow>,
+    /// The last node for which it was looked up.
+    from: i64,
+}
+
+impl<'c> States<'c> {
+    pub(super) fn new(conn: &'c Connection) -> Result<Self> {
+        Ok(Self { statement: conn.prepare_cached(STATES)?, next: None, from: i64::MIN })
+    }
+
+    /// Gives a node its state.
+    pub(super) fn put(&mut self, node: &mut NodeRow) -> Result<()> {
+        let passed = node.row > self.from || self.next.as_ref().is_some_and(|next| next.node > node.row);
+        if passed {
+            self.next = self.statement.query_row([node.row], |row| StateRow::read(row, 0)).optional()?;
+            self.from = node.row;
+        }
+        if let Some(state) = self.next.take_if(|next| next.node == node.row) {
+            state.put(node);
+            self.from = i64::MIN;
+        }
+        Ok(())
+    }
+}
+
+/// A stored number that must be one of an enum's.
+pub(super) fn coded<T>(row: &Row<'_>, index: usize, decode: impl Fn(i64) -> Option<T>) -> rusqlite::Result<T> {
+    let code: i64 = row.get(index)?;
+    decode(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(index, code))
+}
+
+/// A stored text that must be JSON.
+pub(super) fn json(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Json>> {
+    let text: Option<String> = row.get(index)?;
+    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e))).transpose()
+}
+
+/// A value that is stored as JSON.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+    let text: String = row.get(index)?;
+    serde_json::from_str(&text).map_err(|e| bad(index, Type::Text, e))
+}
+
+fn bad(index: usize, kind: Type, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
+}
+
+/// ULIDs by row number, remembered for the length of a snapshot or transaction.
+pub(super) struct NameCache<'c> {
+    conn: &'c Connection,
+    trees: RememberedNames,
+    agents: RememberedNames,
+    sessions: RememberedNames,
+}
+
+/// ULIDs by row number, and the one that was asked for last: neighbours mostly have the same.
+#[derive(Default)]
+struct RememberedNames {
+    last: Cell<Option<(i64, [u8; 16])>>,
+    all: RefCell<HashMap<i64, [u8; 16]>>,
+}
+
+impl<'c> NameCache<'c> {
+    pub(super) fn new(conn: &'c Connection) -> Self {
+        Self {
+            conn,
+            trees: RememberedNames::default(),
+            agents: RememberedNames::default(),
+            sessions: RememberedNames::default(),
+        }
+    }
+
+    fn remembered(&self, of: &RememberedNames, table: &'static str, row: i64) -> Result<[u8; 16]> {
+        if let Some((_, ulid)) = of.last.get().filter(|(last, _)| *last == row) {
+            return Ok(ulid);
+        }
+        if let Some(ulid) = of.all.borrow().get(&row) {
+            of.last.set(Some((row, *ulid)));
+            return Ok(*ulid);
+        }
+        let sql = match table {
+            "trees" => "SELECT ulid FROM trees WHERE id = ?1",
+            "agents" => "SELECT ulid FROM agents WHERE id = ?1",
+            _ => "SELECT ulid FROM sessions WHERE id = ?1",
+        };
+        let ulid = self
+            .conn
+            .prepare_cached(sql)?
+            .query_row([row], |r| r.get(0))
+            .optional()?
+            .ok_or_else(|| StoreError::Undecodable(format!("row {row} of {table} is missing")))?;
+        of.all.borrow_mut().insert(row, ulid);
+        of.last.set(Some((row, ulid)));
+        Ok(ulid)
+    }
+
+    pub(super) fn tree(&self, row: i64) -> Result<TreeId> {
+        self.remembered(&self.trees, "trees", row).map(TreeId::from_bytes)
+    }
+
+    pub(super) fn agent(&self, row: i64) -> Result<AgentId> {
+        self.remembered(&self.agents, "agents", row).map(AgentId::from_bytes)
+    }
+
+    pub(super) fn session(&self, row: i64) -> Result<SessionId> {
+        self.remembered(&self.sessions, "sessions", row).map(SessionId::from_bytes)
+    }
+
+    /// The ULID of a node.
+    pub(super) fn node(&self, row: i64) -> Result<NodeId> {
+        self.conn
+            .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
+            .query_row([row], |r| r.get(0))
+            .optional()?
+            .map(NodeId::from_bytes)
+            .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
+    }
+
+    /// How many versions of a place are hidden by the same as it, usually nothing. The row keeps how many there ever
+    /// were, so that a path knows at no cost which places to look at.
+    fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
+        Ok(self
+            .conn
+            .prepare_cached(
+                "SELECT count(*) FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+                 WHERE n.version_of = ?1 AND n.kind = 6 AND s.hidden_by IS ?2",
+            )?
+            .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
+    }
+
+    /// Whether a node without state has the one continuation it can have.
+    fn only_child(&self, tree: i64, depth: u32, row: i64) -> Result<u32> {
+        Ok(self
+            .conn
+            .prepare_cached("SELECT count(*) FROM nodes WHERE tree = ?1 AND depth = ?2 AND parent = ?3 AND kind = 0")?
+            .query_row(rusqlite::params![tree, depth + 1, row], |r| r.get(0))?)
+    }
+
+    /// Fills in the ids of neighbours, and what was not kept. What is among `rows` is not looked up.
+    pub(super) fn finish(&self, mut rows: Vec<NodeRow>) -> Result<Vec<Node>> {
+        // On a path, what follows a node is its continuation.
+        let follows: Vec<bool> = rows
+            .iter()
+            .zip(rows.iter().skip(1))
+            .map(|(r, next)| next.parent == Some(r.row) && next.node.kind == EdgeKind::Continuation)
+            .collect();
+        let ids: Vec<(i64, NodeId)> = rows.iter().map(|r| (r.row, r.node.id)).collect();
+        let mut known: Option<HashMap<i64, NodeId>> = None;
+        // On a path the parent is the row before; in a list of children it is the last one's.
+        let mut last: Option<(i64, NodeId)> = None;
+        let mut find = |at: usize, row: i64| -> Result<NodeId> {
+            let before = at.checked_sub(1).and_then(|at| ids.get(at));
+            if let Some((_, id)) = [before, last.as_ref()].into_iter().flatten().find(|(seen, _)| *seen == row) {
+                return Ok(*id);
+            }
+            let known = known.get_or_insert_with(|| ids.iter().copied().collect());
+            let id = known.get(&row).map_or_else(|| self.node(row), |id| Ok(*id))?;
+            last = Some((row, id));
+            Ok(id)
+        };
+        for (at, r) in rows.iter_mut().enumerate() {
+            let node = &mut r.node;
+            node.tree = self.tree(r.tree)?;
+            node.author = self.agent(r.author)?;
+            node.session = r.session.map(|s| self.session(s)).transpose()?;
+            node.parent = r.parent.map(|row| find(at, row)).transpose()?;
+            node.edited_from = r.edited_from.map(|row| find(at, row)).transpose()?;
+            node.version_of = r.version_of.map(|row| find(at, row)).transpose()?;
+            node.state.pruned_by = r.hidden_by.map(|row| find(at, row)).transpose()?;
+            node.state.continuations = match r.continuations {
+                Some(kept) => kept,
+                None if follows.get(at) == Some(&true) => 1,
+                None => self.only_child(r.tree, node.depth, r.row)?,
+            };
+            if node.state.versions > 0 {
+                node.state.versions = self.versions(r.row, r.hidden_by)?;
+            }
+            if r.bookmarked {
+                node.state.bookmark = super::tables::bookmarks::label(self.conn, r.row)?;
+            }
+        }
+        Ok(rows.into_iter().map(|row| row.node).collect())
+    }
+}
+
+/// An entry of the journal.
+pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
+    let local: Option<String> = row.get(9)?;
+    let undo = row.get_ref(12)?.as_str_or_null()?;
+    let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, error))?;
+    let (subject, replaced) = undo.as_ref().map_or((None, false), told);
+    Ok(JournalEntry {
+        seq: row.get(0)?,
+        group: row.get(1)?,
+        at: Timestamp::from_millis(row.get(2)?),
+        agent: AgentId::from_bytes(row.get(3)?),
+        session: row.get::<_, Option<[u8; 16]>>(4)?.map(SessionId::from_bytes),
+        tree: row.get::<_, Option<[u8; 16]>>(5)?.map(TreeId::from_bytes),
+        op: coded(row, 6, Op::from_code)?,
+        change: coded(row, 7, ChangeKind::from_code)?.as_str().to_owned(),
+        node: row.get::<_, Option<[u8; 16]>>(8)?.map(NodeId::from_bytes),
+        local: local.and_then(|l| LocalId::try_from(l).ok()),
+        target: row.get(10)?,
+        subject,
+        replaced,
+    })
+}
+
+fn undecodable(column: usize, error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+}
+
+/// What takes a change back tells of it: what it was about beside a node, and whether there was something before.
+fn told(undo: &Mutation) -> (Option<Subject>, bool) {
+    match undo {
+        Mutation::SetBookmark { label, .. } => (None, label.is_some()),
+        Mutation::SetArchived { archived, .. } => (None, !archived),
+        Mutation::SetRecordRemoved { removed, .. } => (None, !removed),
+        Mutation::RevertDocument { document, .. } => (Some(Subject::Document(*document)), true),
+        Mutation::SetDocumentRemoved { document, removed } => (Some(Subject::Document(*document)), !removed),
+        Mutation::UpdateAgent(agent) => (Some(Subject::Agent(agent.id)), true),
+        Mutation::SetAgentRemoved { agent, removed } => (Some(Subject::Agent(*agent)), !removed),
+        Mutation::Pin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), true),
+        Mutation::Unpin { target: PinTarget::Document { id, .. }, .. } => (Some(Subject::Document(*id)), false),
+        Mutation::Stash { label, .. } => (Some(Subject::Stash(label.clone())), true),
+        Mutation::Unstash { label, .. } => (Some(Subject::Stash(label.clone())), false),
+        _ => (None, false),
+    }
+}
+
+/// A work item in two columns, empty where there is none.
+pub(super) fn item(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<WorkItem>> {
+    let (project, external_ref): (Option<String>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
+    Ok(project.zip(external_ref).map(|(project, external_ref)| WorkItem { project, external_ref }))
+}

@@ -1,0 +1,341 @@
+//! Where words stand: in the index, and in what is not in it yet, read as it is.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use rusqlite::{Connection, params, params_from_iter, types::Value};
+
+use super::{
+    fts_index::{self, IndexedText, ROOM, SAID},
+    prepared_change::TokenizerPool,
+    search_filter::{Conditions, PassageInfos, number, numbered},
+    tables::{sessions, trees},
+};
+use crate::{
+    store::{PassageHit, PassageInfo, Postings, Result, TermPostings, WordFilter},
+    types::WordTokenizer,
+};
+
+/// Rows that a word is read by before the next one has its turn.
+const STEP: usize = 256;
+
+/// Rows that room is made for before any is read.
+const ROWS: usize = 8_192;
+
+/// Nodes of a session or tree up to which it is looked where in the file they stand, and all that stands there is read.
+const NARROW: u64 = 5_000;
+/// Passages in which frequent words are found beside others, however old they are.
+const TOGETHER: usize = 300;
+/// Passages of a word up to which it is counted how often it stands in each.
+const COUNTED: u64 = 1_000;
+/// Rare words that frequent ones are looked for beside.
+const RARE: usize = 8;
+
+/// Where words stand, in at most about `most` rows of the index. The words take turns, and each is read from the newest
+/// passage back, so that rare ones are read to their end, and frequent ones as far as the newest go. Beyond that, frequent
+/// words are found where they stand beside rare ones or, if none is rare, beside each other.
+pub(super) fn said(
+    conn: &Connection,
+    readers: &TokenizerPool,
+    words: &[String],
+    filter: &WordFilter,
+    most: usize,
+) -> Result<Postings> {
+    let state = fts_index::state(conn)?;
+    let mut found = Postings {
+        words: vec![TermPostings::default(); words.len()],
+        passages: Vec::new(),
+        all: number(state.passages),
+        length: number(state.words),
+    };
+    let range = range(conn, filter)?;
+    let among = [filter.among.as_ref(), range.nodes.as_ref()];
+    let mut reading = PostingReader {
+        conn,
+        among,
+        range: range.rows,
+        known: HashMap::with_capacity_and_hasher(most.min(ROWS), RandomState::default()),
+    };
+    // How much more there is in the index than in what was read.
+    let mut beside = 1;
+    if let Some(own) = &range.nodes {
+        reading.all(words, &mut found)?;
+        beside = found.all / (own.len() as u64).max(1) + 1;
+    } else {
+        let horizons = reading.newest_back(words, most, &mut found)?;
+        reading.beyond(words, &horizons, &mut found)?;
+    }
+    reading.more_than_once(words, COUNTED / beside, &mut found)?;
+    let mut reader = readers.lend();
+    newest(conn, &mut reader, state.indexed, words, filter, &mut found)?;
+    readers.give_back(reader);
+    Ok(found)
+}
+
+/// All rows of the index.
+const EVERYWHERE: (i64, i64) = (0, i64::MAX);
+
+/// Where in the index something can stand.
+pub(super) struct PassageRange {
+    /// The first and the last row.
+    pub(super) rows: (i64, i64),
+    /// The nodes that are wanted of what stands between them; all, if they are not known.
+    pub(super) nodes: Option<HashSet<u64>>,
+}
+
+/// Where what a filter wants can stand: known of few nodes, else anywhere.
+pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRange> {
+    let few = |sql: &str, row: i64| -> Result<bool> {
+        Ok(conn
+            .prepare_cached(sql)?
+            .query_row([row], |r| r.get::<_, i64>(0))
+            .is_ok_and(|nodes| number(nodes) <= NARROW))
+    };
+    let mut chosen = None;
+    if let Some(id) = filter.tree {
+        let row = trees::row(conn, id)?;
+        let narrow = few("SELECT nodes FROM tree_state WHERE tree = ?1", row)?;
+        chosen = narrow.then_some(("tree", row));
+    }
+    if let Some(id) = filter.session {
+        let row = sessions::row(conn, id)?;
+        let narrow = few("SELECT turn_count FROM sessions WHERE id = ?1", row)?;
+        chosen = narrow.then_some(("session", row)).or(chosen);
+    }
+    let Some((column, row)) = chosen else { return Ok(PassageRange { rows: EVERYWHERE, nodes: None }) };
+    let mut nodes = conn.prepare_cached(&format!("SELECT seq FROM nodes WHERE {column} = ?1"))?;
+    let nodes: HashSet<u64> = nodes.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let (first, last) = (nodes.iter().min().copied().unwrap_or(0), nodes.iter().max().copied().unwrap_or(0));
+    let at = |node: u64| i64::try_from(node).unwrap_or(i64::MAX / ROOM - 1) * ROOM;
+    Ok(PassageRange { rows: (at(first), at(last) + ROOM - 1), nodes: Some(nodes) })
+}
+
+/// A word as FTS5 reads it.
+fn term(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+/// The rows of an expression of words from a row back to another.
+const BACK: &str =
+    "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3 ORDER BY rowid DESC";
+/// The same from the first on. FTS5 leaps over what comes before a row, but not over what comes after one.
+const ON: &str = "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3";
+
+/// The index while it is read.
+struct PostingReader<'c> {
+    conn: &'c Connection,
+    /// The nodes that are wanted, where they are known.
+    among: [Option<&'c HashSet<u64>>; 2],
+    /// The rows that are looked at.
+    range: (i64, i64),
+    /// Where in what was found a row stands.
+    known: HashMap<i64, usize, RandomState>,
+}
+
+impl PostingReader<'_> {
+    /// Notes that a word stands in a row.
+    fn note(&mut self, row: i64, word: usize, found: &mut Postings) {
+        let node = number(row / ROOM);
+        if self.among.iter().flatten().any(|among| !among.contains(&node)) {
+            return;
+        }
+        let place = *self.known.entry(row).or_insert_with(|| {
+            let part = u32::try_from(row % ROOM).unwrap_or(0);
+            found.passages.push(PassageHit { node, part, place: None });
+            found.passages.len() - 1
+        });
+        found.words[word].hits.push((place, 1));
+    }
+
+    /// Reads all of a narrow range.
+    fn all(&mut self, words: &[String], found: &mut Postings) -> Result<()> {
+        let (first, last) = self.range;
+        let mut statement = self.conn.prepare_cached(ON)?;
+        for (at, word) in words.iter().enumerate() {
+            let mut rows = statement.query(params![term(word), first, last])?;
+            while let Some(row) = rows.next()? {
+                self.note(row.get(0)?, at, found);
+            }
+            let said = &mut found.words[at];
+            (said.complete, said.about) = (true, said.hits.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Reads the words in turns, from the newest passage back. Returns the row up to which each was read.
+    fn newest_back(&mut self, words: &[String], most: usize, found: &mut Postings) -> Result<Vec<i64>> {
+        let (first, last) = self.range;
+        let mut statements: Vec<_> =
+            words.iter().map(|_| self.conn.prepare_cached(BACK)).collect::<rusqlite::Result<_>>()?;
+        let mut open = Vec::with_capacity(words.len());
+        for (statement, word) in statements.iter_mut().zip(words) {
+            open.push(Some(statement.query(params![term(word), first, last])?));
+        }
+        let mut horizons = vec![last; words.len()];
+        let mut read = 0;
+        while read < most && open.iter().any(Option::is_some) {
+            for (word, rows) in open.iter_mut().enumerate() {
+                for _ in 0..STEP {
+                    let Some(reading) = rows else { break };
+                    let Some(row) = reading.next()? else {
+                        (*rows, found.words[word].complete, horizons[word]) = (None, true, first);
+                        break;
+                    };
+                    read += 1;
+                    horizons[word] = row.get(0)?;
+                    self.note(horizons[word], word, found);
+                }
+            }
+        }
+        let newest =
+            self.conn.prepare_cached("SELECT ifnull(max(id), 0) FROM recall_passages")?.query_row([], |r| r.get(0))?;
+        let last = last.min(newest);
+        for (word, horizon) in found.words.iter_mut().zip(&horizons) {
+            let (all, read) = ((last - first).max(1), (last - horizon).max(1));
+            let hits = word.hits.len() as u64;
+            // What is read of a frequent word stands for the rest of it.
+            word.about = if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
+        }
+        Ok(horizons)
+    }
+
+    /// Counts words that stand in fewer passages than so many where they stand more than once.
+    fn more_than_once(&self, words: &[String], most: u64, found: &mut Postings) -> Result<()> {
+        let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
+        let mut statement = self.conn.prepare_cached(sql)?;
+        for (word, said) in
+            words.iter().zip(&mut found.words).filter(|(_, said)| said.complete && (1..=most).contains(&said.about))
+        {
+            let mut rows = statement.query([word])?;
+            let mut counts: HashMap<usize, u32, RandomState> = HashMap::default();
+            while let Some(row) = rows.next()? {
+                if let Some(place) = self.known.get(&row.get(0)?) {
+                    counts.insert(*place, row.get(1)?);
+                }
+            }
+            for (place, count) in said.hits.iter_mut().filter(|_| !counts.is_empty()) {
+                *count = counts.get(place).copied().unwrap_or(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds frequent words beyond where they were read to.
+    fn beyond(&mut self, words: &[String], horizons: &[i64], found: &mut Postings) -> Result<()> {
+        let mut frequent: Vec<usize> = (0..words.len()).filter(|word| !found.words[*word].complete).collect();
+        frequent.sort_by_key(|word| found.words[*word].about);
+        let mut rare: Vec<usize> =
+            (0..words.len()).filter(|at| found.words[*at].complete && !found.words[*at].hits.is_empty()).collect();
+        rare.sort_by_key(|word| found.words[*word].about);
+        if frequent.is_empty() {
+            return Ok(());
+        }
+        if rare.is_empty() {
+            // All of them together, or all but the most frequent ones.
+            while frequent.len() > 1 {
+                let all = frequent.iter().map(|word| term(&words[*word])).collect::<Vec<_>>().join(" AND ");
+                let rows = self.rows(&all, frequent.iter().map(|word| horizons[*word]).max().unwrap_or(0))?;
+                for row in &rows {
+                    for word in &frequent {
+                        if *row < horizons[*word] {
+                            self.note(*row, *word, found);
+                        }
+                    }
+                }
+                if !rows.is_empty() {
+                    break;
+                }
+                frequent.pop();
+            }
+            return Ok(());
+        }
+        let any = rare.iter().take(RARE).map(|word| term(&words[*word])).collect::<Vec<_>>().join(" OR ");
+        for word in frequent {
+            for row in self.rows(&format!("{} AND ({any})", term(&words[word])), horizons[word])? {
+                self.note(row, word, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest rows of an expression before a row.
+    fn rows(&self, expression: &str, before: i64) -> Result<Vec<i64>> {
+        let mut statement = self.conn.prepare_cached(BACK)?;
+        let rows = statement.query_map(params![expression, self.range.0, before - 1], |r| r.get(0))?;
+        Ok(rows.take(TOGETHER).collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// Adds what is said by nodes that are not in the index yet.
+fn newest(
+    conn: &Connection,
+    reader: &mut WordTokenizer,
+    indexed: i64,
+    words: &[String],
+    filter: &WordFilter,
+    found: &mut Postings,
+) -> Result<()> {
+    // What is newer than the index is a few nodes: it is found by that, and not by what an index has of the rest.
+    let (elsewhere, own) =
+        (PassageInfos::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
+    let here = WordFilter { session: None, ..PassageInfos::without(filter) };
+    let conditions = Conditions::of(conn, &here, "n", "created_at")?;
+    let sql = format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));
+    let mut statement = conn.prepare_cached(&sql)?;
+    let values = std::iter::once(Value::from(indexed)).chain(conditions.values.iter().cloned());
+    let mut rows = statement.query(params_from_iter(values))?;
+    let wanted: HashMap<&str, usize> = words.iter().enumerate().map(|(at, word)| (word.as_str(), at)).collect();
+    while let Some(row) = rows.next()? {
+        let said = IndexedText::read(row)?;
+        let among = filter.among.as_ref().is_none_or(|among| among.contains(&number(said.row)));
+        let own = own.is_none_or(|own| said.session == Some(own));
+        if !among || !own || !elsewhere.fit(said.tree, said.session) {
+            continue;
+        }
+        let passages = reader.passages(&said.text);
+        found.all += passages.len() as u64;
+        for (part, passage) in (0..).zip(&passages) {
+            found.length += u64::from(passage.count);
+            let mut counts: Vec<(usize, u32)> = Vec::new();
+            for word in passage.words.split_ascii_whitespace().filter_map(|word| wanted.get(word)) {
+                match counts.iter_mut().find(|(at, _)| at == word) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((*word, 1)),
+                }
+            }
+            if counts.is_empty() {
+                continue;
+            }
+            let at = found.passages.len();
+            let place = PassageInfo { sitting: number(sitting(conn, &said, indexed)?), words: passage.count };
+            found.passages.push(PassageHit { node: number(said.row), part, place: Some(place) });
+            for (word, count) in counts {
+                found.words[word].hits.push((at, count));
+                found.words[word].about += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The sitting of a node that is not in the index: that of the first one above it that is, unless time went by.
+fn sitting(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
+    let (mut first, mut at, mut next) = (said.row, said.at, said.parent);
+    while let Some(parent) = next {
+        let before: Option<(i64, i64)> = if parent <= indexed { fts_index::place(conn, parent)? } else { None };
+        let (then, above, sitting) = match before {
+            Some((then, sitting)) => (then, None, sitting),
+            None => {
+                let (then, above) = conn
+                    .prepare_cached("SELECT created_at, parent FROM nodes WHERE seq = ?1")?
+                    .query_row([parent], |r| Ok((r.get::<_, i64>(0)?, r.get(1)?)))?;
+                (then, above, parent)
+            }
+        };
+        if at.saturating_sub(then) >= fts_index::SITTING {
+            break;
+        }
+        (first, at, next) = (sitting, then, above);
+    }
+    Ok(first)
+}

@@ -1,0 +1,303 @@
+//! What a search asks beside where words stand: whether that fits, what it stands beside, turns, results of tools.
+
+use std::{collections::HashSet, ops::RangeInclusive};
+
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::Value};
+
+use super::{
+    decode::{FROM, NODE, NameCache, NodeRow},
+    fts_index::ROOM,
+    fts_query,
+    tables::{agents, sessions, trees},
+};
+use crate::{
+    id::SessionId,
+    store::{Neighbors, PassageInfo, Result, StoreError, WordFilter},
+    types::{Node, WorkItem},
+};
+
+/// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Where a statement is run once for each
+/// row, what would be a query in it is read beforehand instead: see [`Places`].
+pub(super) struct Conditions {
+    pub(super) sql: String,
+    pub(super) values: Vec<Value>,
+}
+
+impl Conditions {
+    /// `node` and `at` name the columns of what is filtered.
+    pub(super) fn of(conn: &Connection, filter: &WordFilter, table: &str, at: &str) -> Result<Self> {
+        let mut found = Self { sql: String::new(), values: Vec::new() };
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND {table}.{column} {test} ?"));
+            found.values.push(value);
+        };
+        if let Some(session) = filter.session {
+            and("session", "=", sessions::row(conn, session)?.into());
+        }
+        if let Some(workspace) = &filter.workspace {
+            and("session", "IN (SELECT id FROM sessions WHERE workspace =", workspace.clone().into());
+            found.sql.push(')');
+        }
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND +{table}.{column} {test} ?"));
+            found.values.push(value);
+        };
+        if let Some(tree) = filter.tree {
+            and("tree", "=", trees::row(conn, tree)?.into());
+        }
+        if let Some(item) = &filter.seen_by {
+            let item = item.as_ref();
+            let others = "NOT IN (SELECT id FROM trees WHERE external_ref IS NOT NULL AND NOT (external_ref IS";
+            and("tree", others, item.map(|item| item.external_ref.clone()).into());
+            found.sql.push_str(" AND project IS ?))");
+            found.values.push(item.map(|item| item.project.clone()).into());
+        }
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND +{table}.{column} {test} ?"));
+            found.values.push(value);
+        };
+        if let Some(author) = filter.author {
+            and("author", "=", agents::row(conn, author)?.into());
+        }
+        if let Some(role) = filter.role {
+            // The index does not say it of a passage, but its node does.
+            let of_node = format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {ROOM}) = ?");
+            found.sql.push_str(if table == "n" { " AND +n.author_type = ?" } else { &of_node });
+            found.values.push(role.code().into());
+        }
+        let mut and = |column: &str, test: &str, value: Value| {
+            found.sql.push_str(&format!(" AND +{table}.{column} {test} ?"));
+            found.values.push(value);
+        };
+        if let Some(kind) = filter.kind {
+            and("kind", "=", kind.code().into());
+        }
+        if let Some(from) = filter.from {
+            and(at, ">=", from.as_millis().into());
+        }
+        if let Some(to) = filter.to {
+            and(at, "<=", to.as_millis().into());
+        }
+        Ok(found)
+    }
+}
+
+pub(super) fn number(row: i64) -> u64 {
+    row.unsigned_abs()
+}
+
+/// What of a filter asks for other tables, read once.
+pub(super) struct PassageInfos {
+    /// The sessions of the workspace.
+    sessions: Option<HashSet<i64>>,
+    /// The trees of other work items.
+    others: HashSet<i64>,
+}
+
+impl PassageInfos {
+    pub(super) fn of(conn: &Connection, filter: &WordFilter) -> Result<Self> {
+        let sessions = |workspace: &String| -> Result<HashSet<i64>> {
+            let mut statement = conn.prepare_cached("SELECT id FROM sessions WHERE workspace = ?1")?;
+            Ok(statement.query_map([workspace], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+        };
+        let others = |item: &Option<WorkItem>| -> Result<HashSet<i64>> {
+            let mut statement = conn.prepare_cached(
+                "SELECT id FROM trees WHERE external_ref IS NOT NULL AND NOT (external_ref IS ?1 AND project IS ?2)",
+            )?;
+            let item = item.as_ref().map(|item| (&item.external_ref, &item.project)).unzip();
+            Ok(statement.query_map(params![item.0, item.1], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+        };
+        Ok(Self {
+            sessions: filter.workspace.as_ref().map(sessions).transpose()?,
+            others: filter.seen_by.as_ref().map(others).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// The rest of the filter.
+    pub(super) fn without(filter: &WordFilter) -> WordFilter {
+        WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() }
+    }
+
+    pub(super) fn fit(&self, tree: i64, session: Option<i64>) -> bool {
+        let in_workspace = |sessions: &HashSet<i64>| session.is_some_and(|session| sessions.contains(&session));
+        self.sessions.as_ref().is_none_or(in_workspace) && !self.others.contains(&tree)
+    }
+}
+
+/// What ranking wants to know of passages, and whether they fit.
+pub(super) fn places(
+    conn: &Connection,
+    passages: &[(u64, u32)],
+    filter: &WordFilter,
+) -> Result<Vec<Option<PassageInfo>>> {
+    let elsewhere = PassageInfos::of(conn, filter)?;
+    let conditions = Conditions::of(conn, &PassageInfos::without(filter), "p", "at")?;
+    let sql = format!(
+        "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
+        numbered(&conditions.sql)
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let place = |(node, part): &(u64, u32)| -> Result<Option<PassageInfo>> {
+        let id = i64::try_from(*node).unwrap_or(i64::MAX / ROOM) * ROOM + i64::from(*part);
+        let values = std::iter::once(Value::from(id)).chain(conditions.values.iter().cloned());
+        let read = |r: &rusqlite::Row<'_>| {
+            let place = PassageInfo { sitting: number(r.get(0)?), words: r.get(1)? };
+            Ok(elsewhere.fit(r.get(2)?, r.get(3)?).then_some(place))
+        };
+        Ok(statement.query_row(params_from_iter(values), read).optional()?.flatten())
+    };
+    passages.iter().map(place).collect()
+}
+
+/// `?` as numbered parameters from the second on.
+pub(super) fn numbered(sql: &str) -> String {
+    let mut parts = sql.split('?');
+    let mut text = parts.next().unwrap_or("").to_owned();
+    for (number, part) in (2..).zip(parts) {
+        text.push_str(&format!("?{number}{part}"));
+    }
+    text
+}
+
+/// What nodes stand beside.
+pub(super) fn beside(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT n.parent, c.seq FROM nodes n
+         LEFT JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0
+         WHERE n.seq = ?1 ORDER BY c.seq LIMIT 10",
+    )?;
+    let mut one = |node: &u64| -> Result<Neighbors> {
+        let mut rows = statement.query([node])?;
+        let mut beside = Neighbors::default();
+        while let Some(row) = rows.next()? {
+            beside.before = row.get(0)?;
+            beside.after.extend(row.get::<_, Option<u64>>(1)?);
+        }
+        Ok(beside)
+    };
+    nodes.iter().map(&mut one).collect()
+}
+
+/// Nodes by their sequence numbers, in the order in which they are asked for; those that are not there are left out.
+pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
+    let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?;
+    let mut rows = Vec::with_capacity(seqs.len());
+    for seq in seqs {
+        rows.extend(statement.query_row([seq], NodeRow::read).optional()?);
+    }
+    NameCache::new(conn).finish(rows)
+}
+
+/// Goes through nodes that fit, the newest first, at most `limit`, until `each` says that it has enough.
+pub(super) fn newest_first(
+    conn: &Connection,
+    filter: &WordFilter,
+    limit: u32,
+    each: &mut dyn FnMut(u64, &str) -> bool,
+) -> Result<()> {
+    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    let read = |row: &rusqlite::Row<'_>, each: &mut dyn FnMut(u64, &str) -> bool| -> Result<bool> {
+        let seq: u64 = row.get(0)?;
+        if filter.among.as_ref().is_some_and(|among| !among.contains(&seq)) {
+            return Ok(true);
+        }
+        let text = row.get_ref(1)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
+        Ok(each(seq, text))
+    };
+    let values = |first: i64| std::iter::once(Value::from(first)).chain(conditions.values.iter().cloned());
+    // Where it is few nodes, they are read one by one, and nothing that stands between them.
+    if let Some(nodes) = fts_query::range(conn, filter)?.nodes {
+        let mut nodes: Vec<u64> = nodes.into_iter().collect();
+        nodes.sort_unstable_by(|a, b| b.cmp(a));
+        let sql = format!("SELECT n.seq, n.content FROM nodes n WHERE n.seq = ?1{}", numbered(&conditions.sql));
+        let mut statement = conn.prepare_cached(&sql)?;
+        for seq in nodes {
+            let mut rows = statement.query(params_from_iter(values(i64::try_from(seq).unwrap_or(i64::MAX))))?;
+            if let Some(row) = rows.next()?
+                && !read(row, each)?
+            {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let sql = format!(
+        "SELECT n.seq, n.content FROM nodes n WHERE ?1 > 0{} ORDER BY n.seq DESC LIMIT ?1",
+        numbered(&conditions.sql)
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values(limit.into())))?;
+    while let Some(row) = rows.next()? {
+        if !read(row, each)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Turns of a session that fit, from one to another, in order, at most `limit`.
+pub(super) fn turns(
+    conn: &Connection,
+    session: SessionId,
+    turns: &RangeInclusive<u64>,
+    filter: &WordFilter,
+    limit: u32,
+) -> Result<Vec<Node>> {
+    let within = Conditions::of(conn, &WordFilter { session: None, ..filter.clone() }, "n", "created_at")?;
+    let session = sessions::row(conn, session)?;
+    let sql = format!(
+        "SELECT {NODE} {FROM} WHERE n.session = ? AND n.turn >= ? AND n.turn <= ?{} ORDER BY n.turn",
+        within.sql
+    );
+    let turn = |number: u64| Value::from(i64::try_from(number).unwrap_or(i64::MAX));
+    let values = [Value::from(session), turn(*turns.start()), turn(*turns.end())].into_iter().chain(within.values);
+    first(conn, &sql, values, filter, limit)
+}
+
+/// The first nodes that a statement gives and that are among those that are wanted, at most `limit`.
+fn first(
+    conn: &Connection,
+    sql: &str,
+    values: impl Iterator<Item = Value>,
+    filter: &WordFilter,
+    limit: u32,
+) -> Result<Vec<Node>> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let mut found = Vec::new();
+    while found.len() < limit as usize
+        && let Some(row) = rows.next()?
+    {
+        let row = NodeRow::read(row)?;
+        if filter.among.as_ref().is_none_or(|among| among.contains(&row.node.seq)) {
+            found.push(row);
+        }
+    }
+    NameCache::new(conn).finish(found)
+}
+
+/// Results of a tool, the newest first, at most `limit`.
+pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>> {
+    let mut conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    if filter.tree.is_some() {
+        let (first, last) = fts_query::range(conn, filter)?.rows;
+        conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
+        conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
+    }
+    let sql = format!("SELECT {NODE} {FROM} WHERE n.tool_name = ?{} ORDER BY n.seq DESC", conditions.sql);
+    let values = std::iter::once(Value::from(tool.to_owned())).chain(conditions.values);
+    first(conn, &sql, values, filter, limit)
+}
+
+/// The names of tools whose results fit, by name, at most `limit`.
+pub(super) fn tool_names(conn: &Connection, filter: &WordFilter, limit: u32) -> Result<Vec<String>> {
+    let conditions = Conditions::of(conn, filter, "n", "created_at")?;
+    let sql = format!(
+        "SELECT DISTINCT n.tool_name FROM nodes n WHERE n.tool_name IS NOT NULL AND ?1 > 0{} ORDER BY 1 LIMIT ?1",
+        numbered(&conditions.sql)
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let values = std::iter::once(Value::from(limit)).chain(conditions.values.iter().cloned());
+    let names = statement.query_map(params_from_iter(values), |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(names)
+}

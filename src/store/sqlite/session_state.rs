@@ -1,0 +1,289 @@
+//! The state registers of sessions, kept up with what is said.
+//!
+//! Every turn is looked at in the commit that brings it; most tell nothing, and then nothing is read or written. Where
+//! something else changes what was said (a branch is hidden or shown, something is purged, a turn comes in out of its
+//! order), the register is made again from the archive at the end of the transaction. One that cannot be read, because
+//! somebody damaged it, is made again wherever it is asked for.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{
+    apply::ChangeApplier,
+    decode::coded,
+    tables::{registers, sessions},
+};
+use crate::{
+    store::{Mutation, Result, StoreError},
+    types::{AuthorType, CompiledRules, EdgeKind, Json, NewNode, RecordKind, SessionRecord, SessionState, TurnRecord},
+};
+
+/// Nodes above an answer in which its call is looked for.
+const ABOVE: u32 = 16;
+
+/// How a turn comes in.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TurnOrder {
+    /// After all others, and visible.
+    Next,
+    /// In a branch that is hidden.
+    Hidden,
+    /// Before turns that are there already.
+    OutOfOrder,
+}
+
+impl ChangeApplier<'_> {
+    /// Hears a turn that was just added.
+    pub(super) fn hear(
+        &mut self,
+        node: &NewNode,
+        row: i64,
+        (session, turn): (i64, u64),
+        hearing: TurnOrder,
+    ) -> Result<()> {
+        let heard = TurnRecord {
+            turn,
+            author_type: node.author_type,
+            kind: node.kind,
+            content: &node.content,
+            tool: node.tool.name.as_deref(),
+            call: node.tool.call_id.as_deref(),
+            metadata: node.metadata.as_ref().map(Json::as_str),
+        };
+        if !heard.tells(self.ears) {
+            return Ok(());
+        }
+        match hearing {
+            TurnOrder::Next => {}
+            TurnOrder::OutOfOrder => {
+                self.cache.unheard.insert(session);
+                return Ok(());
+            }
+            // There has to be a register for the day on which the branch is shown.
+            TurnOrder::Hidden => {
+                return match registers::kept(self.conn, session)? {
+                    Some(_) => Ok(()),
+                    None => registers::keep(self.conn, session, self.ears.fingerprint(), "{}"),
+                };
+            }
+        }
+        let (conn, ears) = (self.conn, self.ears);
+        self.change_register(session, |register| {
+            register.hear(ears, &heard, || calls_above(conn, row, heard.call).ok().flatten())
+        })
+    }
+
+    /// Records something on purpose; what takes it back.
+    pub(super) fn record(
+        &mut self,
+        session: i64,
+        kind: RecordKind,
+        content: &str,
+        turn: Option<u64>,
+    ) -> Result<Mutation> {
+        if content.trim().is_empty() {
+            return Err(StoreError::Refused("a record says something".to_owned()));
+        }
+        let record = registers::record(self.conn, session, kind, content, turn)?;
+        match turn {
+            // What comes from a file comes before its turns are all there.
+            Some(_) => drop(self.cache.unheard.insert(session)),
+            None => {
+                let turn = sessions::turns(self.conn, session)?;
+                self.change_register(session, |register| {
+                    register.record(&SessionRecord { kind, content: content.to_owned(), turn });
+                    true
+                })?;
+            }
+        }
+        Ok(Mutation::SetRecordRemoved { record: record.unsigned_abs(), removed: true })
+    }
+
+    fn change_register(&mut self, session: i64, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
+        let own = self.ears.fingerprint();
+        let kept = registers::kept(self.conn, session)?;
+        let (rules, mut register) = match kept.map(|(rules, state)| (rules, parsed(&state).ok())) {
+            None => (own, SessionState::default()),
+            Some((rules, Some(register))) => (if rules == own { own } else { 0 }, register),
+            Some((_, None)) => {
+                self.cache.unheard.insert(session);
+                return Ok(());
+            }
+        };
+        if change(&mut register) { registers::keep(self.conn, session, rules, &json(&register)?) } else { Ok(()) }
+    }
+
+    /// The registers of sessions that a branch holds turns of are made again: it was hidden, or shown.
+    pub(super) fn unhear_branch(&mut self) -> Result<()> {
+        self.cache.unheard.extend(registers::in_branch(self.conn)?);
+        Ok(())
+    }
+}
+
+fn json(register: &SessionState) -> Result<String> {
+    serde_json::to_string(register).map_err(|e| StoreError::Backend(Box::new(e)))
+}
+
+fn parsed(state: &str) -> serde_json::Result<SessionState> {
+    // An object and nothing else: an empty list would be read as a register too.
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
+    serde_json::from_str(state)
+}
+
+/// At the end of a transaction: makes again what has to be.
+pub(super) fn keep_up(conn: &Connection, sessions: &mut BTreeSet<i64>, ears: &CompiledRules) -> Result<()> {
+    while let Some(session) = sessions.pop_first() {
+        remake(conn, session, ears)?;
+    }
+    Ok(())
+}
+
+/// Makes a session's register and what belongs to it again, and keeps it; whether it was another one.
+fn remake(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<bool> {
+    let register = made(conn, session, ears)?;
+    let focus = sessions::set_focus(conn, session)?;
+    let kept = registers::kept(conn, session)?;
+    let same = match &kept {
+        None => register.is_empty(),
+        Some((by, state)) => *by == ears.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
+    };
+    if !same {
+        registers::keep(conn, session, ears.fingerprint(), &json(&register)?)?;
+    }
+    Ok(focus || !same)
+}
+
+/// The register as the archive has it.
+fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
+    let since = sessions::since(conn, session)?;
+    let mut register = SessionState::default();
+    let records = registers::records(conn, session)?;
+    // The first turn after that is the fresh root; before all turns, there was nothing to begin anew from.
+    let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
+    let mut statement = conn.prepare_cached(
+        "SELECT n.seq, n.turn, n.author_type, n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
+         FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.session = ?1 AND n.turn > ?2 AND (n.author_type = 0 OR n.tool_name IS NOT NULL)
+             AND n.purged_at IS NULL AND s.hidden_by IS NULL
+         ORDER BY n.turn",
+    )?;
+    let mut rows = statement.query(params![session, since])?;
+    while let Some(row) = rows.next()? {
+        let turn: u64 = row.get(1)?;
+        while let Some(record) = records.next_if(|record| record.turn < turn) {
+            register.record(record);
+        }
+        hear_row(conn, &mut register, ears, row, turn)?;
+    }
+    records.for_each(|record| register.record(record));
+    Ok(register)
+}
+
+fn hear_row(
+    conn: &Connection,
+    register: &mut SessionState,
+    ears: &CompiledRules,
+    row: &Row<'_>,
+    turn: u64,
+) -> rusqlite::Result<()> {
+    let text = |at: usize| -> rusqlite::Result<Option<&str>> { Ok(row.get_ref(at)?.as_str_or_null()?) };
+    let heard = TurnRecord {
+        turn,
+        author_type: coded(row, 2, AuthorType::from_code)?,
+        kind: coded(row, 3, EdgeKind::from_code)?,
+        content: text(4)?.unwrap_or(""),
+        tool: text(5)?,
+        call: text(6)?,
+        metadata: text(7)?,
+    };
+    let node: i64 = row.get(0)?;
+    register.hear(ears, &heard, || calls_above(conn, node, heard.call).ok().flatten());
+    Ok(())
+}
+
+/// The calls of the nearest node above an answer that made any, or the one with that id.
+fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Option<String>> {
+    let mut statement = conn.prepare_cached("SELECT parent, tool_calls FROM nodes WHERE seq = ?1")?;
+    let mut next = Some(node);
+    for _ in 0..ABOVE {
+        let Some(at) = next else { break };
+        let found: Option<(Option<i64>, Option<String>)> =
+            statement.query_row([at], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
+        let Some((parent, calls)) = found else { break };
+        if let Some(calls) = calls
+            && call.is_none_or(|id| calls.contains(id))
+        {
+            return Ok(Some(calls));
+        }
+        next = parent;
+    }
+    Ok(None)
+}
+
+/// A session's register: as it is kept, or made from the archive where that cannot be read.
+pub(super) fn of(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
+    let current_focus = sessions::focus(conn, session)?;
+    let mut register = match registers::kept(conn, session)? {
+        None => SessionState::default(),
+        Some((_, state)) => match parsed(&state) {
+            Ok(register) => register,
+            Err(error) => {
+                tracing::warn!(%error, "a state register is damaged: it is made again from the archive");
+                made(conn, session, ears)?
+            }
+        },
+    };
+    register.current_focus = current_focus;
+    Ok(register)
+}
+
+/// What is wrong with the registers that are kept.
+pub(super) fn problems(conn: &Connection, ears: &CompiledRules) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (session, name) in sessions::names(conn)? {
+        let made = made(conn, session, ears)?;
+        let wrong = match registers::kept(conn, session)? {
+            None => (!made.is_empty()).then(|| "is missing".to_owned()),
+            Some((by, state)) => match parsed(&state) {
+                Err(error) => Some(format!("is damaged ({error})")),
+                // Others keep it too, by rules that are not known here.
+                Ok(_) if by != ears.fingerprint() => None,
+                Ok(kept) => (kept != made).then(|| "is not what the archive says".to_owned()),
+            },
+        };
+        if let Some(wrong) = wrong {
+            problems.push(format!("the state register of session {name} {wrong}; a rebuild makes it from the archive"));
+        }
+        if sessions::focus_is_wrong(conn, session)? {
+            problems.push(format!("session {name} takes an older message for the newest; a rebuild sets it right"));
+        }
+    }
+    Ok(problems)
+}
+
+/// Makes all registers from the archive; returns how many were others before.
+pub(super) fn rebuild(conn: &Connection, ears: &CompiledRules) -> Result<u64> {
+    let mut changed = 0;
+    for (session, _) in sessions::names(conn)? {
+        changed += u64::from(remake(conn, session, ears)?);
+    }
+    Ok(changed)
+}
+
+/// For a file of before there were registers: what was recorded stood in them as YAML, each with its turn at its end.
+pub(super) fn take_over(conn: &Connection, ears: &CompiledRules) -> Result<()> {
+    for (session, _) in sessions::names(conn)? {
+        let Some((_, state)) = registers::kept(conn, session)? else { continue };
+        let Ok(old) = serde_yaml::from_str::<serde_yaml::Value>(&state) else { continue };
+        for (key, kind) in [("key_decisions", RecordKind::Decision), ("constraints", RecordKind::Constraint)] {
+            for line in old[key].as_sequence().into_iter().flatten().filter_map(serde_yaml::Value::as_str) {
+                let said = line.strip_suffix(')').and_then(|line| line.rsplit_once(" (turn "));
+                let (words, turn) = said.map_or((line, None), |(words, turn)| (words, turn.parse().ok()));
+                registers::record(conn, session, kind, words, turn)?;
+            }
+        }
+    }
+    rebuild(conn, ears)?;
+    Ok(())
+}

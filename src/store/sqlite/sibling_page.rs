@@ -1,0 +1,41 @@
+//! What continues a node, read from any place among its continuations: the index of children is in their order, so a
+//! view that shows twenty of a million reads twenty.
+
+use rusqlite::{Connection, params};
+
+use super::{
+    decode::{FROM, NODE, NameCache, NodeRow},
+    tables::nodes::{anchor, hidden_by},
+    visibility::{self, row_of},
+};
+use crate::{
+    id::NodeId,
+    store::{Result, SiblingCursor},
+    types::{EdgeKind, Node},
+};
+
+/// Continuations of a node, at most `most`.
+pub(super) fn of(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
+    let Some(row) = row_of(conn, of)? else {
+        return Ok(Vec::new());
+    };
+    let at = visibility::common(conn, anchor(conn, row)?)?;
+    // Below a pruned node, its children are seen as they were.
+    let hidden = hidden_by(conn, row)?;
+    let (seq, sign, order) = match from {
+        SiblingCursor::First => (0, ">", "ASC"),
+        SiblingCursor::After(seq) => (seq, ">", "ASC"),
+        SiblingCursor::Last => (i64::MAX.unsigned_abs(), "<", "DESC"),
+        SiblingCursor::Before(seq) => (seq, "<", "DESC"),
+    };
+    let mut statement = conn.prepare_cached(&format!(
+        "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND n.seq {sign} ?4
+             AND +n.kind = ?5 AND (s.hidden_by IS NULL OR s.hidden_by IS ?6)
+         ORDER BY n.seq {order} LIMIT ?7"
+    ))?;
+    let kind = EdgeKind::Continuation.code();
+    let rows = statement
+        .query_map(params![at.tree, at.depth + 1, at.row, seq, kind, hidden, most], NodeRow::read)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    NameCache::new(conn).finish(rows)
+}

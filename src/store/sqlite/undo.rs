@@ -1,0 +1,237 @@
+//! The journal read: its entries, and undo and redo out of it alone.
+//!
+//! Every entry holds the mutation that takes it back. Undoing a group applies those, the last first; what that does is
+//! journaled in the same way, so undoing the undo redoes. Which group is next follows from one walk from the newest
+//! entry backwards: an undo switches off what it targets, a redo switches off the undo that it targets.
+
+use std::collections::HashSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    apply::ChangeApplier,
+    decode::{NameCache, entry_of},
+    tables::journal,
+};
+use crate::{
+    store::{ChangeKind, Direction, JournalFilter, Mutation, Result, StoreError, UndoTarget},
+    types::{JournalEntry, Op},
+};
+
+/// Applies what takes back each entry of a group.
+pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
+    if !apply.is_undo() {
+        return Err(StoreError::Refused("only an undo or redo takes changes back".to_owned()));
+    }
+    let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
+    let mut statement = apply
+        .conn
+        .prepare_cached("SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC")?;
+    // The entries of a group follow each other without a gap.
+    let last = group_end(apply.conn, target)?;
+    let entries: Vec<(i64, i64, Option<i64>, Option<String>)> = statement
+        .query_map(params![target, last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let Some(first) = entries.last() else {
+        return Err(StoreError::not_found("operation", group));
+    };
+    let op = Op::from_code(first.0).ok_or_else(|| StoreError::Undecodable(format!("operation {}", first.0)))?;
+    if !op.can_be_undone() && !matches!(op, Op::Undo) {
+        return Err(StoreError::Refused(format!("a {op} cannot be undone")));
+    }
+    let mut did = false;
+    for (_, change, node, undo) in entries {
+        if is_left(op, change) {
+            continue;
+        }
+        let mutation = match (undo, node) {
+            (Some(text), _) => Some(
+                serde_json::from_str(&text)
+                    .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
+            ),
+            (None, Some(node)) if change == ChangeKind::Append.code() => take_back_append(apply, node)?,
+            (None, _) => None,
+        };
+        if let Some(mutation) = mutation {
+            apply.mutate(&mutation, Some(target))?;
+            did = true;
+        }
+    }
+    if did { Ok(()) } else { Err(StoreError::Conflict("there is nothing left of it to take back".to_owned())) }
+}
+
+/// Whether a change is left as it is when its operation is taken back: all that an import brought in goes with its trees.
+fn is_left(op: Op, change: i64) -> bool {
+    op == Op::Import && change != ChangeKind::CreateTree.code()
+}
+
+/// An appended node is taken back by pruning it; a root goes with its tree, a node pruned meanwhile stays so.
+fn take_back_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
+    let anchor = super::tables::nodes::anchor(apply.conn, node)?;
+    if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
+        return Ok(None);
+    }
+    Ok(Some(Mutation::Prune { node: NameCache::new(apply.conn).node(node)? }))
+}
+
+fn group_end(conn: &Connection, group: i64) -> Result<i64> {
+    Ok(conn.query_row(
+        "SELECT coalesce((SELECT seq FROM journal WHERE seq > ?1 AND grp IS NOT ?1 ORDER BY seq LIMIT 1),
+             (SELECT max(seq) + 1 FROM journal)) - 1",
+        [group],
+        |r| r.get(0),
+    )?)
+}
+
+/// An entry as the walk needs it.
+struct UndoStep {
+    seq: i64,
+    group: i64,
+    agent: i64,
+    op: Op,
+    target: Option<i64>,
+    previous: Option<i64>,
+}
+
+fn step(conn: &Connection, seq: i64) -> Result<UndoStep> {
+    let read = conn
+        .prepare_cached("SELECT coalesce(grp, seq), agent, op, target, previous FROM journal WHERE seq = ?1")?
+        .query_row([seq], |r| {
+            Ok(UndoStep {
+                seq,
+                group: r.get(0)?,
+                agent: r.get(1)?,
+                op: super::decode::coded(r, 2, Op::from_code)?,
+                target: r.get(3)?,
+                previous: r.get(4)?,
+            })
+        })?;
+    Ok(read)
+}
+
+/// The next group to undo or redo for an agent in a tree. The chain of the tree and that of no tree are walked as one.
+pub(super) fn next(
+    conn: &Connection,
+    tree: Option<i64>,
+    agent: i64,
+    direction: Direction,
+) -> Result<Option<UndoTarget>> {
+    let mut ours = tree.map(|t| journal::tree_head(conn, t)).transpose()?.flatten();
+    let mut shared = journal::head(conn)?;
+    let mut off: HashSet<i64> = HashSet::new();
+    let mut seen: HashSet<i64> = HashSet::new();
+    while let Some(seq) = ours.max(shared) {
+        let entry = step(conn, seq)?;
+        let own = ours == Some(entry.seq);
+        let before =
+            if entry.group == seq { entry.previous } else { before_group(conn, entry.group, tree.filter(|_| own))? };
+        *(if own { &mut ours } else { &mut shared }) = before;
+        if entry.agent != agent || !seen.insert(entry.group) {
+            continue;
+        }
+        let active = !off.contains(&entry.group);
+        match (entry.op, entry.target) {
+            (Op::Undo, Some(target)) if active => {
+                if direction == Direction::Redo {
+                    return found(conn, entry.group, target).map(Some);
+                }
+                off.insert(target);
+            }
+            (Op::Redo, Some(target)) if active => {
+                off.insert(target);
+            }
+            // Of what was purged nothing is left to take back.
+            (op, _) if op.can_be_undone() && active => match has_inverse(conn, op, entry.group)? {
+                Some(_) if direction == Direction::Redo => return Ok(None),
+                Some(first) => return found(conn, entry.group, first).map(Some),
+                None => {}
+            },
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The entry before a group in the chain of a tree, or of no tree.
+fn before_group(conn: &Connection, group: i64, tree: Option<i64>) -> Result<Option<i64>> {
+    let mut statement =
+        conn.prepare_cached("SELECT previous FROM journal WHERE seq >= ?1 AND tree IS ?2 ORDER BY seq LIMIT 1")?;
+    Ok(statement.query_row(params![group, tree], |r| r.get(0))?)
+}
+
+/// The entry that a group is told by, if there is something that takes its changes back: its first, but of an import that of
+/// the tree which it made.
+fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, change FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) ORDER BY seq",
+    )?;
+    let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
+    while let Some(row) = rows.next()? {
+        if !is_left(op, row.get(1)?) {
+            return Ok(Some(if op == Op::Import { row.get(0)? } else { group }));
+        }
+    }
+    Ok(None)
+}
+
+/// The group to take back, told by the first entry of the operation that stands behind it.
+fn found(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
+    let entry = read_entry(conn, operation)?.ok_or_else(|| StoreError::not_found("operation", operation))?.0;
+    Ok(UndoTarget { group: group.unsigned_abs(), entry })
+}
+
+/// Entries of the journal, the newest first: of a tree, or of all.
+pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
+    let mut next = match tree {
+        Some(tree) => journal::tree_head(conn, tree)?,
+        // Numbers without a gap: what is not wanted is not read.
+        None => {
+            let newest = journal::last(conn)?;
+            let from = if filter.before == 0 { newest } else { newest.min(filter.before - 1) };
+            Some(i64::try_from(from).unwrap_or(i64::MAX))
+        }
+    };
+    if let (Some(_), Some(head), 0, 1..) = (tree, next, filter.before, filter.limit) {
+        return read_chain(conn, head, filter.limit);
+    }
+    let before = if filter.before == 0 { i64::MAX } else { i64::try_from(filter.before).unwrap_or(i64::MAX) };
+    let most = if filter.limit == 0 { usize::MAX } else { filter.limit as usize };
+    let mut entries = Vec::new();
+    while entries.len() < most
+        && let Some(seq) = next
+    {
+        let Some((entry, previous)) = read_entry(conn, seq)? else {
+            break;
+        };
+        next = if tree.is_some() { previous } else { Some(seq - 1) };
+        if seq < before {
+            entries.push(entry);
+        }
+    }
+    Ok(entries)
+}
+
+/// What is read of a journal entry, and the one before it in its chain.
+const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
+         j.target, j.previous, j.undo
+     FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
+         LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
+
+/// A journal entry and the one before it in its chain; `None` past the first.
+fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
+    let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
+    Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
+}
+
+/// The newest entries of a chain, in one statement: starting one costs more than ten of its rows.
+fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntry>> {
+    let mut statement = conn.prepare_cached(&format!(
+        "WITH RECURSIVE chain(seq) AS (
+             SELECT ?1 UNION ALL
+             SELECT p.previous FROM chain c JOIN journal p ON p.seq = c.seq WHERE p.previous IS NOT NULL LIMIT ?2
+         )
+         SELECT {ENTRY} WHERE j.seq IN (SELECT seq FROM chain) ORDER BY j.seq DESC"
+    ))?;
+    let entries = statement.query_map(params![head, most], entry_of)?;
+    Ok(entries.collect::<rusqlite::Result<_>>()?)
+}

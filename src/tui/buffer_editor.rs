@@ -1,0 +1,285 @@
+//! A path as one text that is written in: prose without seams. Every byte knows the node that it belongs to and whether a
+//! model wrote it, so that what is saved is the nodes that were changed, each as a version of its place, and what is still a
+//! model's shows as the model's.
+
+use std::ops::Range;
+
+use ratatui::{
+    style::Style,
+    text::{Line, Span},
+};
+use similar::{ChangeTag, TextDiff};
+
+use super::{
+    editor::Editor,
+    text::Piece,
+    theme::{ColorRole, Palette},
+};
+use crate::{id::NodeId, types::AuthorType};
+
+/// Bytes of a path that are opened for writing: its end.
+pub(crate) const MOST: usize = 48_000;
+/// Bytes of a node up to which it is found out who wrote which of them.
+const COMPARED: usize = 24_000;
+
+/// Who wrote which part of a node: lengths in bytes, and whether a model did.
+pub(crate) type Authorship = Vec<(usize, bool)>;
+
+/// Whose the parts of a text are that came of another one: what stayed is whose it was, the rest is its writer's.
+pub(crate) fn inherited(before: &str, whose: &Authorship, after: &str, by_model: bool) -> Authorship {
+    if before.len().max(after.len()) > COMPARED {
+        return vec![(after.len(), by_model)];
+    }
+    let mut owners = whose.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
+    let mut found: Authorship = Vec::new();
+    let mut push = |length: usize, model: bool| match found.last_mut() {
+        Some((same, last)) if *last == model => *same += length,
+        _ => found.push((length, model)),
+    };
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_millis(200)).diff_chars(before, after);
+    for change in diff.iter_all_changes() {
+        let length = change.value().len();
+        match change.tag() {
+            ChangeTag::Insert => push(length, by_model),
+            ChangeTag::Delete => drop(owners.by_ref().take(length).count()),
+            ChangeTag::Equal => {
+                for _ in 0..length {
+                    push(1, owners.next().unwrap_or(by_model));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A node's part of the text, as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ProsePart {
+    pub(crate) id: NodeId,
+    pub(crate) content: String,
+    pub(crate) author: AuthorType,
+    pub(crate) authorship: Authorship,
+}
+
+/// To which part a byte belongs, and whether a model wrote it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct ProseMark {
+    part: usize,
+    model: bool,
+}
+
+/// The text, its cursor, and whose each byte is.
+#[derive(Debug)]
+pub(crate) struct BufferEditor {
+    pub(crate) editor: Editor,
+    parts: Vec<ProsePart>,
+    marks: Vec<ProseMark>,
+    /// The text as it was when it was last saved.
+    pub(crate) saving: Option<String>,
+    /// Whether another wording of the caret's place was asked for.
+    pub(crate) turning: bool,
+}
+
+/// What was written: nodes with their new words, and what comes after the last.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct BufferEdit {
+    pub(crate) edits: Vec<(NodeId, String)>,
+    pub(crate) more: Option<(NodeId, String)>,
+}
+
+impl BufferEditor {
+    /// Opens the end of a path, with the cursor behind it.
+    pub(crate) fn open(parts: &[ProsePart]) -> Self {
+        let mut room = MOST;
+        let fits = |part: &&ProsePart| {
+            let fits = part.content.len() <= room;
+            room = room.saturating_sub(part.content.len());
+            fits
+        };
+        let mut parts: Vec<ProsePart> = parts.iter().rev().take_while(fits).cloned().collect();
+        parts.reverse();
+        let mut marks = Vec::new();
+        for (part, at) in parts.iter().zip(0..) {
+            for (length, model) in &part.authorship {
+                marks.extend(std::iter::repeat_n(ProseMark { part: at, model: *model }, *length));
+            }
+        }
+        let text: String = parts.iter().map(|part| part.content.as_str()).collect();
+        Self { editor: Editor::new(text), parts, marks, saving: None, turning: false }
+    }
+
+    /// Has the editor do something, and follows what it did.
+    pub(crate) fn edit<T>(&mut self, change: impl FnOnce(&mut Editor) -> T) -> T {
+        let before = self.editor.text().to_owned();
+        let done = change(&mut self.editor);
+        let after = self.editor.text();
+        if before != after {
+            let (gone, new) = changed(&before, after);
+            let mark = self.written_at(gone.start);
+            self.marks.splice(gone, std::iter::repeat_n(mark, new.len()));
+        }
+        done
+    }
+
+    /// Whose what is written at a place is: it belongs to what stands before it. What comes after the end of a model's
+    /// words is a part of its own, past all that there are.
+    fn written_at(&self, at: usize) -> ProseMark {
+        let before = at.checked_sub(1).and_then(|before| self.marks.get(before));
+        let part = match before {
+            None => 0,
+            Some(mark) => {
+                let models = self.parts.get(mark.part).is_some_and(|part| part.author == AuthorType::Model);
+                if at == self.marks.len() && models { self.parts.len() } else { mark.part }
+            }
+        };
+        ProseMark { part, model: false }
+    }
+
+    /// The node that the cursor is in.
+    pub(crate) fn here(&self) -> Option<NodeId> {
+        let at = self.editor.at().saturating_sub(1);
+        let part = self.marks.get(at).map_or(0, |mark| mark.part);
+        self.parts.get(part).or(self.parts.last()).map(|part| part.id)
+    }
+
+    /// What was changed.
+    pub(crate) fn written(&self) -> BufferEdit {
+        let text = self.editor.text();
+        let mut now = vec![String::new(); self.parts.len() + 1];
+        for (at, c) in text.char_indices() {
+            if let Some(part) = self.marks.get(at).and_then(|mark| now.get_mut(mark.part)) {
+                part.push(c);
+            }
+        }
+        let more = now.pop().filter(|more| !more.is_empty());
+        let last = self.parts.last().map(|part| part.id);
+        let edits = self.parts.iter().zip(now).filter(|(part, now)| part.content != *now);
+        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), more: last.zip(more) }
+    }
+
+    /// Whether something was changed.
+    pub(crate) fn is_changed(&self) -> bool {
+        let text = self.editor.text();
+        let whole: usize = self.parts.iter().map(|part| part.content.len()).sum();
+        let mut before = self.parts.iter().flat_map(|part| part.content.bytes());
+        text.len() != whole || !text.bytes().all(|byte| before.next() == Some(byte))
+    }
+
+    /// What stands in a row, each piece in the colour of who wrote it.
+    pub(crate) fn line(&self, row: &Range<usize>, palette: Palette) -> Line<'static> {
+        let style = |model| palette.style(if model { ColorRole::ModelWords } else { ColorRole::Words });
+        let mut spans = Vec::new();
+        let mut from = row.start;
+        for run in self.marks[row.clone()].chunk_by(|one, other| one.model == other.model) {
+            // Marks follow whole characters, so a run begins and ends between them.
+            let to = from + run.len();
+            spans.push(Span::styled(self.editor.line(&(from..to)), style(run[0].model)));
+            from = to;
+        }
+        Line::from(spans)
+    }
+}
+
+/// Pieces of a node's words, each in the colour of who wrote it.
+pub(crate) fn coloured(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
+    let mut from = 0;
+    let mut pieces = Vec::new();
+    for (length, by_model) in authorship {
+        let words = content.get(from..from + length).unwrap_or_default().to_owned();
+        pieces.push((words, if *by_model { model } else { person }));
+        from += length;
+    }
+    pieces
+}
+
+/// Which bytes went and which came between two texts, on the boundaries of characters.
+fn changed(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
+    let front = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
+    let front = (0..=front).rev().find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at)).unwrap_or(0);
+    let most = before.len().min(after.len()) - front;
+    let back = before.bytes().rev().zip(after.bytes().rev()).take(most).take_while(|(one, other)| one == other).count();
+    let boundary =
+        |back: &usize| before.is_char_boundary(before.len() - back) && after.is_char_boundary(after.len() - back);
+    let back = (0..=back).rev().find(boundary).unwrap_or(0);
+    (front..before.len() - back, front..after.len() - back)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(number: u8, content: &str, author: AuthorType) -> ProsePart {
+        let authorship = vec![(content.len(), author == AuthorType::Model)];
+        ProsePart { id: NodeId::from_bytes([number; 16]), content: content.to_owned(), author, authorship }
+    }
+
+    fn prose() -> BufferEditor {
+        let parts = [part(1, "One day ", AuthorType::Human), part(2, "the sea answered.", AuthorType::Model)];
+        BufferEditor::open(&parts)
+    }
+
+    #[test]
+    fn what_is_written_belongs_to_what_stands_before_it() {
+        let mut prose = prose();
+        prose.edit(|editor| {
+            editor.place(4);
+            editor.insert("fine ");
+        });
+        prose.edit(|editor| {
+            editor.place(20);
+            editor.insert("grey ");
+        });
+        let written = prose.written();
+        assert_eq!(written.edits.len(), 2);
+        assert_eq!(written.edits[0].1, "One fine day ");
+        assert_eq!(written.edits[1].1, "the seagrey  answered.");
+        assert_eq!(written.more, None);
+    }
+
+    #[test]
+    fn what_follows_a_models_words_is_a_node_of_its_own() {
+        let mut prose = prose();
+        assert!(!prose.is_changed());
+        prose.edit(|editor| editor.insert(" Ingrid"));
+        prose.edit(|editor| editor.insert(" slept."));
+        let written = prose.written();
+        assert_eq!(written.edits, []);
+        assert_eq!(written.more.unwrap().1, " Ingrid slept.");
+        assert!(prose.is_changed());
+    }
+
+    #[test]
+    fn deleting_over_a_seam_changes_both_sides() {
+        let mut prose = prose();
+        prose.edit(|editor| {
+            let text = editor.text().replace("day the", "");
+            editor.set(text);
+        });
+        let words: Vec<String> = prose.written().edits.into_iter().map(|(_, words)| words).collect();
+        assert_eq!(words, ["One ", " sea answered."]);
+    }
+
+    #[test]
+    fn what_stayed_of_a_models_words_is_still_the_models() {
+        let whose = inherited("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
+        let text = "the grey sea answered!";
+        let mut at = 0;
+        let mine: String = whose
+            .iter()
+            .map(|(length, model)| {
+                let piece = if *model { "" } else { &text[at..at + length] };
+                at += length;
+                piece
+            })
+            .collect();
+        assert_eq!(at, text.len());
+        assert_eq!(mine, "grey !");
+    }
+
+    #[test]
+    fn changes_are_found_between_characters() {
+        assert_eq!(changed("aäb", "aöb"), (1..3, 1..3));
+        assert_eq!(changed("aa", "aaa").1.len(), 1);
+        assert_eq!(changed("漢字", "漢"), (3..6, 3..3));
+    }
+}

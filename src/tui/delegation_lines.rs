@@ -1,0 +1,26 @@
+//! What is heard of delegated work, as lines of a column.
+
+use crate::{delegate::DelegationUpdate, types::one_line};
+
+/// What happens in delegated work, as a line; nothing for what is too small.
+pub(crate) fn line(told: &DelegationUpdate) -> Option<String> {
+    Some(match told {
+        DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  is planned…"),
+        DelegationUpdate::Planned { delegation, subtasks } => {
+            let many = if subtasks.len() == 1 { "subtask" } else { "subtasks" };
+            format!("{delegation}  planned: {} {many}", subtasks.len())
+        }
+        DelegationUpdate::Started { task, title, attempt, branch, .. } => {
+            let again = if *attempt > 1 { format!(" (attempt {attempt})") } else { String::new() };
+            format!("[>] {} {}{again}  {branch}", task + 1, one_line(title))
+        }
+        DelegationUpdate::Verdict { task, title, passed: true, .. } => format!("[x] {} {}", task + 1, one_line(title)),
+        DelegationUpdate::Verdict { task, title, why, .. } => {
+            format!("[!] {} {}: {}", task + 1, one_line(title), one_line(why))
+        }
+        DelegationUpdate::Skipped { task, title, needs } => {
+            format!("[-] {} {}: it needs {}", task + 1, one_line(title), one_line(needs))
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,86 @@
+//! Where things stand on the screen: a function of its size, the layout and what is being written.
+
+use ratatui::layout::Rect;
+
+use super::{
+    message::InputPurpose,
+    model::{PaneLayout, ScreenMode, ScreenModel, TextInput},
+};
+
+/// Where things stand on the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct ScreenLayout {
+    pub(crate) title: Rect,
+    pub(crate) tree: Rect,
+    /// The line between the panes.
+    pub(crate) rule: Rect,
+    pub(crate) text: Rect,
+    pub(crate) input: Rect,
+    pub(crate) status: Rect,
+}
+
+/// Columns below which one pane is enough.
+const NARROW: u16 = 72;
+
+impl ScreenModel {
+    /// Where things stand. Nothing but the size, the layout and what is written decides.
+    pub(crate) fn areas(&self) -> ScreenLayout {
+        let (width, height) = (self.width, self.height);
+        let title = Rect::new(0, 0, width, height.min(1));
+        let status = Rect::new(0, height.saturating_sub(1), width, u16::from(height > 1));
+        let input = self.input_rows(height.saturating_sub(2));
+        let middle = Rect::new(0, 1, width, height.saturating_sub(2 + input));
+        let input = Rect::new(0, middle.bottom(), width, input);
+        let none = Rect::new(0, middle.y, 0, middle.height);
+        let (tree, rule, text) = match self.layout {
+            PaneLayout::Text => (none, none, middle),
+            PaneLayout::Tree => (middle, none, none),
+            PaneLayout::Both if width < NARROW => {
+                // One above the other: a third for the tree.
+                let upper = (middle.height / 3).max(3).min(middle.height);
+                let tree = Rect { height: upper, ..middle };
+                let rule = Rect { y: tree.bottom(), height: u16::from(middle.height > upper), ..middle };
+                let text = Rect { y: rule.bottom(), height: middle.height.saturating_sub(upper + 1), ..middle };
+                (tree, rule, text)
+            }
+            PaneLayout::Both => {
+                let left = (width * 2 / 5).clamp(30, 64);
+                let tree = Rect { width: left, ..middle };
+                let rule = Rect { x: left, width: 1, ..middle };
+                (tree, rule, Rect { x: left + 1, width: width - left - 1, ..middle })
+            }
+        };
+        ScreenLayout { title, tree, rule, text, input, status }
+    }
+
+    /// Rows of the input.
+    fn input_rows(&self, room: u16) -> u16 {
+        let ScreenMode::Type(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
+        let most = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
+            room.saturating_sub(4)
+        } else {
+            room / 2
+        };
+        let most = most.max(1).min(room);
+        let seen = editor.rows(usize::from(most), usize::from(most));
+        u16::try_from(seen.rows.len()).unwrap_or(most).min(most)
+    }
+
+    /// Columns of the text that is written now.
+    pub(crate) fn written_columns(&self) -> usize {
+        match &self.mode {
+            ScreenMode::Write(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
+            _ => usize::from(self.width).saturating_sub(4).max(2),
+        }
+    }
+
+    /// Has what is written laid out anew for the screen as it is now.
+    pub(crate) fn fit(&mut self) {
+        let room = self.written_columns();
+        match &mut self.mode {
+            ScreenMode::Type(typing) => typing.editor.fit(room),
+            ScreenMode::Write(prose) => prose.editor.fit(room),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Questions that the screen asks beside its looks: what lists show, what pages say. Each is answered on the reader's
+//! thread, and bounded.
+
+mod branches;
+mod lists;
+mod prompt;
+
+use ratatui::text::{Line, Span};
+
+use super::{
+    ScreenSetup, markdown,
+    message::{ItemAction, ListItem, LookupResult, LookupScope, ScreenLookup},
+    model::ScreenModel,
+    path_layout::sign,
+    text,
+    theme::{ColorRole, Palette},
+    write_thread::speech,
+};
+use crate::{
+    context,
+    id::{NodeId, SessionId, TreeId},
+    ops::{Loom, Result},
+    provider::Prices,
+    recall::{self, Query},
+    store::{SiblingCursor, Snapshot},
+    types::{Agent, Node},
+};
+
+/// Things listed at most.
+const LISTED: u32 = 500;
+/// Nodes looked through for words as they stand.
+const LITERAL: u32 = 20_000;
+/// Hits of a search.
+const HITS: usize = 100;
+/// Nodes counted below one that is to be pruned.
+const COUNTED: usize = 2_000;
+/// Nodes of a path that are searched or compared.
+const PATH: u32 = 20_000;
+
+/// What a question is asked about: where the screen stands, and what it is set up with.
+pub(crate) struct LookupContext {
+    tree: TreeId,
+    at: NodeId,
+    agent: Agent,
+    session: Option<SessionId>,
+    workspace: String,
+    versions: Vec<NodeId>,
+    palette: Palette,
+    columns: usize,
+    context: context::ContextOptions,
+    prices: Prices,
+    model: Option<String>,
+    models: Vec<String>,
+    taken: Vec<String>,
+}
+
+impl LookupContext {
+    pub(crate) fn of(model: &ScreenModel, setup: &ScreenSetup) -> Self {
+        Self {
+            tree: model.tree,
+            at: model.at,
+            agent: setup.agent.clone(),
+            session: model.session,
+            workspace: setup.workspace.clone(),
+            versions: model.versions.clone(),
+            palette: model.palette,
+            columns: usize::from(model.width.min(100)).saturating_sub(8).max(20),
+            context: setup.context,
+            prices: setup.prices.clone(),
+            model: model.models.first().or(setup.model.as_ref()).cloned(),
+            models: setup.models.clone(),
+            taken: model.models.clone(),
+        }
+    }
+}
+
+/// Answers a question.
+pub(crate) fn lookup(
+    loom: &Loom,
+    question: &ScreenLookup,
+    about: &LookupContext,
+) -> std::result::Result<LookupResult, String> {
+    let asked = LookupRequest { loom, about };
+    let answer = match question {
+        ScreenLookup::Trees => asked.trees(),
+        ScreenLookup::Sessions => asked.sessions(),
+        ScreenLookup::Bookmarks => asked.nodes(|snapshot| Ok(snapshot.bookmarks(about.tree)?), true),
+        ScreenLookup::Pruned => asked.nodes(|snapshot| Ok(snapshot.pruned(about.tree)?), false),
+        ScreenLookup::Documents => asked.documents(),
+        ScreenLookup::Document(id) => asked.document(*id),
+        ScreenLookup::Context(node) => return asked.context(*node),
+        ScreenLookup::Cost(node) => return asked.cost(*node),
+        ScreenLookup::Search(words, scope) => asked.search(words, *scope),
+        ScreenLookup::Diff(one, other) => asked.diff(*one, *other),
+        ScreenLookup::Below(node) => asked.below(*node),
+        ScreenLookup::Text(node, _) => loom.node(*node).map(|node| LookupResult::Text(node.content)),
+        ScreenLookup::Models => asked.models(),
+        ScreenLookup::Find(text) => loom.find_node(about.tree, text).map(|node| LookupResult::Node(node.id)),
+    };
+    answer.map_err(|error| speech(&error))
+}
+
+/// The branch that one stands on when this one is gone: the one before it, else the one after.
+pub(crate) fn beside(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<NodeId>> {
+    let Some(parent) = node.parent else { return Ok(None) };
+    let before = snapshot.continuations(parent, SiblingCursor::Before(node.seq), 1)?.pop();
+    let found = match before {
+        Some(before) => Some(before),
+        None => snapshot.continuations(parent, SiblingCursor::After(node.seq), 1)?.pop(),
+    };
+    Ok(found.map(|node| node.id))
+}
+
+/// A text as a page, as it stands.
+pub(crate) fn plain_page(text: &str) -> Vec<Line<'static>> {
+    markdown::plain(text, 92, ratatui::style::Style::new())
+}
+
+struct LookupRequest<'a> {
+    loom: &'a Loom,
+    about: &'a LookupContext,
+}
+
+impl LookupRequest<'_> {
+    fn dim(&self, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.about.palette.style(ColorRole::Dim))
+    }
+
+    fn id(&self, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.about.palette.style(ColorRole::Id))
+    }
+
+    fn nodes(&self, read: impl Fn(&dyn Snapshot) -> Result<Vec<Node>>, go: bool) -> Result<LookupResult> {
+        let nodes = read(&*self.loom.snapshot()?)?;
+        let items = nodes.iter().rev().take(LISTED as usize).map(|node| {
+            let label = node.state.bookmark.clone().unwrap_or_default();
+            let then = if go { ItemAction::Go(node.tree, node.id) } else { ItemAction::Restore(node.id) };
+            self.node(node, &label, None, then)
+        });
+        Ok(LookupResult::Items(items.collect()))
+    }
+
+    /// A node on one line; what was looked for is lit up.
+    fn node(&self, node: &Node, before: &str, lit: Option<&str>, then: ItemAction) -> ListItem {
+        let palette = self.about.palette;
+        let mut spans = vec![
+            self.id(text::fit(&node.local, 7)),
+            Span::styled(format!("{} ", sign(node.author_type)), palette.author(node.author_type)),
+        ];
+        if !before.is_empty() {
+            spans.push(Span::styled(format!("{}  ", text::cut(before, 24)), palette.style(ColorRole::Mark)));
+        }
+        let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+        let room = self.about.columns.saturating_sub(used);
+        let words = text::cut(around(&node.content, lit), room);
+        match lit.and_then(|lit| find(&words, lit).map(|at| (at, lit.len()))) {
+            Some((at, length)) if words.is_char_boundary(at + length) => {
+                spans.push(Span::raw(words[..at].to_owned()));
+                spans.push(Span::styled(words[at..at + length].to_owned(), palette.style(ColorRole::Accent)));
+                spans.push(Span::raw(words[at + length..].to_owned()));
+            }
+            _ => spans.push(Span::raw(words)),
+        }
+        let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
+        ListItem { line: Line::from(spans), words, then }
+    }
+
+    fn search(&self, words: &str, scope: LookupScope) -> Result<LookupResult> {
+        let snapshot = self.loom.snapshot()?;
+        let mut hits: Vec<Node> = Vec::new();
+        match scope {
+            LookupScope::Path => {
+                let path = snapshot.path_back(self.about.at, &self.about.versions, PATH)?;
+                hits.extend(path.into_iter().rev().filter(|node| find(&node.content, words).is_some()).take(HITS));
+            }
+            LookupScope::Tree | LookupScope::Everything => {
+                let within = if scope == LookupScope::Tree {
+                    recall::Scope::Tree(self.about.tree)
+                } else {
+                    recall::Scope::Everything
+                };
+                let query = Query { limit: HITS, ..Query::new(words, within) };
+                hits.extend(recall::search(&*snapshot, &query)?.hits.into_iter().map(|hit| hit.node));
+                self.literally(&*snapshot, words, scope, &mut hits)?;
+            }
+        }
+        hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
+        // What holds what was typed comes before what only has to do with it.
+        hits.sort_by_cached_key(|node| find(&node.content, words).is_none());
+        let items = hits.iter().map(|node| {
+            let elsewhere =
+                if node.tree == self.about.tree { String::new() } else { self.title(&*snapshot, node.tree) };
+            self.node(node, &elsewhere, Some(words), ItemAction::Go(node.tree, node.id))
+        });
+        Ok(LookupResult::Items(items.collect()))
+    }
+
+    /// Adds what holds the words as they stand: the last of them may be half written.
+    fn literally(&self, snapshot: &dyn Snapshot, words: &str, scope: LookupScope, hits: &mut Vec<Node>) -> Result<()> {
+        let mut found = Vec::new();
+        let room = HITS.saturating_sub(hits.len()).min(40);
+        let filter = crate::store::WordFilter {
+            tree: (scope == LookupScope::Tree).then_some(self.about.tree),
+            ..crate::store::WordFilter::default()
+        };
+        snapshot.newest_first(&filter, LITERAL, &mut |seq, content| {
+            if find(content, words).is_some() && hits.iter().all(|node| node.seq != seq) {
+                found.push(seq);
+            }
+            found.len() < room
+        })?;
+        hits.extend(snapshot.nodes_at(&found)?);
+        Ok(())
+    }
+
+    fn title(&self, snapshot: &dyn Snapshot, tree: TreeId) -> String {
+        snapshot.tree(tree).ok().flatten().map(|tree| tree.title).unwrap_or_default()
+    }
+
+    fn below(&self, node: NodeId) -> Result<LookupResult> {
+        let snapshot = self.loom.snapshot()?;
+        let (mut waiting, mut count) = (vec![node], 0);
+        while let Some(next) = waiting.pop() {
+            let room = u32::try_from(COUNTED + 1 - count).unwrap_or(0);
+            let children = snapshot.continuations(next, SiblingCursor::First, room)?;
+            count += children.len();
+            if count > COUNTED {
+                return Ok(LookupResult::Below(COUNTED, true));
+            }
+            waiting.extend(children.into_iter().map(|child| child.id));
+        }
+        Ok(LookupResult::Below(count, false))
+    }
+}
+
+/// Where words stand in a text, whatever their case.
+fn find(text: &str, words: &str) -> Option<usize> {
+    let words = words.trim();
+    if words.is_empty() {
+        return None;
+    }
+    if let Some(at) = text.find(words) {
+        return Some(at);
+    }
+    let lower = text.to_lowercase();
+    // Where lower case is longer or shorter, places are not the same any more; then it is only said that it is there.
+    lower.find(&words.to_lowercase()).map(|at| if lower.len() == text.len() { at } else { 0 })
+}
+
+/// A text from shortly before what was looked for.
+fn around<'t>(text: &'t str, lit: Option<&str>) -> &'t str {
+    let Some(at) = lit.and_then(|lit| find(text, lit)).filter(|at| *at > 40) else { return text };
+    let mut from = at - 24;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let word = text[from..at].find(' ').map_or(from, |space| from + space + 1);
+    &text[word..]
+}

@@ -1,0 +1,124 @@
+//! What a model would be sent from a node, part by part, and what that costs.
+
+use ratatui::text::{Line, Span};
+
+use super::LookupRequest;
+use crate::{
+    context::{ContextReport, Inclusion, InclusionReason},
+    id::NodeId,
+    ops::OpsError,
+    provider::Usage,
+    session::context_of,
+    tui::{
+        generate::SUBJECT,
+        message::{ItemAction, ListItem, LookupResult},
+        path_layout::sign,
+        text,
+        theme::ColorRole,
+        view::thousands,
+        write_thread::speech,
+    },
+    types::PinTarget,
+};
+
+impl LookupRequest<'_> {
+    fn report(&self, node: NodeId, by: &str) -> std::result::Result<ContextReport, String> {
+        let said = |error: OpsError| speech(&error);
+        let author = self.loom.agent(by).map_err(said)?;
+        let mut actor = self.loom.actor(&self.about.agent);
+        if let Some(session) = self.about.session {
+            actor = actor.in_session(session);
+        }
+        let mut options = self.about.context;
+        let known = author.profile.model.as_deref().or(self.about.model.as_deref());
+        if let Some(reference) = known {
+            let snapshot = self.loom.snapshot().map_err(said)?;
+            options = options.counted_by(reference, &*snapshot).map_err(|error| error.to_string())?;
+        }
+        let assembled = context_of(&actor, &author, node, &self.about.versions, options);
+        Ok(assembled.map_err(|error| error.to_string())?.report)
+    }
+
+    /// What a model would be sent, part by part: first its parts, then the nodes of the path with what became of each.
+    pub(super) fn context(&self, node: NodeId) -> std::result::Result<LookupResult, String> {
+        let report = self.report(node, SUBJECT)?;
+        let palette = self.about.palette;
+        let mut items = Vec::new();
+        let tokens = |number: u32| self.id(format!("{:>8}  ", thousands(number.into())));
+        let plain = |line: Vec<Span<'static>>| ListItem {
+            line: Line::from(line),
+            words: String::new(),
+            then: ItemAction::Part(None),
+        };
+        for (part, number) in &report.parts {
+            items.push(plain(vec![tokens(*number), Span::raw(part.as_str())]));
+        }
+        let share = u64::from(report.total) * 100 / u64::from(report.budget.max(1));
+        let money = self.money(&report).map(|money| format!(" · {money}")).unwrap_or_default();
+        items.push(plain(vec![
+            tokens(report.total),
+            Span::styled(
+                format!("in all, {share}% of {}{money}", thousands(report.budget.into())),
+                palette.style(ColorRole::Accent),
+            ),
+        ]));
+        if report.earlier > 0 {
+            items.push(plain(vec![
+                self.dim(format!("          ⋮ {} nodes above: no room", thousands(report.earlier.into()))),
+            ]));
+        }
+        let snapshot = self.loom.snapshot().map_err(|error| speech(&error))?;
+        let pins = snapshot.memory(self.about.agent.id(), self.about.tree).map_err(|error| error.to_string())?.pins;
+        for part in report.path.iter().rev() {
+            let pinned = pins.iter().any(|pin| pin.target == PinTarget::Node(part.id));
+            let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
+            let (fate, style) = match part.fate {
+                Inclusion::In => (String::new(), palette.style(ColorRole::Words)),
+                Inclusion::Cut(why) => (format!("cut: {}  ", why.as_str()), palette.style(ColorRole::Mark)),
+                Inclusion::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(ColorRole::Dim)),
+            };
+            let fate = if pinned { format!("⌖ {fate}") } else { fate };
+            let room = self.about.columns.saturating_sub(20 + text::width(&fate));
+            let line = vec![
+                tokens(part.tokens),
+                self.id(text::fit(&part.local, 7)),
+                Span::styled(format!("{} ", sign(part.author_type)), palette.author(part.author_type)),
+                Span::styled(fate, palette.style(ColorRole::Mark)),
+                Span::styled(text::cut(&words, room), style),
+            ];
+            let excluded = part.fate == Inclusion::Out(InclusionReason::Excluded);
+            let words = if excluded { "excluded" } else { "" };
+            items.push(ListItem {
+                line: Line::from(line),
+                words: words.to_owned(),
+                then: ItemAction::Part(Some(part.id)),
+            });
+        }
+        for pin in &report.pins {
+            let then = match &pin.target {
+                PinTarget::Node(id) => ItemAction::Part(Some(*id)),
+                PinTarget::Document { .. } => ItemAction::Part(None),
+            };
+            let name = text::cut(&pin.name, self.about.columns.saturating_sub(20));
+            let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);
+            items.push(ListItem { line, words: String::new(), then });
+        }
+        Ok(LookupResult::Items(items))
+    }
+
+    fn money(&self, report: &ContextReport) -> Option<String> {
+        let usage = Usage { prompt: report.total.into(), ..Usage::default() };
+        let money = self.about.prices.cost(self.about.model.as_deref()?, None, usage)?;
+        let sign = match money.currency.as_str() {
+            "USD" => "$".to_owned(),
+            "EUR" => "€".to_owned(),
+            other => format!("{other} "),
+        };
+        Some(format!("{sign}{:.4}", money.amount))
+    }
+
+    pub(super) fn cost(&self, node: NodeId) -> std::result::Result<LookupResult, String> {
+        let report = self.report(node, SUBJECT)?;
+        Ok(LookupResult::Cost { tokens: report.total, budget: report.budget, money: self.money(&report) })
+    }
+}

@@ -1,0 +1,378 @@
+//! What is read for the screen: a [`Look`] says from where and how much, a [`Sight`] is what is seen there. A look reads
+//! what is visible and a screen around it; what it costs does not depend on the size of the tree.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use ratatui::text::Line;
+
+use super::{
+    buffer_editor::ProsePart,
+    highlight::{HighlightBudget, Highlighter},
+    outline::{OutlineReader, OutlineWindow},
+    path_cache::PathCache,
+    path_layout::{self, PathLayout},
+    theme::Palette,
+};
+use crate::{
+    id::{AgentId, NodeId, SessionId},
+    ops::{Loom, OpsError, Result},
+    store::{SessionFilter, SiblingCursor, Snapshot},
+    types::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
+};
+
+/// For how long one who did something counts as present, in milliseconds.
+const PRESENT: i64 = 120_000;
+/// Others who are named at most.
+const OTHERS: u32 = 16;
+/// Siblings that are counted one by one.
+const SIBLINGS: u32 = 2_000;
+
+/// A step from a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LookStep {
+    /// To the node before.
+    Parent,
+    /// To the continuation visited last, else the first.
+    Child,
+    /// To the branch beside this one; after the last the first.
+    Sibling(bool),
+    /// To the line of the outline below or above.
+    Line(bool),
+    /// To the root.
+    Root,
+    /// To the end of the branch.
+    End,
+    /// To the next bookmark.
+    Bookmark,
+    /// To another wording of the place.
+    Version(bool),
+}
+
+/// How the path is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ReadingMode {
+    /// Turns, each with its header.
+    #[default]
+    Talk,
+    /// One text without seams.
+    Prose,
+}
+
+/// What to read.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenQuery {
+    pub(crate) at: NodeId,
+    pub(crate) steps: Vec<LookStep>,
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) folds: Arc<HashSet<NodeId>>,
+    pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
+    pub(crate) hoist: Option<NodeId>,
+    /// Lines of the outline above and below the cursor.
+    pub(crate) above: usize,
+    pub(crate) below: usize,
+    /// Columns and rows of the text; rows count those that were scrolled back.
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+    pub(crate) reading: ReadingMode,
+    pub(crate) palette: Palette,
+    pub(crate) colours: Highlighter,
+    pub(crate) agent: AgentId,
+    pub(crate) session: Option<SessionId>,
+    /// Counts looks, so that only the newest is shown.
+    pub(crate) number: u64,
+}
+
+/// A node of the path, laid out.
+#[derive(Debug, Clone)]
+pub(crate) struct PathBlock {
+    pub(crate) lines: Vec<Line<'static>>,
+}
+
+/// Somebody else in the tree.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Presence {
+    pub(crate) name: String,
+    pub(crate) at: NodeId,
+    pub(crate) generating: bool,
+}
+
+/// What is seen.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenData {
+    pub(crate) tree: Tree,
+    pub(crate) at: Node,
+    /// The place that the cursor's node is a wording of.
+    pub(crate) place: NodeId,
+    pub(crate) window: OutlineWindow,
+    pub(crate) blocks: Vec<PathBlock>,
+    /// The end of a buffer tree's text, as it is written in; empty in other trees.
+    pub(crate) parts: Vec<ProsePart>,
+    /// The ends of the path, the oldest first, as it is read.
+    pub(crate) path: Vec<Arc<Node>>,
+    /// Which of how many branches this one is.
+    pub(crate) branch: (usize, usize),
+    pub(crate) others: Vec<Presence>,
+    /// In how many milliseconds the first of them is gone, unless it is heard of again.
+    pub(crate) gone: Option<u64>,
+    /// Whether the last step led nowhere.
+    pub(crate) stuck: Option<LookStep>,
+    /// The branch that is shown alone, as long as one is in it.
+    pub(crate) hoist: Option<NodeId>,
+    /// Where the steps led through.
+    pub(crate) trail: VisitedTrail,
+    /// Versions that are chosen now.
+    pub(crate) versions: Vec<NodeId>,
+    pub(crate) pins: Vec<NodeId>,
+}
+
+/// What steps that are taken in one look leave behind, as if each had been seen: keys come to the same however fast they are.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct VisitedTrail {
+    /// Where one stood before the last step, in order.
+    pub(crate) stood: Vec<NodeId>,
+    /// The continuations that were visited on the way, by what they continue.
+    pub(crate) visited: HashMap<NodeId, NodeId>,
+    /// What was folded above where one stood, and so is open now.
+    pub(crate) opened: Vec<NodeId>,
+}
+
+impl VisitedTrail {
+    /// Goes on from a node. The first is where the cursor was: all about it is known.
+    fn pass(&mut self, snapshot: &dyn Snapshot, look: &mut ScreenQuery, kept: &mut PathCache, at: &Node) -> Result<()> {
+        let known = self.stood.last().map_or(at.id == look.at, |last| *last == at.id);
+        if !known {
+            let path = kept.path(snapshot, at.id, &look.versions)?;
+            self.visited.extend(ways(&path));
+            let shut = |node: &&Arc<Node>| node.id != at.id && look.folds.contains(&node.id);
+            let shut: Vec<NodeId> = path.iter().filter(shut).map(|node| node.id).collect();
+            if !shut.is_empty() {
+                Arc::make_mut(&mut look.folds).retain(|id| !shut.contains(id));
+                self.opened.extend(shut);
+            }
+        }
+        if self.stood.last() != Some(&at.id) {
+            self.stood.push(at.id);
+        }
+        Ok(())
+    }
+}
+
+/// Which continuation leads on from each place of a path: of its end, since nobody goes back further at once.
+pub(crate) fn ways(path: &[Arc<Node>]) -> impl Iterator<Item = (NodeId, NodeId)> {
+    let place = |node: &Node| node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id);
+    path.windows(2).rev().take(64).map(move |pair| (place(&pair[0]), place(&pair[1])))
+}
+
+/// Looks.
+///
+/// # Errors
+/// If the store cannot be read, or the node or tree is not there.
+pub(crate) fn look(loom: &Loom, look: &ScreenQuery, kept: &mut PathCache) -> Result<ScreenData> {
+    let snapshot = loom.snapshot()?;
+    let snapshot = &*snapshot;
+    let mut look = look.clone();
+    // What was pruned meanwhile is not stood on.
+    let mut at = visible(snapshot, node(snapshot, look.at)?)?;
+    if look.hoist.is_some() && !is_within(&kept.path(snapshot, at.id, &look.versions)?, look.hoist) {
+        look.hoist = None;
+    }
+    let (mut stuck, mut trail) = (None, VisitedTrail::default());
+    for step in std::mem::take(&mut look.steps) {
+        trail.pass(snapshot, &mut look, kept, &at)?;
+        stuck = None;
+        match stepped(snapshot, &mut look, kept, &trail, &at, step)? {
+            Some(next) => at = next,
+            None => stuck = Some(step),
+        }
+    }
+    let tree = snapshot.tree(at.tree)?.ok_or_else(|| OpsError::missing("tree", at.tree))?;
+    let path = kept.path(snapshot, at.id, &look.versions)?;
+    let hoist = look.hoist.filter(|_| is_within(&path, look.hoist));
+    let walker = OutlineReader { snapshot, versions: &look.versions, folds: &look.folds, hoist };
+    let window = walker.around(&path, look.above, look.below)?;
+    let place = match window.rows.get(window.here).map(|row| &row.what) {
+        Some(super::outline::RowKind::Node { place, .. }) => *place,
+        _ => at.id,
+    };
+    let agents = snapshot.agents()?;
+    let now = loom.now();
+    let (others, gone) = others(snapshot, &look, &tree, &agents, now)?;
+    // A node has two lines at least.
+    let shown = path.len().saturating_sub(look.rows / 2 + 2);
+    let prose = look.reading == ReadingMode::Prose || tree.mode == Mode::Buffer;
+    let parts = if tree.mode == Mode::Buffer { path_layout::parts(snapshot, &path)? } else { Vec::new() };
+    let purse = HighlightBudget::full();
+    let mut page = PathLayout { parts: &parts, snapshot, look: &look, agents: &agents, now, here: at.id, purse };
+    let blocks = if prose { page.prose(&path[shown..])? } else { page.talk(&path[shown..])? };
+    let pins = snapshot.memory(look.agent, tree.id)?.pins.into_iter();
+    let pins = pins.filter_map(|pin| match pin.target {
+        crate::types::PinTarget::Node(id) => Some(id),
+        crate::types::PinTarget::Document { .. } => None,
+    });
+    Ok(ScreenData {
+        branch: branch(snapshot, &at, place)?,
+        place,
+        blocks,
+        parts,
+        window,
+        path,
+        others,
+        gone,
+        pins: pins.collect(),
+        stuck,
+        hoist,
+        trail,
+        versions: look.versions,
+        at,
+        tree,
+    })
+}
+
+/// Whether a path leads through a place.
+fn is_within(path: &[Arc<Node>], place: Option<NodeId>) -> bool {
+    path.iter().any(|node| place == Some(node.id) || place == node.version_of)
+}
+
+fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
+    snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
+}
+
+/// The node, or the nearest one above it that is not pruned.
+fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
+    while at.state.pruned_by.is_some()
+        && let Some(parent) = at.parent
+    {
+        at = node(snapshot, parent)?;
+    }
+    Ok(at)
+}
+
+/// Where a step leads; `None`: nowhere.
+fn stepped(
+    snapshot: &dyn Snapshot,
+    look: &mut ScreenQuery,
+    kept: &mut PathCache,
+    trail: &VisitedTrail,
+    at: &Node,
+    step: LookStep,
+) -> Result<Option<Node>> {
+    let walker = OutlineReader { snapshot, versions: &look.versions, folds: &look.folds, hoist: look.hoist };
+    let read = |node: Option<Node>| node.map(|node| walker.read(&node)).transpose();
+    let place = at.version_of.filter(|_| at.kind == EdgeKind::Version).unwrap_or(at.id);
+    let found = match step {
+        LookStep::Parent => {
+            let path = snapshot.path_back(at.id, &look.versions, 2)?;
+            let parent = path.into_iter().next().filter(|node| node.id != at.id);
+            parent.filter(|_| look.hoist != Some(place))
+        }
+        LookStep::Child => read(child(snapshot, look, trail, place)?)?,
+        LookStep::Sibling(forward) => {
+            let Some(original) = snapshot.node(place)? else { return Ok(None) };
+            let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else {
+                return Ok(None);
+            };
+            let (next, wrap) = if forward {
+                (SiblingCursor::After(original.seq), SiblingCursor::First)
+            } else {
+                (SiblingCursor::Before(original.seq), SiblingCursor::Last)
+            };
+            let mut found = snapshot.continuations(parent, next, 1)?.pop();
+            if found.is_none() {
+                found = snapshot.continuations(parent, wrap, 1)?.pop();
+            }
+            read(found.filter(|node| node.id != place))?
+        }
+        LookStep::Line(down) => walker.line(&kept.path(snapshot, at.id, &look.versions)?, down)?,
+        LookStep::Root => {
+            let root = look.hoist.or(snapshot.tree(at.tree)?.and_then(|tree| tree.root));
+            let root = root.map(|id| node(snapshot, id)).transpose()?;
+            read(root)?.filter(|root| root.id != at.id)
+        }
+        LookStep::End => {
+            let mut end = at.clone();
+            let mut from = place;
+            // So far that nobody waits; a second press goes on.
+            for _ in 0..20_000 {
+                let Some(next) = child(snapshot, look, trail, from)? else { break };
+                from = next.id;
+                end = next;
+            }
+            read(Some(end).filter(|end| end.id != at.id))?
+        }
+        LookStep::Bookmark => {
+            let marked = snapshot.bookmarks(at.tree)?;
+            let next = marked.iter().find(|node| node.seq > at.seq).or(marked.first());
+            next.filter(|node| node.id != at.id).cloned()
+        }
+        LookStep::Version(forward) => {
+            let wordings = snapshot.versions(at.id)?;
+            let here = wordings.iter().position(|node| node.id == at.id);
+            let next = here.and_then(|here| {
+                if forward { wordings.get(here + 1) } else { here.checked_sub(1).map(|at| &wordings[at]) }
+            });
+            if let Some(next) = next {
+                look.versions.retain(|chosen| wordings.iter().all(|node| node.id != *chosen));
+                look.versions.push(next.id);
+            }
+            next.cloned()
+        }
+    };
+    Ok(found)
+}
+
+/// The continuation of a place that was visited last, else its first.
+fn child(snapshot: &dyn Snapshot, look: &ScreenQuery, trail: &VisitedTrail, place: NodeId) -> Result<Option<Node>> {
+    if let Some(last) = trail.visited.get(&place).or_else(|| look.visited.get(&place))
+        && let Some(node) = snapshot.node(*last)?
+        && node.state.pruned_by.is_none()
+    {
+        return Ok(Some(node));
+    }
+    Ok(snapshot.continuations(place, SiblingCursor::First, 1)?.pop())
+}
+
+/// Which of how many branches a place is. Beyond some thousands nobody counts.
+fn branch(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
+    let original = if at.id == place { at.clone() } else { node(snapshot, place)? };
+    let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok((1, 1)) };
+    let all = node(snapshot, parent)?.state.continuations as usize;
+    if all < 2 {
+        return Ok((1, 1));
+    }
+    let before = snapshot.continuations(parent, SiblingCursor::Before(original.seq), SIBLINGS)?.len();
+    Ok((before + 1, all.max(before + 1)))
+}
+
+/// Who else is in the tree, and in how long the first of them is gone.
+fn others(
+    snapshot: &dyn Snapshot,
+    look: &ScreenQuery,
+    tree: &Tree,
+    agents: &[Agent],
+    now: Timestamp,
+) -> Result<(Vec<Presence>, Option<u64>)> {
+    let name = |id: AgentId| agents.iter().find(|agent| agent.id() == id).map_or("?", Agent::name).to_owned();
+    let (mut found, mut gone): (Vec<Presence>, Option<i64>) = (Vec::new(), None);
+    let mut sooner = |until: i64| gone = Some(gone.map_or(until, |gone| gone.min(until)));
+    // Whose session is not known is somebody else: one's own generations are in one's session.
+    let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != look.session);
+    for lease in snapshot.leases(tree.id)?.iter().filter(others) {
+        found.push(Presence { name: name(lease.agent), at: lease.node, generating: true });
+        sooner(lease.until.as_millis());
+    }
+    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: OTHERS, ..SessionFilter::default() };
+    for session in snapshot.sessions(&filter)? {
+        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENT);
+        let own = Some(session.id) == look.session || session.agent == look.agent;
+        let name = name(session.agent);
+        if let Some(at) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
+            found.push(Presence { name, at, generating: false });
+            sooner(session.last_active_at.as_millis() + PRESENT);
+        }
+    }
+    let gone = gone.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
+    Ok((found, gone))
+}

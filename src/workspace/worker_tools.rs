@@ -1,0 +1,38 @@
+//! The folder as what those have who do delegated work: each with hands of its own, and checks that are commands.
+
+use tokio_util::sync::CancellationToken;
+
+use super::Workspace;
+use crate::{
+    arrow::run::{ErrorCode, HostTool, ToolError},
+    delegate::{CheckResult, WorkerTools},
+    session::{Promise, ToolHandler},
+};
+
+impl WorkerTools for Workspace {
+    fn tools(&self, who: &str) -> Vec<(HostTool, ToolHandler)> {
+        Workspace::tools(self, who)
+    }
+
+    fn checks(&self) -> bool {
+        true
+    }
+
+    fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
+        let hand = self.hand("a check");
+        Box::pin(async move {
+            let ran = tokio::select! {
+                // A command whose answer nobody waits for is stopped.
+                ran = hand.run_agreed(command.trim().to_owned(), None) => ran?,
+                () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
+            };
+            Ok(CheckResult { passed: ran.code == Some(0), output: ran.text })
+        })
+    }
+
+    fn changed(&self, who: &[String]) -> Vec<String> {
+        let changed = Workspace::changed(self).into_iter().filter(|changed| who.contains(&changed.by));
+        let said = |created: bool| if created { "created" } else { "modified" };
+        changed.map(|changed| format!("{} ({})", changed.path.display(), said(changed.created))).collect()
+    }
+}
