@@ -139,7 +139,7 @@ pub const KEYS: &[Binding] = &[
     bind(Action::Answer, "answer", &["r"], Group::Write, "have the collaborator answer, with commands"),
     bind(Action::Count, "count", &["n"], Group::Write, "how many continuations; also a digit"),
     bind(Action::Models, "models", &["m"], Group::Write, "pick models"),
-    bind(Action::Edit, "edit", &["e"], Group::Change, "word this node otherwise"),
+    bind(Action::Edit, "edit", &["e"], Group::Change, "edit this node"),
     bind(Action::EditOutside, "edit_outside", &["E"], Group::Change, "the same in $EDITOR"),
     bind(Action::Annotate, "annotate", &["a"], Group::Change, "write a note on it"),
     bind(Action::Bookmark, "bookmark", &["b"], Group::Change, "bookmark it, or take the mark off"),

@@ -85,7 +85,7 @@ impl Page<'_> {
         push(format!("  {}", node.local), palette.style(Role::Id));
         push(format!("  {}", node.created_at.age(self.now)), palette.style(Role::Dim));
         if node.state.continuations > 1 {
-            push(format!("  {} ways on", node.state.continuations), palette.style(Role::Dim));
+            push(format!("  {} continuations", node.state.continuations), palette.style(Role::Dim));
         }
         for mark in marks(node) {
             push(format!("  {mark}"), palette.style(Role::Mark));
