@@ -16,22 +16,22 @@ mod crew;
 mod desk;
 mod error;
 mod floor;
+mod help;
 mod host;
 mod input;
 mod out;
 mod progress;
 mod sanitize;
 mod show;
+mod wrap;
 
 use std::{io::Write as _, process::ExitCode};
 
-use clap::Parser as _;
-
-use self::{args::Cli, error::CliError, out::Out};
+use self::{error::CliError, out::Out};
 
 /// Runs the program.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {
             // Nobody is left to tell if this cannot be printed.

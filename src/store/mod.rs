@@ -23,8 +23,8 @@ pub use agents::default_agents;
 pub use error::{Result, StoreError};
 pub use mutation::{Appended, Change, ChangeKind, Mutation, PurgeTarget, Receipt, Stood};
 pub use query::{
-    Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Rebuilt, Report, SessionFilter,
-    TreeFilter, UndoTarget,
+    Beyond, ChildFilter, Direction, Generated, GenerationFilter, Inspection, JournalFilter, Lookup, Rebuilt, Report,
+    SessionFilter, TreeFilter, UndoTarget,
 };
 pub use recall::{Beside, Place, SaidPassage, WordFilter, WordHits, WordsSaid};
 pub use sqlite::{OpenOptions, SqliteStore};

@@ -20,6 +20,7 @@ mod error;
 mod history;
 mod index;
 mod insert;
+mod inspect;
 mod migrate;
 mod open;
 mod path;
@@ -45,7 +46,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 use self::{pool::Pool, writer::Writer};
-use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store, Watch};
+use super::{Change, Inspection, Pending, Rebuilt, Report, Result, Snapshot, Store, Watch};
 use crate::{
     id::IdSource,
     model::{Clock, Ears, RegisterRules},
@@ -121,6 +122,14 @@ impl OpenOptions {
     /// Where the file is no loomtree database, is newer than this build, cannot be written, or stays locked.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore> {
         open::open(path.as_ref(), self)
+    }
+
+    /// Returns the schema version and the result of a quick check of the file, which is neither written nor migrated.
+    ///
+    /// # Errors
+    /// Where the file is missing, is no loomtree database, is newer than this build, cannot be read, or stays locked.
+    pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
+        inspect::inspect(path.as_ref(), self)
     }
 }
 
