@@ -6,7 +6,6 @@ use unicode_width::UnicodeWidthStr as _;
 #[derive(Debug, Default)]
 pub(crate) struct WordWrap {
     column: usize,
-    blanks: String,
     word: String,
 }
 
@@ -15,17 +14,17 @@ impl WordWrap {
     pub(crate) fn push(&mut self, text: &str, width: usize) -> String {
         let mut wrapped = String::new();
         for c in text.chars() {
-            match c {
-                '\n' => {
-                    wrapped.push_str(&self.end(width));
-                    wrapped.push('\n');
-                    (self.column, self.blanks) = (0, String::new());
-                }
-                c if c.is_whitespace() => {
-                    wrapped.push_str(&self.end(width));
-                    self.blanks.push(c);
-                }
-                c => self.word.push(c),
+            if !c.is_whitespace() {
+                self.word.push(c);
+                continue;
+            }
+            wrapped.push_str(&self.end(width));
+            if c == '\n' {
+                wrapped.push(c);
+                self.column = 0;
+            } else if self.column < width {
+                wrapped.push(c);
+                self.column += 1;
             }
         }
         wrapped
@@ -33,18 +32,14 @@ impl WordWrap {
 
     /// Returns the word that is kept. A word that alone is longer than a line is not divided.
     pub(crate) fn end(&mut self, width: usize) -> String {
-        if self.word.is_empty() {
-            return String::new();
-        }
-        let (mut gap, word) = (std::mem::take(&mut self.blanks), std::mem::take(&mut self.word));
+        let word = std::mem::take(&mut self.word);
         let columns = word.width();
-        if self.column > 0 && self.column + gap.width() + columns > width {
-            (self.column, gap) = (0, "\n".to_owned());
-        } else {
-            self.column += gap.width();
+        if columns > 0 && self.column > 0 && self.column + columns > width {
+            self.column = columns;
+            return format!("\n{word}");
         }
         self.column += columns;
-        gap + &word
+        word
     }
 }
 
@@ -61,8 +56,8 @@ mod tests {
 
     #[test]
     fn lines_break_between_words_and_keep_their_own_ends() {
-        assert_eq!(wrap("the keeper kept jars of rain", 12), "the keeper\nkept jars of\nrain");
-        assert_eq!(wrap("a\n\n  indented line", 12), "a\n\n  indented\nline");
+        assert_eq!(wrap("the keeper kept jars of rain", 12), "the keeper \nkept jars of\nrain");
+        assert_eq!(wrap("a\n\n  indented line", 12), "a\n\n  indented \nline");
         assert_eq!(wrap("averyveryverylongword is left", 8), "averyveryverylongword\nis left");
     }
 
