@@ -438,7 +438,7 @@ fn what_adds_to_the_tree() {
       position: [tqeytx]
     ✓ created [9g77cq] from [yk943e] + [fkc5zd]
       position: [9g77cq]
-    ✗ CONFLICT: edit: [fkc5zd] is worded so already
+    ✗ CONFLICT: edit: [fkc5zd] already has this text
     ✗ CONFLICT: merge: a merge draws on two or more nodes
     "#);
 }

@@ -271,7 +271,10 @@ fn a_stranger_is_told_what_to_do() {
     assert!(home.ok(&[]).contains("first words"));
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().to_str().unwrap();
+    assert!(home.ok(&["--workspace", folder, "tree"]).contains("first words"), "the only tree is used");
+    home.ok(&["new", "second tree"]);
     assert!(home.fails(1, &["--workspace", folder, "tree"]).contains("loom trees --use"));
+    home.ok(&["trees", "--use", "first"]);
     assert!(home.ok(&["--workspace", folder, "tree", "--tree", "first"]).contains("first words"));
     let end = home.say("owner", None, "and last ones");
     home.ok(&["--workspace", folder, "trees", "--use", "first"]);

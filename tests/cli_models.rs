@@ -131,7 +131,7 @@ fn trees_go_out_and_come_back() {
     home.fails(2, &["export", "--path", "--format", "jsonl"]);
     home.fails(1, &["import", "no-such-file"]);
     std::fs::write(home.file("letter.txt"), "dear reader\n").unwrap();
-    assert!(home.fails(1, &["import", "letter.txt"]).contains("no format that is known"));
+    assert!(home.fails(1, &["import", "letter.txt"]).contains("unknown format"));
     std::fs::write(home.file("empty"), "").unwrap();
     assert!(home.fails(1, &["import", "empty"]).contains("is empty"));
 }

@@ -62,7 +62,8 @@ fn an_open_quote_is_not_run() {
     let root = home.start("Who is Marie?");
     let ran = home.pipe(&["do"], format!("→ annotate [{root}] \"never closed\n→ prune [{root}]\n"));
     assert_eq!(ran.code, 1);
-    assert_eq!(ran.out, "✗ INVALID_SYNTAX: its quote or block is never closed\n");
+    let line = format!("line 1: → annotate [{root}] \"never closed → prune [{root}]");
+    assert_eq!(ran.out, format!("{line}\n✗ INVALID_SYNTAX: its quote or block is never closed\n"));
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub enum ArchiveError {
     /// The file could not be read or written.
     #[error("reading or writing failed: {0}")]
     Io(#[from] io::Error),
-    /// The file is of no format that is known.
+    /// The format of the file is unknown.
     #[error("{0}")]
     Format(String),
     /// The store failed.
@@ -97,7 +97,7 @@ pub fn import(
     let format = match format {
         Some(format) => format,
         None => detect(&first).ok_or_else(|| {
-            ArchiveError::Format(format!("{name} is of no format that is known: loomtree and pi session JSONL are"))
+            ArchiveError::Format(format!("{name}: unknown format; known are loomtree and pi session JSONL"))
         })?,
     };
     match format {

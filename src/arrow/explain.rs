@@ -9,7 +9,7 @@ use super::{
     classify, lexicon,
     understand::{Trace, consider},
 };
-use crate::tools::TABLE;
+use crate::tools::{TABLE, Tool};
 
 /// What each step found in a line.
 #[derive(Debug, Clone, Serialize)]
@@ -18,7 +18,7 @@ pub struct Explanation {
     pub tokens: Vec<ExplainedToken>,
     /// What the line does as speech: a request, a remark and so on.
     pub speech: String,
-    /// The operations that the verb could mean, that which was chosen first, each with why.
+    /// The operations that the verb could mean, the chosen one first, each with its verb.
     pub candidates: Vec<String>,
     /// What spoke against it, and how much.
     pub doubts: Vec<String>,
@@ -50,13 +50,13 @@ pub fn explain(line: &str) -> Explanation {
         .iter()
         .enumerate()
         .map(|(at, term)| {
-            let mut read_as = format!("{:?}", term.shape);
+            let mut read_as = words(&term.shape);
             let entry = term.entry;
             for part in [
-                entry.verb.map(|(verb, form)| format!("verb {verb:?} {form:?}")),
-                entry.noun.map(|noun| format!("noun {noun:?}")),
-                entry.func.map(|func| format!("{func:?}")),
-                entry.prep.map(|prep| format!("preposition {prep:?}")),
+                entry.verb.map(|(verb, form)| format!("verb {}, {}", words(&verb), words(&form))),
+                entry.noun.map(|noun| format!("noun {}", words(&noun))),
+                entry.func.map(|func| words(&func)),
+                entry.prep.map(|prep| format!("preposition {}", words(&prep))),
             ]
             .into_iter()
             .flatten()
@@ -67,18 +67,18 @@ pub fn explain(line: &str) -> Explanation {
                 text: term.text.of(line).to_owned(),
                 span: (term.whole.start, term.whole.end),
                 read_as,
-                zone: format!("{:?}", zones.get(at).unwrap_or(&Zone::Skip)),
+                zone: words(zones.get(at).unwrap_or(&Zone::Skip)),
             }
         })
         .collect();
     let candidates = trace.candidate.map_or_else(Vec::new, |candidate| {
         let rows = classify::fitting(candidate.group, candidate.cues);
-        rows.map(|row| row.tool.map_or_else(|| "nothing".to_owned(), |tool| format!("{}: {row:?}", tool.name())))
-            .collect()
+        let name = |tool: Option<Tool>| tool.map_or("nothing", Tool::name);
+        rows.map(|row| format!("{}, by the verb {}", name(row.tool), words(&candidate.group))).collect()
     });
     Explanation {
         tokens,
-        speech: trace.act.as_ref().map_or_else(String::new, |act| format!("{:?}", act.speech)),
+        speech: trace.act.as_ref().map_or_else(String::new, |act| words(&act.speech)),
         candidates,
         doubts: trace.doubts.iter().map(|(why, doubt)| format!("{why}: -{doubt:.2}")).collect(),
         decision: match result {
@@ -88,6 +88,19 @@ pub fn explain(line: &str) -> Explanation {
             Err(refusal) => refusal.to_string(),
         },
     }
+}
+
+/// The name of a variant in lower-case words: `id range` of `IdRange { .. }`.
+fn words(variant: &impl std::fmt::Debug) -> String {
+    let debug = format!("{variant:?}");
+    let mut words = String::new();
+    for c in debug.chars().take_while(char::is_ascii_alphanumeric) {
+        if c.is_ascii_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.push(c.to_ascii_lowercase());
+    }
+    words
 }
 
 /// Whether `word` is a verb of an operation: one of the table's, or an inflection or synonym of one. Slips of the pen

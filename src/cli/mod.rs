@@ -14,6 +14,7 @@ mod config;
 mod delegation;
 mod env;
 mod error;
+mod help;
 mod input;
 mod models;
 mod output;
@@ -22,16 +23,15 @@ mod sanitize;
 mod show;
 mod terminal_lock;
 mod turn_args;
+mod wrap;
 
 use std::{io::Write as _, process::ExitCode};
 
-use clap::Parser as _;
-
-use self::{args::Cli, error::CliError, output::CliOutput};
+use self::{error::CliError, output::CliOutput};
 
 /// Runs the program.
 pub(crate) fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match help::read() {
         Ok(cli) => cli,
         Err(error) => {
             // Nobody is left to tell if this cannot be printed.

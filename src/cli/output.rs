@@ -59,6 +59,11 @@ impl CliOutput {
         writeln!(self, "{}", escape_json(&json))
     }
 
+    /// The columns at which words are wrapped: those of the terminal, if a person watches.
+    pub(crate) fn wrap(&self) -> Option<usize> {
+        self.terminal.then_some(self.width)
+    }
+
     /// Standard output without a filter, for data that must arrive as it is.
     pub(crate) fn raw(&mut self) -> io::Result<StdoutLock<'static>> {
         self.flush()?;

@@ -29,7 +29,7 @@ pub enum ContextSection {
     Ambient,
     /// The newest node, where it is what the model is to answer.
     Input,
-    /// What messages cost beside their words.
+    /// The overhead of messages.
     Messages,
 }
 
@@ -47,7 +47,7 @@ impl ContextSection {
             Self::Results => "results of this turn",
             Self::Ambient => "the ambient block",
             Self::Input => "the input",
-            Self::Messages => "messages beside their words",
+            Self::Messages => "message overhead",
         }
     }
 }

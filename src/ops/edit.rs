@@ -22,7 +22,7 @@ impl Actor {
             return Err(OpsError::Invalid(format!("[{}] was purged; there is nothing to edit", node.local)));
         }
         if node.content == content {
-            return Err(OpsError::Invalid(format!("[{}] is worded so already", node.local)));
+            return Err(OpsError::Invalid(format!("[{}] already has this text", node.local)));
         }
         let buffer = self.loom.tree(node.tree)?.mode == Mode::Buffer;
         let session = self.session.map(|s| self.loom.session(s)).transpose()?;

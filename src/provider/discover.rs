@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::error::clean;
 use super::http::{Http, read_limited};
-use super::model_ref::{PROVIDERS, of_provider};
+use super::model_ref::{PROVIDERS, Provider, of_provider};
 use super::weights;
 use super::{Endpoint, Env, Model, Names, ProviderError, StreamError, Target, Timeouts, resolve};
 
@@ -101,6 +101,39 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
         }
     }
     Ok(weights::there(env).map(Target::Local))
+}
+
+/// A known provider and its state on this machine. It holds no key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProviderStatus {
+    /// The provider's name.
+    pub name: &'static str,
+    /// The variable that holds its key; `None` for a server that needs no key.
+    pub key_variable: Option<&'static str>,
+    /// The model that would be used; `None` without a key, or if no server answers with a model.
+    pub reference: Option<String>,
+    /// The mistake in the variables that set the provider up.
+    pub error: Option<ProviderError>,
+}
+
+/// Returns the state of every known provider: whether its key is set, or whether its server answers. No key is sent.
+pub async fn survey(env: &Env<'_>) -> Vec<ProviderStatus> {
+    futures_util::future::join_all(PROVIDERS.iter().map(|provider| status(provider, env))).await
+}
+
+async fn status(provider: &'static Provider, env: &Env<'_>) -> ProviderStatus {
+    let mut status =
+        ProviderStatus { name: provider.name, key_variable: provider.key_env, reference: None, error: None };
+    if provider.key_env.is_some_and(|key| env(key).is_none_or(|key| key.trim().is_empty())) {
+        return status;
+    }
+    match of_provider(provider, None, env) {
+        Ok(endpoint) if provider.key_env.is_some() => status.reference = Some(endpoint.reference),
+        Ok(endpoint) => status.reference = probe(endpoint).await.map(|endpoint| endpoint.reference),
+        Err(error) => status.error = Some(error),
+    }
+    status
 }
 
 /// Looks whether a server is there and has a model.

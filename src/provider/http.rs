@@ -144,6 +144,7 @@ impl Http {
         }
         let detail = self.detail(error);
         if error.is_connect() {
+            let detail = if is_refused(error) { "no program listens there".to_owned() } else { detail };
             return ProviderError::Connect { host: self.host(), detail };
         }
         ProviderError::Broken { cause: StreamError::Connection(detail) }
@@ -252,6 +253,16 @@ fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// True if the machine was reached, but no program listens on the port.
+fn is_refused(error: &reqwest::Error) -> bool {
+    let first: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
+    let mut causes = std::iter::successors(first, |cause| cause.source());
+    causes.any(|cause| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        io.is_some_and(|io| io.kind() == std::io::ErrorKind::ConnectionRefused)
+    })
 }
 
 fn causes(error: &reqwest::Error) -> String {

@@ -23,7 +23,7 @@ pub use agents::default_agents;
 pub use error::{Result, StoreError};
 pub use mutation::{AppendedNode, Change, ChangeKind, Mutation, PriorPlacement, PurgeTarget, Receipt};
 pub use query::{
-    ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, RebuildReport,
+    ChildFilter, Direction, GenerationFilter, GenerationRow, Inspection, JournalFilter, LocalIdLookup, RebuildReport,
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};

@@ -138,6 +138,20 @@ pub struct VerifyReport {
     pub problems: Vec<String>,
 }
 
+/// The result of [`super::OpenOptions::inspect`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// The file's schema version; 0 for an empty file.
+    pub schema: u32,
+    /// The schema version that this build writes.
+    pub supported: u32,
+    /// Journal entries.
+    pub entries: u64,
+    /// The problems of the file's structure and its journal, one sentence each.
+    pub problems: Vec<String>,
+}
+
 /// What [`super::Store::rebuild`] did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RebuildReport {

@@ -139,7 +139,7 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Answer, "answer", &["r"], KeyGroup::Write, "have the collaborator answer, with commands"),
     bind(KeyAction::Count, "count", &["n"], KeyGroup::Write, "how many continuations; also a digit"),
     bind(KeyAction::Models, "models", &["m"], KeyGroup::Write, "pick models"),
-    bind(KeyAction::Edit, "edit", &["e"], KeyGroup::Change, "word this node otherwise"),
+    bind(KeyAction::Edit, "edit", &["e"], KeyGroup::Change, "edit this node"),
     bind(KeyAction::EditOutside, "edit_outside", &["E"], KeyGroup::Change, "the same in $EDITOR"),
     bind(KeyAction::Annotate, "annotate", &["a"], KeyGroup::Change, "write a note on it"),
     bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or take the mark off"),

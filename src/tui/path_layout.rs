@@ -85,7 +85,7 @@ impl PathLayout<'_> {
         push(format!("  {}", node.local), palette.style(ColorRole::Id));
         push(format!("  {}", node.created_at.age(self.now)), palette.style(ColorRole::Dim));
         if node.state.continuations > 1 {
-            push(format!("  {} ways on", node.state.continuations), palette.style(ColorRole::Dim));
+            push(format!("  {} continuations", node.state.continuations), palette.style(ColorRole::Dim));
         }
         for mark in marks(node) {
             push(format!("  {mark}"), palette.style(ColorRole::Mark));

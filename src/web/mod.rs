@@ -74,6 +74,12 @@ pub struct Web {
 }
 
 impl Web {
+    /// Returns the name of the service that is asked.
+    #[must_use]
+    pub fn service(&self) -> &'static str {
+        self.service.name()
+    }
+
     async fn search(&self, asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
         let max = asked.max.unwrap_or(USUAL);
         let mut request = self.service.request(&self.client, &self.base, asked, max);

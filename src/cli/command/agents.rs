@@ -159,7 +159,7 @@ fn list(desk: &mut CommandContext<'_>) -> Result<()> {
         let profile = &agent.profile;
         let may: Vec<&str> = profile.permissions.iter().map(Permission::as_str).collect();
         let may = match may.len() {
-            0 => "may nothing but write what it is asked for".to_owned(),
+            0 => "can only write when asked".to_owned(),
             all if all == Permission::ALL.len() => "may everything".to_owned(),
             _ => format!("may {}", may.join(", ")),
         };

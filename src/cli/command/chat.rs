@@ -91,6 +91,7 @@ pub(crate) fn talk(
     let commands = if aware { Some(how.turn.commands(desk, &with, reference.as_deref())?) } else { None };
     let own_tools = how.turn.own_tools(desk)?;
     let orchestrator = how.turn.orchestrator(desk, &with, reference.as_deref())?;
+    let single = message.is_some();
     let mut lines: Box<dyn LineSource> = match message {
         Some(message) => Box::new(SingleLine(Some(message))),
         None if io::stdin().is_terminal() && !desk.out.json => Box::new(ReadlineLines::new(Arc::clone(&desk.floor))?),
@@ -101,6 +102,14 @@ pub(crate) fn talk(
         Chat { with, model, commands, background, own_tools, orchestrator, session, other, actor, runtime, stop, how };
     lines.greet(&chat, desk)?;
     while let Some(text) = whole(&mut *lines, desk)? {
+        match Word::of(&text).filter(|_| !single) {
+            Some(Word::Quit) => break,
+            Some(Word::Help) => {
+                writeln!(io::stderr(), "{HELP}").map_err(|e| CliError::io("writing", e))?;
+                continue;
+            }
+            None => {}
+        }
         let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
         match done {
             // Somebody who types goes on after a failure; a script does not.
@@ -111,6 +120,28 @@ pub(crate) fn talk(
         }
     }
     models::wait(&chat.background, &chat.runtime, &chat.stop)
+}
+
+/// How the conversation is used, for those who ask.
+const HELP: &str = "\
+A line is sent to the model; a backslash at its end adds the next line.
+A line that begins with → (or ->) is a command: → help lists all.
+Ctrl-C stops a reply; /quit or Ctrl-D ends the conversation.";
+
+/// A line that is for the program, not for the model.
+enum Word {
+    Help,
+    Quit,
+}
+
+impl Word {
+    fn of(text: &str) -> Option<Self> {
+        match text.trim() {
+            "help" | "/help" | ":help" | ":h" | "/?" => Some(Self::Help),
+            "/quit" | "/exit" | "/q" | ":quit" | ":q" | ":q!" => Some(Self::Quit),
+            _ => None,
+        }
+    }
 }
 
 /// Whether a text is an arrow line, and so a command.

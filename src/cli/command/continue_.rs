@@ -194,7 +194,7 @@ impl ContinuePrinter {
                     writeln!(desk.out, "{}  {}", paint(ID, &node.local), paint(DIM, format!("you are here{note}")))?;
                 }
             } else {
-                writeln!(desk.out, "{}", turn(node, author, now, false))?;
+                writeln!(desk.out, "{}", turn(node, author, now, false, desk.out.wrap()))?;
             }
             Ok(desk.out.flush()?)
         })

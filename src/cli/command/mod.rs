@@ -16,6 +16,7 @@ mod delegate;
 mod demo;
 mod do_;
 mod docs;
+mod doctor;
 mod edit;
 mod exclude;
 mod export;
@@ -77,7 +78,7 @@ pub(crate) enum CliCommand {
     Chat(chat::Args),
     /// Hand a goal to agents that plan, work beside each other, and verify
     Delegate(delegate::Args),
-    /// List sessions that can be gone on with
+    /// List resumable sessions
     Sessions(sessions::Args),
     /// Go on with a session: the conversation stands where it stood
     Resume(resume::Args),
@@ -87,7 +88,7 @@ pub(crate) enum CliCommand {
     Do(do_::Args),
     /// Go to another node
     Switch(switch::Args),
-    /// Word a node otherwise; the original stays
+    /// Edit a node; the original stays
     Edit(edit::Args),
     /// Write a note on a node
     Annotate(annotate::Args),
@@ -137,7 +138,7 @@ pub(crate) enum CliCommand {
     Export(export::Args),
     /// Check everything in the database
     Verify(verify::Args),
-    /// Compute counts anew
+    /// Recalculate counts
     Rebuild(rebuild::Args),
     /// Copy the database, also while others write
     Backup(backup::Args),
@@ -145,6 +146,8 @@ pub(crate) enum CliCommand {
     Purge(purge::Args),
     /// Walk and grow a sample tree
     Demo(demo::Args),
+    /// Check the program, its files and its models, and say what to do
+    Doctor(doctor::Args),
     /// Show the configuration, or begin one
     Config(config::Args),
     /// Tell what arrow lines on standard input come to, as JSON
@@ -201,7 +204,8 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
         CliCommand::Config(args) => config::run(args, globals, out),
         CliCommand::Models(args) => models::run(args, globals, out),
         CliCommand::Completions(args) => completions::run(&args, out),
-        CliCommand::Parse(args) => parse::run(&args, out),
+        CliCommand::Doctor(args) => doctor::run(&args, globals, out),
+        Command::Parse(args) => parse::run(&args, out),
         CliCommand::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();
@@ -260,6 +264,7 @@ fn run_at(command: CliCommand, desk: &mut CommandContext<'_>) -> Result<()> {
         CliCommand::Purge(args) => purge::run(&args, desk),
         // These need no database and were run before.
         CliCommand::Config(_)
+        | CliCommand::Doctor(_)
         | CliCommand::Models(_)
         | CliCommand::Parse(_)
         | CliCommand::Completions(_)

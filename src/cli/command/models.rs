@@ -73,7 +73,7 @@ struct ModelsJson<'a> {
 }
 
 /// The known weights that this program can run, by reference, and whether they are there.
-fn local() -> Vec<(String, bool)> {
+pub(super) fn known_weights() -> Vec<(String, bool)> {
     let folder = env::models_folder().ok();
     let there = |file: &str| folder.as_ref().is_some_and(|folder| folder.join(file).is_file());
     let known = KNOWN_WEIGHTS.iter().filter(|_| cfg!(feature = "local"));
@@ -86,7 +86,7 @@ async fn overview(config: &Config, out: &mut CliOutput) -> Result<()> {
         None => discover::discover(&config.models, &env::env).await?,
     };
     let would_use = found.map(|target| target.reference());
-    let local = local();
+    let local = known_weights();
     let overview = ModelsJson {
         would_use,
         configured: config.models.keys().collect(),

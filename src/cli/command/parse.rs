@@ -13,7 +13,7 @@ use crate::cli::{
 /// What `parse` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Say for each line why it was taken for that
+    /// Explain for each line how it was understood; fenced code is passed over, as `loom do` does
     #[arg(long)]
     explain: bool,
 }
@@ -30,7 +30,7 @@ struct RefusedLine<'a> {
 /// Reads lines on standard input and prints what each asks for.
 pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
     let mut input = io::stdin().lock();
-    let mut bytes = Vec::new();
+    let (mut bytes, mut fenced) = (Vec::new(), false);
     loop {
         bytes.clear();
         let read =
@@ -42,6 +42,11 @@ pub(crate) fn run(args: &Args, out: &mut CliOutput) -> Result<()> {
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = line.strip_suffix('\r').unwrap_or(line);
         if args.explain {
+            let fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+            fenced ^= fence;
+            if fence || fenced {
+                continue;
+            }
             out.json(&arrow::explain(line))?;
             continue;
         }

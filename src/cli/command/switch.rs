@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
         });
     }
     actor.switch(&desk.loom.session(session)?, &node)?;
-    let (name, now) = (desk.name(node.author).to_owned(), desk.now());
+    let (name, now, width) = (desk.name(node.author).to_owned(), desk.now(), desk.out.wrap());
     desk.say(&NodeJson { node: &node, author: &name, position: true }, || {
-        turn(&node, &name, now, true).trim_end().to_owned()
+        turn(&node, &name, now, true, width).trim_end().to_owned()
     })
 }
 

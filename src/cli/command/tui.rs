@@ -112,7 +112,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
 }
 
 /// The person's keys; the usual ones where there is no file.
-fn keys(globals: &Globals) -> Result<KeyMap> {
+pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
     let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS)) else { return Ok(KeyMap::default()) };
     match std::fs::read_to_string(&path) {
         Ok(text) => KeyMap::read(&text).map_err(|what| CliError::Config(format!("{}: {what}", path.display()))),

@@ -69,7 +69,7 @@ fn show_path(args: &Args, here: &CommandPosition, to: &Node, desk: &mut CommandC
         if desk.out.json {
             desk.out.json(&NodeJson { node, author: &name, position })?;
         } else {
-            write!(desk.out, "\n{}", turn(node, &name, now, position))?;
+            write!(desk.out, "\n{}", turn(node, &name, now, position, desk.out.wrap()))?;
         }
     }
     Ok(())
@@ -104,7 +104,7 @@ fn show_node(node: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
         desk.out.json(&whole)?;
         return Ok(());
     }
-    write!(desk.out, "{}", turn(node, &name, desk.now(), false))?;
+    write!(desk.out, "{}", turn(node, &name, desk.now(), false, desk.out.wrap()))?;
     writeln!(desk.out)?;
     for (label, value) in facts(node, &sources, &loom)? {
         writeln!(desk.out, "{}  {value}", paint(DIM, format!("{label:>12}")))?;

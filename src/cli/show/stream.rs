@@ -8,6 +8,7 @@ use crate::cli::{
     delegation,
     output::{CliOutput, DIM, MARK, count, paint},
     sanitize::{cut, sanitize},
+    wrap::WordWrap,
 };
 
 /// Lines of an answer that are shown; the agent gets all of them.
@@ -20,6 +21,7 @@ pub(crate) struct StreamPrinter {
     open: bool,
     /// Whether anything was printed.
     begun: bool,
+    words: WordWrap,
 }
 
 impl StreamPrinter {
@@ -29,7 +31,10 @@ impl StreamPrinter {
             Progress::Text { text, .. } => {
                 // The blank lines between words and commands are the commands' own.
                 let text = if self.begun && !self.open { text.trim_start_matches('\n') } else { text };
-                write!(out, "{}", sanitize(text))?;
+                match out.wrap() {
+                    Some(width) => write!(out, "{}", self.words.push(&sanitize(text), width))?,
+                    None => write!(out, "{}", sanitize(text))?,
+                }
                 if !text.is_empty() {
                     (self.open, self.begun) = (!text.ends_with('\n'), true);
                 }
@@ -75,6 +80,9 @@ impl StreamPrinter {
 
     /// Ends a line of words that has no end.
     pub(crate) fn end_line(&mut self, out: &mut CliOutput) -> io::Result<()> {
+        let last = self.words.end(out.width);
+        self.words = WordWrap::default();
+        write!(out, "{last}")?;
         if std::mem::take(&mut self.open) { writeln!(out) } else { Ok(()) }
     }
 }

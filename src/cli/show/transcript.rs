@@ -12,6 +12,7 @@ use super::{
 use crate::cli::{
     output::{BOLD, DIM, ID, count, paint},
     sanitize::{cut, sanitize},
+    wrap::wrap,
 };
 
 /// Columns that a text gets in any case.
@@ -111,10 +112,11 @@ fn header(node: &Node, name: &str, now: Timestamp) -> String {
     text
 }
 
-/// A turn of a conversation: its header and its whole content.
-pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, here: bool) -> String {
+/// A turn of a conversation: its header and its whole content, whose words are wrapped at a width if one is given.
+pub(crate) fn turn(node: &Node, name: &str, now: Timestamp, here: bool, width: Option<usize>) -> String {
     let marker = if here { paint(BOLD, "* ") } else { String::new() };
     let content = sanitize(node.content.trim_end_matches('\n'));
-    let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content.into_owned() };
+    let content = width.map_or_else(|| content.to_string(), |width| wrap(&content, width));
+    let content = if node.purged_at.is_some() { paint(DIM, "(purged)") } else { content };
     format!("{marker}{}\n{content}\n", header(node, name, now))
 }

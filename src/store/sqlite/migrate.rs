@@ -59,7 +59,7 @@ fn inspect_now(conn: &Connection, path: &Path) -> Result<u32> {
 }
 
 /// [`inspect_now`] within a transaction.
-fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
+pub(super) fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = version(conn)?;
     if application != APPLICATION_ID {

@@ -20,6 +20,7 @@ mod error;
 mod fts_index;
 mod fts_query;
 mod insert;
+mod inspect;
 mod migrate;
 mod open;
 mod path;
@@ -45,7 +46,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 
 use self::{pool::ConnectionPool, writer::WriterHandle};
-use super::{Change, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
+use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
 use crate::{
     id::IdSource,
     types::{Clock, CompiledRules, RegisterRules},
@@ -121,6 +122,14 @@ impl OpenOptions {
     /// Where the file is no loomtree database, is newer than this build, cannot be written, or stays locked.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore> {
         open::open(path.as_ref(), self)
+    }
+
+    /// Returns the schema version and the result of a quick check of the file, which is neither written nor migrated.
+    ///
+    /// # Errors
+    /// Where the file is missing, is no loomtree database, is newer than this build, cannot be read, or stays locked.
+    pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
+        inspect::inspect(path.as_ref(), self)
     }
 }
 

@@ -54,7 +54,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
 }
 
 /// Puts the path and the wait into errors that were made where they are not known.
-fn name_file(error: StoreError, path: &Path, options: &OpenOptions) -> StoreError {
+pub(super) fn name_file(error: StoreError, path: &Path, options: &OpenOptions) -> StoreError {
     match error {
         StoreError::Backend(source) => match source.downcast::<rusqlite::Error>() {
             Ok(error) => at_open(*error, path),

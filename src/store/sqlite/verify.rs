@@ -23,7 +23,11 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     let mut report = VerifyReport::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
     let parts: [(&str, Part<'_>); 7] = [
-        ("the file's structure", &mut |report| structure(&tx, report)),
+        ("the file's structure", &mut |report| {
+            // The check takes the index for what this connection last saw of it; reading makes it look again.
+            tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
+            structure(&tx, "integrity_check", report)
+        }),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("local ids", &mut |report| {
             report.problems.extend(nodes::wrong_local_ids(&tx)?);
@@ -50,10 +54,9 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     Ok(report)
 }
 
-fn structure(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
-    // The check takes the index for what this connection last saw of it; reading makes it look again.
-    conn.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
-    let mut check = conn.prepare("PRAGMA integrity_check(20)")?;
+/// Runs SQLite's own check, `integrity_check` or `quick_check`, and that of foreign keys.
+pub(super) fn structure(conn: &Connection, check: &str, report: &mut Report) -> Result<()> {
+    let mut check = conn.prepare(&format!("PRAGMA {check}(20)"))?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
         let said: String = row.get(0)?;
@@ -158,7 +161,7 @@ fn words(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     Ok(())
 }
 
-fn journal(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
+pub(super) fn journal(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     let (count, last): (u64, u64) =
         conn.query_row("SELECT count(*), coalesce(max(seq), 0) FROM journal", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     report.entries = count;

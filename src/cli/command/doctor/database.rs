@@ -1,0 +1,240 @@
+//! The database: its file, its schema, its integrity, the disk, and files that were left beside it.
+
+use std::{
+    fs::{self, File, Metadata},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use loomtree::{
+    session::host::{SystemClock, os_ids},
+    store::{Inspection, OpenOptions, Store as _, StoreError},
+};
+
+use super::finding::Finding;
+use crate::cli::{args::Globals, config::Config, desk, out::count};
+
+const AREA: &str = "Database";
+
+/// The longest wait for a lock of another process, in seconds.
+const LONGEST_WAIT: u32 = 2;
+/// Bytes of the write-ahead log above which something hinders its checkpoint.
+const LARGE_WAL: u64 = 64 << 20;
+/// Bytes of free disk space below which commits may fail soon.
+const LITTLE_SPACE: u64 = 64 << 20;
+
+pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
+    let path = match desk::db_path(globals) {
+        Ok(path) => path,
+        Err(error) => return vec![Finding::problem(AREA, error.message(), "set HOME, or name a file with --db")],
+    };
+    let mut findings = Vec::new();
+    match fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let message = format!("{} is a folder", path.display());
+            return vec![Finding::problem(AREA, message, "name the file of the database with --db")];
+        }
+        Ok(metadata) => {
+            findings.push(file(&path, &metadata));
+            findings.extend(wal(&path));
+            findings.extend(space(&path, metadata.len()));
+            findings.extend(content(&path, config, full));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format!("there is no database at {} yet", path.display());
+            findings.push(Finding::note(AREA, message, "`loom new \"First words\"` makes it"));
+            findings.extend(space(&path, 0));
+        }
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            return vec![Finding::problem(AREA, message, "correct the permissions, or name another file with --db")];
+        }
+    }
+    findings.extend(leftovers(&path));
+    findings
+}
+
+fn file(path: &Path, metadata: &Metadata) -> Finding {
+    let message = format!("{}, {}{}", path.display(), size(metadata.len()), mode(metadata));
+    if others_write(metadata) {
+        return Finding::note(AREA, message, "others may change it: `chmod go-w` takes that permission away");
+    }
+    Finding::ok(AREA, message)
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> String {
+    format!(", mode {:o}", std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777)
+}
+
+#[cfg(unix)]
+fn others_write(metadata: &Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o022 != 0
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Metadata) -> String {
+    String::new()
+}
+
+#[cfg(not(unix))]
+fn others_write(_: &Metadata) -> bool {
+    false
+}
+
+fn wal(path: &Path) -> Option<Finding> {
+    let bytes = fs::metadata(beside(path, "-wal")).ok()?.len();
+    let message = format!("write-ahead log: {}", size(bytes));
+    Some(if bytes > LARGE_WAL {
+        Finding::note(AREA, message, "a program that has the file open keeps the log; end it, then run any command")
+    } else {
+        Finding::ok(AREA, message)
+    })
+}
+
+/// The free space of the disk that the file is on, or will be on.
+fn space(path: &Path, file: u64) -> Option<Finding> {
+    let full = std::path::absolute(path).ok()?;
+    let free = free_bytes(full.ancestors().find(|folder| folder.exists())?)?;
+    let message = format!("free disk space: {}", size(free));
+    Some(if free < LITTLE_SPACE {
+        Finding::problem(AREA, message, "make room: commits fail when the disk is full")
+    } else if free < file {
+        Finding::note(AREA, message, "make room: a backup or a migration needs as much as the file")
+    } else {
+        Finding::ok(AREA, message)
+    })
+}
+
+#[cfg(unix)]
+fn free_bytes(path: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(path).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
+}
+
+/// The schema, the integrity and the journal.
+fn content(path: &Path, config: &Config, full: bool) -> Vec<Finding> {
+    let ids = match os_ids() {
+        Ok(ids) => ids,
+        Err(error) => return vec![Finding::problem(AREA, error.to_string(), "the system gives no random numbers")],
+    };
+    let wait = Duration::from_secs(config.wait_seconds().min(LONGEST_WAIT).into());
+    let options = OpenOptions::new(Arc::new(SystemClock), ids).wait(wait).create(false);
+    let inspection = match options.inspect(path) {
+        Ok(inspection) => inspection,
+        Err(error) => return vec![Finding::problem(AREA, error.to_string(), advice(&error))],
+    };
+    let mut findings = vec![schema(&inspection)];
+    findings.extend(inspection.problems.iter().map(damage));
+    if inspection.problems.is_empty() {
+        let entries = inspection.entries;
+        findings.push(Finding::ok(AREA, format!("quick check: no damage, {entries} journal entries")));
+    }
+    if full && inspection.schema == inspection.supported {
+        findings.extend(verified(&options.read_only(true), path));
+    }
+    findings
+}
+
+fn schema(inspection: &Inspection) -> Finding {
+    let Inspection { schema, supported, .. } = inspection;
+    if schema < supported {
+        let message = format!("schema {schema}; this build writes {supported}");
+        return Finding::note(
+            AREA,
+            message,
+            "the next command that opens it migrates it, after a copy is made beside it",
+        );
+    }
+    Finding::ok(AREA, format!("schema {schema}, as this build writes it"))
+}
+
+fn verified(options: &OpenOptions, path: &Path) -> Vec<Finding> {
+    match options.open(path).and_then(|store| store.verify(&mut |_| {})) {
+        Ok(report) if report.problems.is_empty() => {
+            let checked = format!("{}, {}", count(report.trees, "tree"), count(report.nodes, "node"));
+            vec![Finding::ok(AREA, format!("full check: no damage in {checked}"))]
+        }
+        Ok(report) => report.problems.iter().map(damage).collect(),
+        Err(error) => vec![Finding::problem(AREA, error.to_string(), advice(&error))],
+    }
+}
+
+fn damage(problem: &String) -> Finding {
+    Finding::problem(AREA, problem, "`loom rebuild` corrects counts; replace damaged content by a backup")
+}
+
+fn advice(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::Newer { .. } => "update loomtree, or name another file with --db",
+        StoreError::Busy { .. } => "end the process that holds the lock, or try again",
+        StoreError::NotADatabase { .. } => "name the database with --db",
+        StoreError::Damaged { .. } | StoreError::Undecodable(_) => "replace it by a backup",
+        StoreError::MigrationDiffers { .. } => "use the program that wrote the file",
+        StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. } => {
+            "correct the permissions of the file and its folder, or name another file with --db"
+        }
+        _ => "copy the file before anything else, then run `loom verify`",
+    }
+}
+
+/// Drafts of replies that a kill cut off, cut-off copies and copies of older schemas.
+fn leftovers(path: &Path) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let drafts = files(&beside(path, ".drafts"), |name| name.ends_with(".draft"));
+    let left = drafts.iter().filter(|draft| is_left(draft)).count() as u64;
+    if left > 0 {
+        let message = format!("{} of interrupted replies", count(left, "draft"));
+        findings.push(Finding::note(AREA, message, "the next command that opens the database saves them as nodes"));
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+        return findings;
+    };
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let copies = format!("{name}.schema-");
+    let of = |end: &str| files(folder, |name| name.starts_with(&copies) && name.ends_with(end));
+    for part in of(".part") {
+        let message = format!("{} was left by a migration that was cut off", part.display());
+        findings.push(Finding::note(AREA, message, "remove it when no other loom runs"));
+    }
+    for copy in of(".bak") {
+        let message = format!("{} is a copy from before a migration", copy.display());
+        findings.push(Finding::note(AREA, message, "remove it when you no longer need it"));
+    }
+    findings
+}
+
+/// True if no process writes the draft: its lock is free.
+fn is_left(draft: &Path) -> bool {
+    File::open(draft).is_ok_and(|file| file.try_lock_shared().is_ok())
+}
+
+/// The files of a folder whose names match; none if the folder cannot be read.
+fn files(folder: &Path, matches: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        entries.filter(|entry| entry.file_name().to_str().is_some_and(&matches)).map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} bytes"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{} MiB", bytes >> 20),
+    }
+}

@@ -1,0 +1,81 @@
+//! The command line's help: the commands in groups, of one table.
+
+use std::fmt::Write as _;
+
+use clap::{
+    CommandFactory as _, FromArgMatches as _,
+    error::{ContextKind, ContextValue},
+};
+
+use super::args::Cli;
+
+/// The groups, and the commands of each in the order in which they are shown.
+const GROUPS: [(&str, &[&str]); 8] = [
+    ("First steps", &["demo", "new", "continue", "tree", "chat"]),
+    ("Read and search", &["trees", "view", "switch", "recall", "context", "log", "stats"]),
+    ("Write", &["say", "edit", "merge", "split", "copy", "move", "undo", "redo"]),
+    ("Mark and hide", &["annotate", "link", "unlink", "bookmark", "prune", "restore", "exclude", "include"]),
+    ("Trees and documents", &["rename", "archive", "docs", "import", "export"]),
+    ("Agents", &["agents", "sessions", "resume", "delegate", "do", "parse"]),
+    ("Database", &["verify", "rebuild", "backup", "purge"]),
+    ("Setup", &["doctor", "models", "config", "completions", "man", "help"]),
+];
+
+/// Reads the command line.
+///
+/// # Errors
+/// If it makes no sense, or asks for the help or the version: clap prints that as an error.
+pub(super) fn read() -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let mut matches = command.try_get_matches_from_mut(std::env::args_os()).map_err(nearest)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// Keeps only the nearest of the commands that an error suggests.
+fn nearest(mut error: clap::Error) -> clap::Error {
+    // They come in the order of likeness, the nearest last.
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand)
+        && let Some(name) = names.last().cloned()
+    {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(vec![name]));
+    }
+    error
+}
+
+/// The command line, whose help lists the commands in groups.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    let template = template(&command);
+    command.help_template(template)
+}
+
+fn template(command: &clap::Command) -> String {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let mut text = format!("{{before-help}}{{about-with-newline}}\n{header}Usage:{header:#} {{usage}}\n");
+    for (group, names) in GROUPS {
+        let _ = writeln!(text, "\n{header}{group}:{header:#}");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about).cloned().unwrap_or_default();
+            let _ = writeln!(text, "  {literal}{name:<11}{literal:#}  {about}");
+        }
+    }
+    let _ = write!(text, "\n{header}Options of every command:{header:#}\n{{options}}{{after-help}}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_command_is_in_exactly_one_group() {
+        let command = command();
+        let mut commands: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        commands.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(commands, grouped);
+    }
+}
