@@ -15,6 +15,7 @@ mod apply_turns;
 mod backup;
 mod cache;
 mod continuations;
+mod copies;
 mod copy;
 mod error;
 mod history;
@@ -31,6 +32,8 @@ mod recall;
 mod recount;
 mod register;
 mod rows;
+mod scrub;
+mod sidecar;
 mod snapshot;
 mod tables;
 mod vectors;
@@ -44,6 +47,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
+pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::Pool, writer::Writer};
 use super::{Change, Pending, Rebuilt, Report, Result, Snapshot, Store, Watch};
 use crate::{

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rusqlite::params;
 
 use super::{
-    continuations, history, path,
+    continuations, copies, history, path,
     pool::{Pool, Reader},
     postings, recall, register,
     rows::{FROM, NODE, Names, NodeRow},
@@ -24,8 +24,8 @@ use crate::{
         Register, Session, Stashed, Summary, SummaryOf, Todo, Tree,
     },
     store::{
-        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Place, Result,
-        SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
+        Beside, Beyond, ChildFilter, Direction, Generated, GenerationFilter, JournalFilter, Lookup, Place, PurgeTarget,
+        Result, SessionFilter, Snapshot, TreeFilter, UndoTarget, WordFilter, WordsSaid,
     },
 };
 
@@ -175,6 +175,18 @@ impl Snapshot for SqliteSnapshot<'_> {
             found.extend(below(shared, continuation)?);
         }
         Ok(found)
+    }
+
+    fn leaf(&self, of: NodeId) -> Result<Option<Node>> {
+        let Some(row) = row_of(&self.conn, of)? else { return Ok(None) };
+        match continuations::leaf(&self.conn, row)? {
+            leaf if leaf == row => self.node(of),
+            leaf => Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [leaf])?.pop()),
+        }
+    }
+
+    fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
+        copies::of(&self.conn, target)
     }
 
     fn continuations(&self, of: NodeId, from: Beyond, most: u32) -> Result<Vec<Node>> {

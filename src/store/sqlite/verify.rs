@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{index, pool::Pool, recount, register, tables::nodes};
+use super::{index, pool::Pool, recount, register, scrub, tables::nodes};
 use crate::{
     id::AgentId,
     model::{ContentHash, EdgeKind},
@@ -22,7 +22,7 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
     let tx = conn.unchecked_transaction()?;
     let mut report = Report::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 7] = [
+    let parts: [(&str, Part<'_>); 8] = [
         ("the file's structure", &mut |report| structure(&tx, report)),
         ("hashes", &mut |report| hashes(&tx, report, progress)),
         ("local ids", &mut |report| {
@@ -34,6 +34,10 @@ pub(super) fn verify(pool: &Pool, progress: &mut dyn FnMut(u64)) -> Result<Repor
         ("the index of words", &mut |report| words(&tx, report)),
         ("state registers", &mut |report| {
             report.problems.extend(register::problems(&tx, conn.ears())?);
+            Ok(())
+        }),
+        ("unfinished purges", &mut |report| {
+            report.problems.extend(scrub::problem(&tx)?);
             Ok(())
         }),
     ];

@@ -22,7 +22,7 @@ use super::{
     apply::Apply,
     cache::Cache,
     error::is_busy,
-    index, purge, register,
+    index, register, scrub,
     work::{Readers, Work},
 };
 use crate::{
@@ -184,6 +184,7 @@ impl Worker {
     /// from the queue and is not a change.
     fn group(&mut self, work: Arc<Work>, reply: Reply, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         let mut other = None;
+        let mut refused: Vec<(Reply, StoreError)> = Vec::new();
         let mut group: Vec<(Arc<Work>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
@@ -196,8 +197,15 @@ impl Worker {
             match self.apply(&work) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
-                    let _ = reply.send(Err(self.explain(error)));
+                    let error = self.explain(error);
+                    // A purge that finds nothing left finishes what an earlier one owes before it is answered.
+                    if purges(&work.change) {
+                        refused.push((reply, error));
+                    } else {
+                        let _ = reply.send(Err(error));
+                    }
                     if let Err(error) = self.again(&mut group) {
+                        answer(refused, &Ok(()));
                         self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
                         return None;
                     }
@@ -213,11 +221,13 @@ impl Worker {
         }
         self.logged += 1;
         if let Err(error) = self.commit() {
+            answer(refused, &Ok(()));
             self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
-        let scrubbed = if group.iter().any(|(work, ..)| purges(&work.change)) { self.scrub() } else { Ok(()) };
+        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| purges(&work.change));
+        let scrubbed = if purged { self.scrub() } else { Ok(()) };
+        answer(refused, &scrubbed);
         for (work, reply, receipt) in group {
             // Only purges are told of traces that are left: what shared their transaction is done.
             let told = match &scrubbed {
@@ -280,11 +290,11 @@ impl Worker {
 
     /// After a purge: leaves no trace of what it emptied.
     fn scrub(&mut self) -> Result<()> {
-        let scrubbed = purge::scrub(&mut self.conn, self.wait);
+        let scrubbed = scrub::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
         scrubbed.map_err(|error| {
             StoreError::Conflict(format!(
-                "the content is purged, but traces may be left in the file until the next purge: {error}"
+                "the content is purged, but traces may be left in the file until it is opened again: {error}"
             ))
         })
     }
@@ -332,6 +342,18 @@ impl Worker {
             other => other,
         }
     }
+}
+
+/// Answers refused purges: with the error of the scrub, if that failed too.
+fn answer(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
+    for (reply, error) in refused {
+        let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
+    }
+}
+
+/// Whether a change purges.
+fn purges(change: &Change) -> bool {
+    change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 
 fn clone_error(error: &StoreError) -> StoreError {
