@@ -6,7 +6,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -20,7 +20,7 @@ use loomtree::{
         host::{SystemClock, os_ids},
         recover,
     },
-    store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
+    store::{OpenOptions, Receipt, SessionFilter, SqliteStore, StoreError, TreeFilter, migration_copies},
     tools::{self, Tool},
 };
 use serde::Serialize;
@@ -33,6 +33,7 @@ use super::{
     floor::Floor,
     host,
     out::Out,
+    sanitize::one_line,
 };
 
 /// Where a command works.
@@ -41,6 +42,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) agent: Agent,
     pub(crate) config: Config,
     pub(crate) workspace: String,
+    /// The database's file.
+    pub(crate) db: PathBuf,
     /// Where words are kept while they stream.
     pub(crate) drafts: PathBuf,
     pub(crate) out: &'a mut Out,
@@ -71,6 +74,15 @@ pub(crate) fn db_path(globals: &Globals) -> Result<PathBuf> {
     globals.db.clone().map_or_else(host::default_db, Ok)
 }
 
+/// Opens the database: for reading only, where its file or folder cannot be written.
+fn open(options: &OpenOptions, db: &Path) -> Result<SqliteStore> {
+    let refused = match options.open(db) {
+        Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) if db.exists() => error,
+        opened => return Ok(opened?),
+    };
+    options.clone().read_only(true).open(db).map_err(|_| refused.into())
+}
+
 impl<'a> Desk<'a> {
     /// Opens the database; makes it only if `create`.
     pub(crate) fn open(globals: &Globals, out: &'a mut Out, create: bool) -> Result<Self> {
@@ -87,12 +99,18 @@ impl<'a> Desk<'a> {
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
-        let store = OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create).open(&db)?;
+        let before = migration_copies(&db).unwrap_or_default();
+        let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &db)?;
+        for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
+            let copy = one_line(&copy.display().to_string());
+            let said = "is a copy from before the database was migrated; no purge reaches it";
+            writeln!(io::stderr(), "{copy} {said}").map_err(|e| CliError::io("writing", e))?;
+        }
         let loom = Loom::new(Arc::new(store), clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = host::workspace(globals.workspace.as_deref())?;
-        let mut drafts = db.into_os_string();
+        let mut drafts = db.clone().into_os_string();
         drafts.push(".drafts");
         let drafts = PathBuf::from(drafts);
         // What a kill cut off is saved before anything is shown. Where it cannot be, it waits; the command goes on.
@@ -105,7 +123,7 @@ impl<'a> Desk<'a> {
         let floor = Arc::default();
         let asked = crew::asked(out.json, &floor);
         let tree = globals.tree.clone();
-        Ok(Self { loom, agent, config, workspace, drafts, out, floor, asked, agents, tree })
+        Ok(Self { loom, agent, config, workspace, db, drafts, out, floor, asked, agents, tree })
     }
 
     /// Refuses what the agent may not do.
@@ -254,6 +272,7 @@ impl<'a> Desk<'a> {
             #[serde(flatten)]
             receipt: &'a Receipt,
         }
+        self.out.committed = true;
         self.say(&Done { op, receipt }, said)
     }
 
