@@ -6,7 +6,7 @@
 
 use std::{
     io::{self, Write as _},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -18,7 +18,7 @@ use loomtree::{
         Approval, recover,
         system::{SystemClock, os_ids},
     },
-    store::{OpenOptions, Receipt, SessionFilter, TreeFilter},
+    store::{OpenOptions, Receipt, SessionFilter, SqliteStore, StoreError, TreeFilter, migration_copies},
     tools::{self, Tool},
     types::{Agent, Node, Op, Session, Timestamp, Tree},
 };
@@ -30,6 +30,7 @@ use super::{
     delegation, env,
     error::{CliError, ErrorCandidate, Result},
     output::CliOutput,
+    sanitize::one_line,
     terminal_lock::TerminalLock,
 };
 
@@ -39,6 +40,8 @@ pub(crate) struct CommandContext<'a> {
     pub(crate) agent: Agent,
     pub(crate) config: Config,
     pub(crate) workspace: String,
+    /// The database's file.
+    pub(crate) db: PathBuf,
     /// Where words are kept while they stream.
     pub(crate) drafts: PathBuf,
     pub(crate) out: &'a mut CliOutput,
@@ -69,6 +72,15 @@ pub(crate) fn db_path(globals: &Globals) -> Result<PathBuf> {
     globals.db.clone().map_or_else(env::default_db, Ok)
 }
 
+/// Opens the database: for reading only, where its file or folder cannot be written.
+fn open(options: &OpenOptions, db: &Path) -> Result<SqliteStore> {
+    let refused = match options.open(db) {
+        Err(error @ (StoreError::ReadOnly { .. } | StoreError::CannotOpen { .. })) if db.exists() => error,
+        opened => return Ok(opened?),
+    };
+    options.clone().read_only(true).open(db).map_err(|_| refused.into())
+}
+
 impl<'a> CommandContext<'a> {
     /// Opens the database; makes it only if `create`.
     pub(crate) fn open(globals: &Globals, out: &'a mut CliOutput, create: bool) -> Result<Self> {
@@ -85,12 +97,18 @@ impl<'a> CommandContext<'a> {
         let ids = os_ids().map_err(|e| CliError::io("reading random numbers", e))?;
         let clock = Arc::new(SystemClock);
         let wait = Duration::from_secs(config.wait_seconds().into());
-        let store = OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create).open(&db)?;
+        let before = migration_copies(&db).unwrap_or_default();
+        let store = open(&OpenOptions::new(clock.clone(), ids.clone()).wait(wait).create(create), &db)?;
+        for copy in migration_copies(&db).unwrap_or_default().iter().filter(|copy| !before.contains(copy)) {
+            let copy = one_line(&copy.display().to_string());
+            let said = "is a copy from before the database was migrated; no purge reaches it";
+            writeln!(io::stderr(), "{copy} {said}").map_err(|e| CliError::io("writing", e))?;
+        }
         let loom = Loom::new(Arc::new(store), clock, ids);
         let agent = loom.agent(globals.agent.as_deref().unwrap_or("owner"))?;
         let agents = loom.snapshot()?.agents()?;
         let workspace = env::workspace(globals.workspace.as_deref())?;
-        let mut drafts = db.into_os_string();
+        let mut drafts = db.clone().into_os_string();
         drafts.push(".drafts");
         let drafts = PathBuf::from(drafts);
         // What a kill cut off is saved before anything is shown. Where it cannot be, it waits; the command goes on.
@@ -103,7 +121,7 @@ impl<'a> CommandContext<'a> {
         let floor = Arc::default();
         let asked = delegation::asked(out.json, &floor);
         let tree = globals.tree.clone();
-        Ok(Self { loom, agent, config, workspace, drafts, out, floor, asked, agents, tree })
+        Ok(Self { loom, agent, config, workspace, db, drafts, out, floor, asked, agents, tree })
     }
 
     /// Refuses what the agent may not do.
@@ -261,6 +279,7 @@ impl<'a> CommandContext<'a> {
             #[serde(flatten)]
             receipt: &'a Receipt,
         }
+        self.out.committed = true;
         self.say(&ReceiptJson { op, receipt }, said)
     }
 

@@ -43,6 +43,44 @@ pub(crate) fn default_config() -> Result<PathBuf> {
     Ok(folders()?.config_dir().join("config.yaml"))
 }
 
+/// The longest file of settings that is read, in bytes.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+/// The deepest brackets in a file of settings. The parser's time grows with the square of the depth.
+const MAX_SETTINGS_DEPTH: usize = 100;
+
+/// Reads a file of settings. Refuses what is no regular file: a device has no end, and a pipe may never have a beginning.
+///
+/// # Errors
+/// If it cannot be read, or is too long or too deep.
+pub(crate) fn read_settings(path: &Path) -> std::io::Result<String> {
+    let refused = |why: &str| std::io::Error::other(why.to_owned());
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() {
+        return Err(refused("it is not a regular file"));
+    }
+    if found.len() > MAX_SETTINGS_BYTES {
+        return Err(refused("it is longer than 1 MB"));
+    }
+    let text = std::fs::read_to_string(path)?;
+    if is_too_deep(&text) {
+        return Err(refused("its brackets are nested too deeply"));
+    }
+    Ok(text)
+}
+
+/// Whether brackets are nested more deeply than settings need. Those in quotes and comments count too.
+fn is_too_deep(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.bytes().any(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > MAX_SETTINGS_DEPTH
+    })
+}
+
 /// Makes a folder and those above it; on Unix only their owner may look into the new ones.
 pub(crate) fn make_folder(folder: &Path) -> Result<()> {
     let mut builder = std::fs::DirBuilder::new();

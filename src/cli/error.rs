@@ -46,6 +46,9 @@ pub(crate) enum CliError {
     Cancelled,
 }
 
+/// The act of writing to standard output, in errors.
+const WRITING_OUTPUT: &str = "writing output";
+
 /// How a model is attached, for those who have none.
 pub(crate) const ATTACH: [(&str, &str); 4] = [
     ("a key in the environment:", "OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY"),
@@ -105,6 +108,11 @@ impl CliError {
     /// Whether the reader of standard output went away, which is its good right.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// Whether standard output could not be written.
+    pub(crate) fn is_output(&self) -> bool {
+        matches!(self, Self::Io { doing, .. } if doing == WRITING_OUTPUT)
     }
 
     /// What happened, without what to do about it.
@@ -254,7 +262,7 @@ impl From<ArchiveError> for CliError {
 
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
-        Self::io("writing output", error)
+        Self::io(WRITING_OUTPUT, error)
     }
 }
 

@@ -49,6 +49,12 @@ pub(crate) fn main() -> ExitCode {
     match done.and(out.flush().map_err(CliError::from)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is_closed_pipe() => ExitCode::SUCCESS,
+        // A script would repeat a change that is saved.
+        Err(error) if out.committed && error.is_output() => {
+            let _ =
+                writeln!(std::io::stderr(), "loom: it is done and saved; only the answer is lost: {}", error.message());
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             let _ = out.flush();
             error::tell(&error, &globals)

@@ -32,6 +32,8 @@ pub(crate) struct CliOutput {
     pub(crate) json: bool,
     /// Columns of a line.
     pub(crate) width: usize,
+    /// Whether a change was committed: output that fails after it is no failure of the command.
+    pub(crate) committed: bool,
     /// Whether a person watches.
     pub(crate) terminal: bool,
 }
@@ -50,7 +52,7 @@ impl CliOutput {
             .map(|(width, _)| usize::from(width.0))
             .filter(|width| *width >= NARROWEST)
             .unwrap_or(WIDTH_WITHOUT_TERMINAL);
-        Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal }
+        Self { stream: BufWriter::new(AutoStream::new(stdout.lock(), choice)), json, width, terminal, committed: false }
     }
 
     /// Prints a value on a line of its own.

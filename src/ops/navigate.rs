@@ -38,12 +38,7 @@ impl Loom {
     /// # Errors
     /// If the store cannot be read.
     pub fn leaf(&self, at: &Node) -> Result<Node> {
-        let snapshot = self.snapshot()?;
-        let mut node = at.clone();
-        while let Some(last) = snapshot.children(node.id, &ways_on())?.pop() {
-            node = last;
-        }
-        Ok(node)
+        Ok(self.snapshot()?.leaf(at.id)?.unwrap_or_else(|| at.clone()))
     }
 
     /// Where a session was before it last went elsewhere.

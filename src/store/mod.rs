@@ -27,7 +27,7 @@ pub use query::{
     SessionFilter, SiblingCursor, TreeFilter, UndoTarget, VerifyReport,
 };
 pub use recall::{Neighbors, PassageHit, PassageInfo, Postings, TermPostings, WordFilter};
-pub use sqlite::{OpenOptions, SqliteStore};
+pub use sqlite::{OpenOptions, SqliteStore, count_bytes, migration_copies, sidecar_files};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
@@ -117,6 +117,12 @@ pub trait Snapshot {
     fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
     /// What hangs on a node, in the order in which it was added. Versions have their continuations in common.
     fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
+    /// The node that is reached from `of` by always taking the newest visible continuation; `of` itself if nothing
+    /// continues it, nothing if it is not there.
+    fn leaf(&self, of: NodeId) -> Result<Option<Node>>;
+    /// The nodes outside of `target` that hold its words: copies, edits and halves of splits, made from it or it from
+    /// them. Purged nodes are left out. Reads every node once.
+    fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>>;
     /// The visible continuations of a node from a place among them, at most `most`, in the order in which they are met:
     /// what is beside one of a thousand is found without reading the thousand.
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>>;

@@ -9,11 +9,13 @@ mod child;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod branch;
 mod clock;
 mod damage;
 mod found;
 mod full;
 mod purge;
+mod purge_kill;
 mod readonly;
 mod refused;
 mod schema;
@@ -33,6 +35,7 @@ fn child() {
     match words.as_slice() {
         ["fill", path, seed] => full::fill(path, seed.parse().unwrap()),
         ["fill and check", path, kilobytes] => full::fill_and_check(path, kilobytes.parse().unwrap()),
+        ["purge", path, seed] => purge_kill::purge(path, seed.parse().unwrap()),
         ["unprivileged", path] => readonly::unprivileged(path),
         other => panic!("no such job: {other:?}"),
     }

@@ -50,7 +50,7 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
 }
 
 /// The files of the database that hold `text`.
-fn files_with(path: &Path, text: &str) -> Vec<String> {
+pub(crate) fn files_with(path: &Path, text: &str) -> Vec<String> {
     let folder = path.parent().unwrap();
     let mut found = Vec::new();
     for file in fs::read_dir(folder).unwrap().map(Result::unwrap) {

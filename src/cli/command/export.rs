@@ -116,9 +116,15 @@ fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Re
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
     let cannot = |e| CliError::io(format!("writing {}", path.display()), e);
-    let mut file = BufWriter::new(File::create(&part).map_err(cannot)?);
+    let unnamed = unnamed_file(path);
+    let is_unnamed = unnamed.is_some();
+    let file = unnamed.map_or_else(|| File::create(&part), Ok);
+    let mut file = BufWriter::new(file.map_err(cannot)?);
     let written = write(&mut file).and_then(|written| {
         file.flush().and_then(|()| file.get_ref().sync_all()).map_err(cannot)?;
+        if is_unnamed {
+            name_file(file.get_ref(), Path::new(&part)).map_err(cannot)?;
+        }
         std::fs::rename(&part, path).map_err(cannot)?;
         Ok(written)
     });
@@ -127,6 +133,38 @@ fn to_file<T>(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> Re
         let _ = std::fs::remove_file(&part);
     }
     written
+}
+
+/// A file without a name in the folder of `path`: of a killed process nothing is left. `None` where the system has none.
+#[cfg(target_os = "linux")]
+fn unnamed_file(path: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags};
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::from_raw_mode(0o666)).ok().map(File::from)
+}
+
+/// Gives a file without a name this one; a file that a killed process left under it goes.
+#[cfg(target_os = "linux")]
+fn name_file(file: &File, name: &Path) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    use rustix::fs::{AtFlags, CWD};
+    if name.exists() {
+        std::fs::remove_file(name)?;
+    }
+    let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(rustix::fs::linkat(CWD, unnamed, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unnamed_file(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name_file(_: &File, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// JSON lines on their way to a terminal, with everything escaped that it would obey.

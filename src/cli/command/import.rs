@@ -50,6 +50,17 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Whether a file is a device; a pipe is none.
+fn is_device(found: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        found.file_type().is_char_device() || found.file_type().is_block_device()
+    }
+    #[cfg(not(unix))]
+    !found.is_file()
+}
+
 fn import(path: &Path, format: Option<Format>, desk: &CommandContext<'_>) -> Result<Imported> {
     let name = path.display().to_string();
     let cannot = |e| CliError::io(format!("reading {name}"), e);
@@ -57,7 +68,11 @@ fn import(path: &Path, format: Option<Format>, desk: &CommandContext<'_>) -> Res
         (Box::new(io::stdin().lock()), 0)
     } else {
         let file = File::open(path).map_err(cannot)?;
-        let size = file.metadata().map_err(cannot)?.len();
+        let found = file.metadata().map_err(cannot)?;
+        if !found.is_file() && is_device(&found) {
+            return Err(CliError::failed(format!("{name} is a device, which has no end")));
+        }
+        let size = found.len();
         (Box::new(BufReader::with_capacity(1 << 16, file)), size)
     };
     let bar = progress::bar("importing", size, true);

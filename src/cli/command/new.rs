@@ -42,6 +42,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let mode = if args.buffer { Mode::Buffer } else { Mode::Dialogue };
     let (tree, root) = desk.actor().create_tree(args.title, mode, args.system, NodeDraft::text(text))?;
     desk.actor().start_session(&desk.workspace, tree.id, Some(root.id))?;
+    desk.out.committed = true;
     let made = NewTreeJson { tree, root };
     desk.say(&made, || {
         format!("{}  a new tree ({}); `loom say` continues it", paint(ID, &made.root.local), short(made.tree.id))

@@ -33,6 +33,9 @@ pub(crate) struct Args {
     last: u32,
 }
 
+/// Nodes of a whole path that are held at once: a path of a million nodes takes no more memory than a short one.
+const PAGE: u32 = 1_000;
+
 /// Children that are listed below a node.
 const CHILDREN: u32 = 50;
 
@@ -52,19 +55,35 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
 }
 
 fn show_path(args: &Args, here: &CommandPosition, to: &Node, desk: &mut CommandContext<'_>) -> Result<()> {
-    let limit = if args.all { 0 } else { args.last };
-    let path = desk.loom.snapshot()?.path_back(to.id, here.versions(), limit)?;
-    let now = desk.now();
     if !desk.out.json {
         writeln!(desk.out, "{}", tree_line(&here.tree, desk.out.width))?;
-        if let Some(above) =
-            path.first().map(|node| node.depth).filter(|above| *above > 0 && path.len() == limit as usize)
-        {
-            let hint = format!("⋮ {above} above; `loom view --all` shows them");
-            writeln!(desk.out, "{}", paint(DIM, hint))?;
-        }
     }
-    for node in &path {
+    let limit = if args.all { PAGE } else { args.last };
+    let loom = desk.loom.clone();
+    let snapshot = loom.snapshot()?;
+    let (mut ends, mut page) = (vec![to.id], snapshot.path_back(to.id, here.versions(), limit)?);
+    while args.all && page.len() == limit as usize {
+        // The first node of a page ends the page above it, so each is read as the same version again.
+        ends.push(page[0].id);
+        page = snapshot.path_back(page[0].id, here.versions(), limit)?;
+    }
+    let above = page.first().map(|node| node.depth).filter(|above| *above > 0 && page.len() == limit as usize);
+    if let (Some(above), false, false) = (above, args.all, desk.out.json) {
+        let hint = format!("⋮ {above} above; `loom view --all` shows them");
+        writeln!(desk.out, "{}", paint(DIM, hint))?;
+    }
+    show_page(&page, here, desk)?;
+    ends.pop();
+    while let Some(end) = ends.pop() {
+        show_page(&snapshot.path_back(end, here.versions(), limit)?[1..], here, desk)?;
+    }
+    Ok(())
+}
+
+/// Shows nodes of a path.
+fn show_page(nodes: &[Node], here: &Here, desk: &mut Desk<'_>) -> Result<()> {
+    let now = desk.now();
+    for node in nodes {
         let (name, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);
         if desk.out.json {
             desk.out.json(&NodeJson { node, author: &name, position })?;

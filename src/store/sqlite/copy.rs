@@ -26,11 +26,12 @@ pub(super) fn copy_branch(
     let source = apply.node(from)?;
     let target = apply.node(to)?;
     let mark = nodes::hidden_by(apply.conn, source.row)?;
+    // CROSS JOIN fixes the order of the loops: left to itself, SQLite reads the whole tree for every node.
     let mut branch = apply.conn.prepare_cached(
         "WITH RECURSIVE branch (node, depth) AS (
              SELECT ?1, ?2
              UNION ALL
-             SELECT n.seq, n.depth FROM branch b JOIN nodes n ON n.tree = ?3 AND n.depth = b.depth + 1 AND n.parent = b.node
+             SELECT n.seq, n.depth FROM branch b CROSS JOIN nodes n ON n.tree = ?3 AND n.depth = b.depth + 1 AND n.parent = b.node
                  LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?4
          )
          SELECT node FROM branch ORDER BY node",

@@ -14,6 +14,7 @@ mod apply_plans;
 mod apply_turns;
 mod backup;
 mod cache;
+mod copies;
 mod copy;
 mod decode;
 mod error;
@@ -29,9 +30,11 @@ mod prepared_change;
 mod purge;
 mod rebuild;
 mod recount;
+mod scrub;
 mod search_filter;
 mod session_state;
 mod sibling_page;
+mod sidecar;
 mod snapshot;
 mod tables;
 mod undo;
@@ -45,6 +48,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
+pub use self::sidecar::{count_bytes, migration_copies, sidecar_files};
 use self::{pool::ConnectionPool, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
 use crate::{

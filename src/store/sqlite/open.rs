@@ -1,10 +1,13 @@
 //! Opening a file: is it ours, is it of our version, who writes it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, writer::WriterHandle};
+use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, scrub, writer::WriterHandle};
 use crate::store::{Result, StoreError};
 
 /// Marks our files in their header: "LOOM".
@@ -15,8 +18,15 @@ pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 /// or so.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
+/// The longest time that opening a file waits for readers to finish another process' purge.
+const LONGEST_WAIT_FOR_SCRUB: Duration = Duration::from_secs(1);
+
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
+    // A pipe or a device has no end, and SQLite would read it.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(StoreError::CannotOpen { path, cause: "not a regular file".to_owned() });
+    }
     if !options.create && !path.exists() {
         return Err(StoreError::CannotOpen { path, cause: "no such file".to_owned() });
     }
@@ -33,8 +43,21 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     conn.busy_timeout(options.wait)?;
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;
     migrate::migrate(&mut conn, &path, options).map_err(|e| name_file(e, &path, options))?;
+    finish_purge(&mut conn, options);
     let writer = WriterHandle::start(conn, path.clone(), options)?;
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
+}
+
+/// Finishes a purge whose process was killed. Where a reader or another writer is in the way, the file opens all the same,
+/// and a later writer finishes it.
+fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
+    let scrubbed = scrub::owed(conn).and_then(|mark| match mark {
+        Some(_) => scrub::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
+        None => Ok(()),
+    });
+    if let Err(error) = scrubbed {
+        tracing::warn!(%error, "an unfinished purge could not be finished");
+    }
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {

@@ -3,16 +3,14 @@
 //! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
 //! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its summary
 //! and that of its tree, summaries and results stashed in its tree, its words in the index, and what the journal kept for undoing changes to them.
-//! No count changes. Afterwards the whole file is written anew ([`scrub`]), because SQLite may leave bytes of moved rows in
-//! the free space of pages; that takes time in proportion to the file.
+//! The entries of agents' traces in its tree go too: they hold the words of recall queries. No count changes. Afterwards
+//! the whole file is written anew ([`scrub`]).
 
-use std::time::Duration;
-
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
-    fts_index,
+    fts_index, scrub,
     tables::{sessions, todos},
 };
 use crate::store::{PurgeTarget, Result, StoreError};
@@ -29,6 +27,13 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
             conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
             conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
             todos::forget(conn, "session = ?1", row)?;
+            // A stash does not name its session; the journal's entry of the same time does.
+            conn.execute(
+                "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
+                     SELECT 1 FROM journal j WHERE j.session = ?1 AND j.change = 23 AND j.agent = stashes.agent
+                         AND j.tree = stashes.tree AND j.at = stashes.stashed_at)",
+                [row],
+            )?;
             let tree = sessions::tree(conn, row)?;
             apply.cache.unheard.insert(row);
             ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
@@ -63,6 +68,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         // What was made of words of the tree may be made of these.
         format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
+        format!("DELETE FROM actions WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
         // The undo of a stash (changes 23 and 24) is what stood there: words of the tree, perhaps of these.
         format!(
             "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change IN (23, 24)
@@ -87,17 +93,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
     let mut statement = conn.prepare(&sql)?;
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
     apply.cache.unheard.extend(sessions);
+    scrub::owe(conn)?;
     apply.receipt.affected += purged as u64;
     Ok(trace)
-}
-
-/// Writes the whole file anew and empties the log, so that no byte of what was purged is left. Waits for readers.
-pub(super) fn scrub(conn: &mut Connection, wait: Duration) -> Result<()> {
-    conn.busy_timeout(wait)?;
-    conn.execute_batch("VACUUM")?;
-    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
-    if busy != 0 {
-        return Err(StoreError::Busy { waited: wait });
-    }
-    Ok(())
 }

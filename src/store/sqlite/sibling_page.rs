@@ -1,7 +1,7 @@
 //! What continues a node, read from any place among its continuations: the index of children is in their order, so a
 //! view that shows twenty of a million reads twenty.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
@@ -38,4 +38,26 @@ pub(super) fn of(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) 
         .query_map(params![at.tree, at.depth + 1, at.row, seq, kind, hidden, most], NodeRow::read)?
         .collect::<rusqlite::Result<Vec<_>>>()?;
     NameCache::new(conn).finish(rows)
+}
+
+/// The row that is reached from another by always taking the newest visible continuation.
+pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
+    let own = anchor(conn, row)?;
+    let mut at = visibility::common(conn, own)?;
+    let hidden = hidden_by(conn, row)?;
+    // One statement that reads two numbers of the index a step: a tree may be a million nodes deep.
+    let mut statement = conn.prepare_cached(
+        "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
+         WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND +n.kind = ?4
+             AND (s.hidden_by IS NULL OR s.hidden_by IS ?5)
+         ORDER BY n.seq DESC LIMIT 1",
+    )?;
+    let kind = EdgeKind::Continuation.code();
+    let mut leaf = row;
+    while let Some(next) =
+        statement.query_row(params![at.tree, at.depth + 1, at.row, kind, hidden], |r| r.get(0)).optional()?
+    {
+        (leaf, at.row, at.depth) = (next, next, at.depth + 1);
+    }
+    Ok(leaf)
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rusqlite::params;
 
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow},
+    decode::{FROM, NODE, NameCache, NodeRow, copies},
     fts_query, path,
     pool::{ConnectionPool, PooledConnection},
     search_filter, session_state, sibling_page,
@@ -24,7 +24,7 @@ use crate::{
         Postings, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
     },
     types::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Result, Session,
         SessionRecord, SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
     },
 };
@@ -177,6 +177,18 @@ impl Snapshot for SqliteSnapshot<'_> {
             found.extend(below(shared, continuation)?);
         }
         Ok(found)
+    }
+
+    fn leaf(&self, of: NodeId) -> Result<Option<Node>> {
+        let Some(row) = row_of(&self.conn, of)? else { return Ok(None) };
+        match continuations::leaf(&self.conn, row)? {
+            leaf if leaf == row => self.node(of),
+            leaf => Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [leaf])?.pop()),
+        }
+    }
+
+    fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
+        copies::of(&self.conn, target)
     }
 
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{fts_index, pool::ConnectionPool, recount, session_state, tables::nodes};
+use super::{fts_index, pool::ConnectionPool, recount, scrub, session_state, tables::nodes};
 use crate::{
     id::AgentId,
     store::{Result, VerifyReport},
@@ -22,7 +22,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     let tx = conn.unchecked_transaction()?;
     let mut report = VerifyReport::default();
     // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 7] = [
+    let parts: [(&str, Part<'_>); 8] = [
         ("the file's structure", &mut |report| {
             // The check takes the index for what this connection last saw of it; reading makes it look again.
             tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
@@ -38,6 +38,10 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         ("the index of words", &mut |report| words(&tx, report)),
         ("state registers", &mut |report| {
             report.problems.extend(session_state::problems(&tx, conn.ears())?);
+            Ok(())
+        }),
+        ("unfinished purges", &mut |report| {
+            report.problems.extend(scrub::problem(&tx)?);
             Ok(())
         }),
     ];

@@ -131,21 +131,21 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
          DELETE FROM temp.branch;",
     )?;
     // A node's branch is its children, and its versions: those that can take its place, and the first halves of its
-    // splits.
+    // splits. CROSS JOIN fixes the order of the loops: left to itself, SQLite reads the whole tree for every node.
     conn.prepare_cached(
         "INSERT OR IGNORE INTO temp.branch
          WITH RECURSIVE branch (node, depth) AS (
              SELECT ?1, ?2
              UNION
              SELECT n.seq, n.depth FROM branch b
-                 JOIN nodes n ON n.tree = ?4 AND n.depth = b.depth + 1 AND n.parent = b.node
+                 CROSS JOIN nodes n ON n.tree = ?4 AND n.depth = b.depth + 1 AND n.parent = b.node
                  LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
              UNION
-             SELECT n.seq, n.depth FROM branch b JOIN nodes n ON n.version_of = b.node
+             SELECT n.seq, n.depth FROM branch b CROSS JOIN nodes n ON n.version_of = b.node
                  LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
              UNION
              SELECT n.seq, n.depth FROM branch b
-                 JOIN nodes n ON n.edited_from = b.node AND n.kind = 6 AND n.version_of IS NULL
+                 CROSS JOIN nodes n ON n.edited_from = b.node AND n.kind = 6 AND n.version_of IS NULL
                  LEFT JOIN node_state s ON s.node = n.seq WHERE s.hidden_by IS ?3
          )
          SELECT node, depth FROM branch",

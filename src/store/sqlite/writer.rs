@@ -185,6 +185,7 @@ impl WriterThread {
     /// from the queue and is not a change.
     fn group(&mut self, work: Arc<PreparedChange>, reply: Reply, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
         let mut other = None;
+        let mut refused: Vec<(Reply, StoreError)> = Vec::new();
         let mut group: Vec<(Arc<PreparedChange>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
@@ -197,8 +198,15 @@ impl WriterThread {
             match self.apply(&work) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
-                    let _ = reply.send(Err(self.explain(error)));
+                    let error = self.explain(error);
+                    // A purge that finds nothing left finishes what an earlier one owes before it is answered.
+                    if purges(&work.change) {
+                        refused.push((reply, error));
+                    } else {
+                        let _ = reply.send(Err(error));
+                    }
                     if let Err(error) = self.again(&mut group) {
+                        answer(refused, &Ok(()));
                         self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
                         return None;
                     }
@@ -214,11 +222,13 @@ impl WriterThread {
         }
         self.logged += 1;
         if let Err(error) = self.commit() {
+            answer(refused, &Ok(()));
             self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        let purges = |change: &Change| change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)));
-        let scrubbed = if group.iter().any(|(work, ..)| purges(&work.change)) { self.scrub() } else { Ok(()) };
+        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| purges(&work.change));
+        let scrubbed = if purged { self.scrub() } else { Ok(()) };
+        answer(refused, &scrubbed);
         for (work, reply, receipt) in group {
             // Only purges are told of traces that are left: what shared their transaction is done.
             let told = match &scrubbed {
@@ -282,11 +292,11 @@ impl WriterThread {
 
     /// After a purge: leaves no trace of what it emptied.
     fn scrub(&mut self) -> Result<()> {
-        let scrubbed = purge::scrub(&mut self.conn, self.wait);
+        let scrubbed = scrub::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
         scrubbed.map_err(|error| {
             StoreError::Conflict(format!(
-                "the content is purged, but traces may be left in the file until the next purge: {error}"
+                "the content is purged, but traces may be left in the file until it is opened again: {error}"
             ))
         })
     }
@@ -334,6 +344,18 @@ impl WriterThread {
             other => other,
         }
     }
+}
+
+/// Answers refused purges: with the error of the scrub, if that failed too.
+fn answer(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
+    for (reply, error) in refused {
+        let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
+    }
+}
+
+/// Whether a change purges.
+fn purges(change: &Change) -> bool {
+    change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 
 fn clone_error(error: &StoreError) -> StoreError {

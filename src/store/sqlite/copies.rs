@@ -1,0 +1,72 @@
+//! Nodes that hold the words of others: copies of branches, halves of splits, edits and their originals.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, params};
+
+use super::{
+    rows::{FROM, NODE, Names, NodeRow},
+    tables::{sessions, trees},
+    visibility::row_of,
+};
+use crate::{
+    id::NodeId,
+    model::Node,
+    store::{PurgeTarget, Result},
+};
+
+/// The nodes outside of `target` that were made from one inside, or from which one inside was made, in the order in which
+/// they were added. Purged nodes are left out. Reads every node once.
+pub(super) fn of(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
+    let (inside, key) = match target {
+        PurgeTarget::Node(id) => ("seq = ?1", row_of(conn, id)?.unwrap_or(0)),
+        PurgeTarget::Session(id) => ("session IS ?1", sessions::row(conn, id)?),
+        PurgeTarget::Tree(id) => ("tree = ?1", trees::row(conn, id)?),
+    };
+    let is_inside = |row: i64| -> Result<bool> {
+        Ok(conn
+            .prepare_cached(&format!("SELECT 1 FROM nodes WHERE seq = ?2 AND {inside}"))?
+            .exists(params![key, row])?)
+    };
+    let mut found = BTreeSet::new();
+    for (made, from) in edits(conn)?.into_iter().chain(branch_copies(conn)?) {
+        match (is_inside(made)?, is_inside(from)?) {
+            (true, false) => found.insert(from),
+            (false, true) => found.insert(made),
+            _ => false,
+        };
+    }
+    let mut statement =
+        conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1 AND n.purged_at IS NULL"))?;
+    let mut rows = Vec::new();
+    for row in found {
+        rows.extend(statement.query_map([row], NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?);
+    }
+    Names::new(conn).finish(rows)
+}
+
+/// Each edited node, version and half of a split, with the node that it was made from.
+fn edits(conn: &Connection) -> Result<Vec<(i64, i64)>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, edited_from FROM nodes WHERE edited_from IS NOT NULL
+         UNION SELECT seq, version_of FROM nodes WHERE version_of IS NOT NULL",
+    )?;
+    Ok(statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Each node of a copied branch, with the node that it was copied from.
+fn branch_copies(conn: &Connection) -> Result<Vec<(i64, i64)>> {
+    let mut statement = conn.prepare_cached(
+        "SELECT seq, json_extract(metadata, '$.copied_from') FROM nodes
+         WHERE metadata LIKE '%\"copied_from\"%' AND json_valid(metadata)",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let from: Option<NodeId> = row.get_ref(1)?.as_str_or_null().unwrap_or_default().and_then(|id| id.parse().ok());
+        if let Some(from) = from.map(|id| row_of(conn, id)).transpose()?.flatten() {
+            found.push((row.get(0)?, from));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,151 @@
+//! The program's files: what a purge leaves beside the database, devices and pipes in place of files, a full standard output.
+
+#![cfg(feature = "cli")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+#[path = "support/cli.rs"]
+mod support;
+
+use std::{fs, process::Stdio};
+
+use support::{Home, Ran};
+
+const SECRET: &str = "zquxSECRETquxz";
+
+#[test]
+fn a_purge_names_copies_and_files_that_hold_the_words() {
+    let home = Home::new();
+    let root = home.start("root");
+    let said = home.say("owner", None, SECRET);
+    let copy = home.json(&["copy", &said, &root])[0]["nodes"][0]["local_id"].as_str().unwrap().to_owned();
+    fs::write(home.file("loom.db.schema-11-5.bak"), SECRET).unwrap();
+    let ran = home.run(&["purge", "node", &said, "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.err.contains(&format!("left: [{copy}]")) && ran.err.contains("loom.db.schema-11-5.bak"), "{ran:?}");
+    let ran = home.run(&["purge", "--check", SECRET]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains("schema-11-5.bak  1 place") && ran.err.contains("still hold it"), "{ran:?}");
+    home.ok(&["purge", "node", &copy, "--yes"]);
+    fs::remove_file(home.file("loom.db.schema-11-5.bak")).unwrap();
+    assert!(home.ok(&["purge", "--check", SECRET]).starts_with("none of "));
+}
+
+#[test]
+fn a_migration_names_the_copy_that_it_makes() {
+    let home = Home::new();
+    let old = fs::read_dir("fixtures/databases").unwrap().map(|f| f.unwrap().path());
+    let old = old.filter(|path| path.extension().is_some_and(|e| e == "db")).min().expect("an older database");
+    fs::copy(old, home.file("loom.db")).unwrap();
+    let ran = home.run(&["trees"]);
+    assert!(ran.code == 0 && ran.err.contains(".bak is a copy from before the database was migrated"), "{ran:?}");
+    assert_eq!(home.run(&["trees"]).err, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn devices_pipes_and_deep_brackets_are_refused() {
+    let home = Home::new();
+    home.start("root");
+    let pipe = home.file("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let deep = home.file("deep.yaml");
+    fs::write(&deep, "[".repeat(200_000)).unwrap();
+    for (config, why) in
+        [("/dev/zero", "regular"), (pipe.to_str().unwrap(), "regular"), (deep.to_str().unwrap(), "deep")]
+    {
+        assert!(home.fails(2, &["trees", "--config", config]).contains(why), "{config}");
+    }
+    assert!(home.fails(1, &["import", "/dev/zero"]).contains("device"));
+    for db in ["/dev/zero", pipe.to_str().unwrap()] {
+        assert!(home.fails(3, &["trees", "--db", db]).contains("regular"), "{db}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_change_whose_answer_cannot_be_written_is_done() {
+    let home = Home::new();
+    home.start("root");
+    let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let run = |args: &[&str]| Ran::from(home.command(args).stdout(full()).output().unwrap());
+    let said = run(&["say", "once"]);
+    assert!(said.code == 0 && said.err.contains("done and saved"), "{said:?}");
+    assert_eq!(run(&["view"]).code, 1, "what only reads has failed");
+    assert_eq!(home.json(&["tree"]).len(), 2);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_export_leaves_no_file() {
+    let home = Home::new();
+    home.start("root");
+    let words = "words ".repeat(20_000);
+    (0..20).for_each(|_| drop(home.say("owner", None, &words)));
+    let out = home.file("out.jsonl");
+    for _ in 0..40 {
+        let mut child =
+            home.command(&["export", "--force", "-o", out.to_str().unwrap()]).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(rand::random_range(10..60)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!home.file("out.jsonl.part").exists());
+    }
+    home.ok(&["export", "--force", "-o", out.to_str().unwrap()]);
+    assert!(fs::metadata(&out).unwrap().len() > 1_000_000);
+}
+
+#[test]
+fn a_whole_path_of_several_pages_is_shown_once_each() {
+    let home = Home::new();
+    let mut lines = vec![
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/tmp"}"#.to_owned(),
+    ];
+    for number in 0..2_500_u32 {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent:08x}\""));
+        lines.push(format!(
+            r#"{{"type":"message","id":"{number:08x}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"user","content":[{{"type":"text","text":"word{number}."}}]}}}}"#
+        ));
+    }
+    fs::write(home.file("pi.jsonl"), lines.join("\n")).unwrap();
+    home.ok(&["import", home.file("pi.jsonl").to_str().unwrap()]);
+    home.ok(&["trees", "--use", "word0"]);
+    let depths: Vec<u64> = home.json(&["view", "--all"]).iter().map(|node| node["depth"].as_u64().unwrap()).collect();
+    assert_eq!(depths, (0..depths.len() as u64).collect::<Vec<_>>());
+    assert!(depths.len() >= 2_500);
+}
+
+/// Root ignores permissions, so root's tests become somebody else.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_database_in_a_folder_that_cannot_be_written_is_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    home.start("root words");
+    let folder = home.file("loom.db").parent().unwrap().to_owned();
+    let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+    let probe = home.file("probe");
+    mode(0o555);
+    let command = |args: &[&str]| {
+        let own = home.command(args);
+        if fs::write(&probe, "").is_err() {
+            return own;
+        }
+        let mut other = std::process::Command::new("setpriv");
+        other.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]);
+        other.arg(own.get_program()).args(own.get_args()).current_dir(&folder).env("HOME", &folder);
+        other
+    };
+    let runs: Vec<Option<Ran>> = [vec!["tree"], vec!["verify"], vec!["say", "no"]]
+        .map(|args| {
+            command(&["--tree", "root"].into_iter().chain(args).collect::<Vec<_>>()).output().ok().map(Ran::from)
+        })
+        .into();
+    mode(0o755);
+    let [Some(tree), Some(verify), Some(say)] = runs.as_slice() else {
+        eprintln!("skipped: `setpriv` is not here to become somebody else");
+        return;
+    };
+    assert!(tree.code == 0 && tree.out.contains("root words"), "{tree:?}");
+    assert_eq!(verify.code, 0, "{verify:?}");
+    assert!(say.code == 3 && say.err.contains("cannot be written"), "{say:?}");
+}
