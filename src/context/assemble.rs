@@ -246,7 +246,7 @@ impl Around {
 
 /// What the newest message refers to, if a person wrote it and nothing was done about it yet.
 fn references(ask: &Ask<'_>, to: &Node) -> Option<(Node, References)> {
-    let message = Some(to).filter(|node| node.author_type == AuthorType::Human && ask.exchanges.is_empty())?;
+    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.exchanges.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 

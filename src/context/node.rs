@@ -50,7 +50,7 @@ impl View {
 
     /// In whose voice a node is given. In a buffer tree there are no turns: the text is what the agent works on.
     pub(super) fn voice(&self, node: &Node) -> Voice {
-        match node.author_type {
+        match node.role() {
             _ if self.mode == Mode::Buffer => Voice::User,
             AuthorType::System => Voice::System,
             AuthorType::Human | AuthorType::Tool => Voice::User,
@@ -72,7 +72,7 @@ impl View {
             Rendering::Stable => {
                 let same_day = before.is_some_and(|before| day(before.created_at) == day(node.created_at));
                 let at = if same_day { clock(node.created_at) } else { date(node.created_at) };
-                format!("[{}] {} · {at}\n---\n", node.local, node.author_type)
+                format!("[{}] {} · {at}\n---\n", node.local, node.speaker())
             }
         }
     }

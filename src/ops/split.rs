@@ -58,10 +58,12 @@ impl Actor {
         }
         head.author = node.author;
         head.author_type = node.author_type;
+        head.role = node.role;
         let tail = self.draft(Parent::Node(head.id), Draft { kind: Some(EdgeKind::Version), ..Draft::text(second) });
         let tail = NewNode {
             author: node.author,
             author_type: node.author_type,
+            role: node.role,
             edited_from: Some(node.id),
             version_of: node.version_of.or(Some(node.id)),
             advance: true,

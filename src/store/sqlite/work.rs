@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use super::cache::Numbered;
 use crate::{
     id::NodeId,
-    model::{ContentHash, Json, NewNode, Parent, Passage, WordReader},
+    model::{ContentHash, HashInput, Json, NewNode, Parent, Passage, WordReader},
     store::{Change, Mutation},
 };
 
@@ -82,10 +82,9 @@ impl Work {
                 Parent::Node(parent) => known.get(&parent).copied(),
                 _ => None,
             };
-            let hashes = parent.filter(|_| node.purged_at.is_none()).map(|parent| Hashes {
-                parent,
-                own: ContentHash::of(Some(parent), node.author, node.kind, &node.content),
-            });
+            let hashes = parent
+                .filter(|_| node.purged_at.is_none() && node.hash.is_none_or(|hash| hash.version() > 1))
+                .map(|parent| Hashes { parent, own: ContentHash::of(&HashInput::of_new(node, Some(parent))) });
             if let Some(own) = node.hash.or(hashes.map(|h| h.own)) {
                 known.insert(node.id, own);
             }
