@@ -7,7 +7,7 @@ mod support;
 use std::{fs, path::Path};
 
 use loomtree::{
-    ops::NodeDraft,
+    ops::{Actor, NodeDraft},
     store::{StoreError, TreeFilter},
     types::Parent,
 };
@@ -95,4 +95,85 @@ fn two_at_once_migrate_once() {
         assert_eq!(beside(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
         assert_eq!(scene.owner().loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new(), "{name}");
     }
+}
+
+/// A tree whose model's reply a person edited, and that edit again.
+fn edited(owner: &Actor) -> [NodeId; 2] {
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("What is the weather?")).unwrap();
+    let root = root.id;
+    let reply = Draft { author_type: Some(AuthorType::Model), ..Draft::text("It shone.") };
+    let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
+    let first = owner.edit(reply, "It rained.").unwrap().nodes[0].id;
+    [first, owner.edit(first, "It snowed.").unwrap().nodes[0].id]
+}
+
+#[test]
+fn an_edit_keeps_its_role_also_one_made_before_roles() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    let edits = edited(&owner);
+    let keeps = |owner: &Actor| {
+        for id in edits {
+            let node = owner.loom().node(id).unwrap();
+            assert_eq!((node.author_type, node.role()), (AuthorType::Human, AuthorType::Model));
+            assert_eq!(node.speaker(), "model, edited by human");
+        }
+    };
+    keeps(&owner);
+    drop(owner);
+    // The same file as it was before roles.
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    let view: String =
+        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'conversation_turns'", [], |r| r.get(0)).unwrap();
+    let trigger: String =
+        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'nodes_update'", [], |r| r.get(0)).unwrap();
+    let before = [
+        "DROP VIEW conversation_turns; DROP TRIGGER nodes_update; ALTER TABLE nodes DROP COLUMN role",
+        &view.replace("coalesce(n.role, n.author_type)", "n.author_type"),
+        &trigger.replace(" AND NEW.role IS OLD.role", ""),
+        "DELETE FROM migrations WHERE version = 13; PRAGMA user_version = 12",
+    ];
+    before.iter().for_each(|sql| conn.execute_batch(sql).unwrap());
+    drop(conn);
+    keeps(&scene.owner());
+}
+
+#[test]
+fn verify_sees_a_change_of_each_field_that_the_hash_covers() {
+    for change in [
+        "author_type = 0",
+        "role = 0",
+        "created_at = created_at + 1",
+        "raw = 'raw'",
+        "tool_calls = '[]'",
+        "tool_call_id = 'x'",
+        "tool_name = 'x'",
+        "tokens = 7",
+        "interrupted = 1",
+        "metadata = '{}'",
+        "version_of = NULL, edited_from = NULL",
+        "purged_at = 1",
+    ] {
+        let scene = Scene::new(3);
+        let owner = scene.owner();
+        edited(&owner);
+        assert_eq!(owner.loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new());
+        let conn = rusqlite::Connection::open(&scene.path).unwrap();
+        let which =
+            if change.contains("author_type") { "author_type = 1" } else { "seq = (SELECT max(seq) FROM nodes)" };
+        conn.execute_batch(&format!("DROP TRIGGER nodes_update; UPDATE nodes SET {change} WHERE {which}")).unwrap();
+        let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+        assert!(problems.iter().any(|p| p.contains("is damaged")), "{change}: {problems:?}");
+    }
+}
+
+#[test]
+fn verify_sees_undo_data_that_does_not_decode() {
+    let scene = Scene::new(3);
+    let owner = scene.owner();
+    edited(&owner);
+    let conn = rusqlite::Connection::open(&scene.path).unwrap();
+    conn.execute_batch("DROP TRIGGER journal_update; UPDATE journal SET undo = '{\"Prun' WHERE seq = 1").unwrap();
+    let problems = owner.loom().store().verify(&mut |_| {}).unwrap().problems;
+    assert!(problems.iter().any(|p| p.contains("journal entry 1 cannot be undone")), "{problems:?}");
 }

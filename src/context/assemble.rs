@@ -256,7 +256,7 @@ impl FixedSections {
 
 /// What the newest message refers to, if a person wrote it and nothing was done about it yet.
 fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)> {
-    let message = Some(to).filter(|node| node.author_type == AuthorType::Human && ask.exchanges.is_empty())?;
+    let message = Some(to).filter(|node| node.role() == AuthorType::Human && ask.exchanges.is_empty())?;
     Some((message.clone(), References::of(&message.content)?))
 }
 

@@ -50,7 +50,7 @@ impl NodeRenderer {
 
     /// In whose voice a node is given. In a buffer tree there are no turns: the text is what the agent works on.
     pub(super) fn voice(&self, node: &Node) -> MessageRole {
-        match node.author_type {
+        match node.role() {
             _ if self.mode == Mode::Buffer => MessageRole::User,
             AuthorType::System => MessageRole::System,
             AuthorType::Human | AuthorType::Tool => MessageRole::User,
@@ -72,7 +72,7 @@ impl NodeRenderer {
             Rendering::Stable => {
                 let same_day = before.is_some_and(|before| day(before.created_at) == day(node.created_at));
                 let at = if same_day { clock(node.created_at) } else { date(node.created_at) };
-                format!("[{}] {} · {at}\n---\n", node.local, node.author_type)
+                format!("[{}] {} · {at}\n---\n", node.local, node.speaker())
             }
         }
     }

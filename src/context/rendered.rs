@@ -109,6 +109,7 @@ impl<'w> RenderedNodes<'w> {
                     id: node.id,
                     local: node.local.clone(),
                     author_type: node.author_type,
+                    role: node.role(),
                     depth: node.depth,
                     tokens: shown.map_or(0, |shown| shown.tokens),
                     fate,

@@ -110,6 +110,8 @@ pub struct NodeReport {
     pub local: LocalId,
     /// What kind of author it has.
     pub author_type: AuthorType,
+    /// Whose words they are in the conversation.
+    pub role: AuthorType,
     /// Edges from the root.
     pub depth: u32,
     /// Tokens that it has in the prompt, its header included; 0 if it is out.

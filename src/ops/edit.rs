@@ -36,6 +36,8 @@ impl Actor {
             _ => NewNode { advance: at_node, ..self.version(&node, content)? },
         };
         new.edited_from = Some(node.id);
+        // The editor is the author; for the model the words stay those of the original's speaker.
+        new.role = Some(node.role()).filter(|role| *role != new.author_type);
         let mut mutations = Vec::new();
         let id = new.id;
         let is_version = new.kind == EdgeKind::Version;

@@ -58,11 +58,13 @@ impl Actor {
         }
         head.author = node.author;
         head.author_type = node.author_type;
+        head.role = node.role;
         let tail =
             self.draft(Parent::Node(head.id), NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(second) });
         let tail = NewNode {
             author: node.author,
             author_type: node.author_type,
+            role: node.role,
             edited_from: Some(node.id),
             version_of: node.version_of.or(Some(node.id)),
             advance: true,

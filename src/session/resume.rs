@@ -63,7 +63,7 @@ const LOOKED_AT: u32 = 20;
 pub fn opening(loom: &Loom, session: SessionId) -> Result<String, OpsError> {
     let mut turns = loom.turns(session, 0, LOOKED_AT)?;
     turns.retain(|node| !node.content.trim().is_empty());
-    let persons = |node: &Node| node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
+    let persons = |node: &Node| node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
     let at = turns.iter().position(persons).unwrap_or(0);
     Ok(if turns.is_empty() { String::new() } else { turns.swap_remove(at).content })
 }
@@ -80,7 +80,7 @@ fn cut(actor: &Actor, session: &Session) -> Result<Option<(Interruption, Node)>,
     let Some(last) = last.filter(|last| last.id == position.id || last.parent == Some(position.id)) else {
         return Ok(None);
     };
-    let cut = match (last.author_type, last.kind) {
+    let cut = match (last.role(), last.kind) {
         (AuthorType::Human, EdgeKind::Continuation) => Interruption::Unanswered(last.id),
         (AuthorType::Model, EdgeKind::Continuation) if last.interrupted => Interruption::Within(last.id),
         (AuthorType::Tool, EdgeKind::Tool) => Interruption::Between(position.id),

@@ -81,6 +81,9 @@ impl PathLayout<'_> {
         let mut push = |text: String, style| spans.push(Span::styled(text, style));
         let here = node.id == self.here;
         push(if here { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
+        if node.role.is_some() {
+            push(format!("{}, edited by ", node.role()), palette.style(Role::Dim));
+        }
         push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
         push(format!("  {}", node.local), palette.style(ColorRole::Id));
         push(format!("  {}", node.created_at.age(self.now)), palette.style(ColorRole::Dim));

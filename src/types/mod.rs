@@ -28,7 +28,7 @@ pub use document::{
     Document, DocumentVersion, Section, SectionError, append_text, insert_at_start, insert_before_line,
     replace_section, section, sections,
 };
-pub use hash::ContentHash;
+pub use hash::{ContentHash, HashInput};
 pub use journal::{JournalEntry, Op, Subject};
 pub use json::Json;
 pub use lease::Lease;

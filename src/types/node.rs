@@ -95,6 +95,9 @@ pub struct Node {
     pub author: AgentId,
     /// What kind of author that was.
     pub author_type: AuthorType,
+    /// Whose words these are in the conversation, where that is not the author type: an edit keeps its original's role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<AuthorType>,
     /// The text.
     pub content: String,
     /// What the model really produced, where that differs from `content`.
@@ -137,6 +140,23 @@ pub struct Node {
     pub state: NodeState,
 }
 
+impl Node {
+    /// Whose words these are in the conversation.
+    #[must_use]
+    pub fn role(&self) -> AuthorType {
+        self.role.unwrap_or(self.author_type)
+    }
+
+    /// The role and, where another kind of author edited it, that author: `model` or `model, edited by human`.
+    #[must_use]
+    pub fn speaker(&self) -> String {
+        match self.role {
+            Some(role) => format!("{role}, edited by {}", self.author_type),
+            None => self.author_type.to_string(),
+        }
+    }
+}
+
 /// Where a new node goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Parent {
@@ -162,6 +182,9 @@ pub struct NewNode {
     pub author: AgentId,
     /// What kind of author that was.
     pub author_type: AuthorType,
+    /// Whose words these are in the conversation, where that is not the author type: an edit keeps its original's role.
+    #[serde(default)]
+    pub role: Option<AuthorType>,
     /// The text.
     pub content: String,
     /// When it was written.
@@ -197,6 +220,12 @@ pub struct NewNode {
 }
 
 impl NewNode {
+    /// Whose words these are in the conversation.
+    #[must_use]
+    pub fn role(&self) -> AuthorType {
+        self.role.unwrap_or(self.author_type)
+    }
+
     /// A continuation with nothing but content; the rest is set by struct update.
     #[must_use]
     pub fn new(
@@ -212,6 +241,7 @@ impl NewNode {
             kind: EdgeKind::Continuation,
             author: author.0,
             author_type: author.1,
+            role: None,
             content: content.into(),
             created_at,
             raw: None,

@@ -7,7 +7,7 @@ use std::{
 
 use loomtree::{
     id::{AgentId, NodeId},
-    store::{JournalFilter, Snapshot, Store, TreeFilter},
+    store::{HashInput, JournalFilter, Snapshot, Store, TreeFilter},
     types::{ContentHash, EdgeKind, JournalEntry, Node, Op},
 };
 
@@ -113,7 +113,7 @@ impl Judge {
             let stored = format!("{parent} {} {} {sum} {}", node.seq, node.content.len(), node.hash);
             assert_eq!(stored, *told, "{at}: node {id} is not what was acked");
             let above = node.parent.map(|p| nodes[&p].hash);
-            assert_eq!(ContentHash::of(above, node.author, node.kind, &node.content), node.hash, "{at}: {id}");
+            assert_eq!(ContentHash::of(&HashInput::of(node, above)), node.hash, "{at}: {id}");
         }
     }
 

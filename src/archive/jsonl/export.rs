@@ -162,6 +162,7 @@ fn node_line(snapshot: &dyn Snapshot, node: Node) -> Result<NodeLine, ArchiveErr
         kind: node.kind,
         author_id: node.author,
         author_type: node.author_type,
+        role: node.role,
         created_at: node.created_at,
         hash: node.hash,
         session_id: node.session,

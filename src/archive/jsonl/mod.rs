@@ -111,6 +111,8 @@ struct NodeLine {
     kind: EdgeKind,
     author_id: AgentId,
     author_type: AuthorType,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<AuthorType>,
     created_at: Timestamp,
     hash: ContentHash,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,6 +160,7 @@ impl From<NodeLine> for NewNode {
             kind: line.kind,
             author: line.author_id,
             author_type: line.author_type,
+            role: line.role,
             content: line.content,
             created_at: line.created_at,
             raw: line.raw,

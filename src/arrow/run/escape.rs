@@ -114,7 +114,7 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
 /// The first line of a node: `[a7x2kq] human · 3m ago`.
 #[must_use]
 pub fn header(node: &Node, now: Timestamp) -> String {
-    format!("[{}] {} · {}", node.local, node.author_type, node.created_at.age(now))
+    format!("[{}] {} · {}", node.local, node.speaker(), node.created_at.age(now))
 }
 
 /// What there is to say about a node beside its words: counts and marks, in a fixed order; zeroes are left out. Empty

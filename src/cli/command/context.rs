@@ -139,7 +139,9 @@ fn report(report: &ContextReport, desk: &mut CommandContext<'_>) -> Result<()> {
     }
     for node in &report.path {
         let id = paint(ID, &node.local);
-        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}", node.tokens, node.author_type.as_str(), fate(node.fate))?;
+        let edited =
+            if node.role == node.author_type { String::new() } else { format!(", edited by {}", node.author_type) };
+        writeln!(desk.out, "{:>9}  {id}  {:<6}  {}{edited}", node.tokens, node.role.as_str(), fate(node.fate))?;
     }
     for pin in &report.pins {
         let kind = if matches!(pin.target, PinTarget::Node(_)) { "pin" } else { "pin of a document" };

@@ -97,6 +97,7 @@ fn node_line(line: &mut TranscriptParts, node: &Node, name: &str, now: Timestamp
 /// The line above a turn: author, id, age, what follows it, marks.
 fn header(node: &Node, name: &str, now: Timestamp) -> String {
     let (name, style) = author(name, node.author_type);
+    let name = if node.role.is_some() { format!("{}, edited by {name}", node.role()) } else { name };
     let mut text = format!("{}  {}  {}", paint(style.bold(), name), paint(ID, &node.local), node.created_at.age(now));
     if node.author_type == AuthorType::Tool
         && let Some(tool) = &node.tool.name

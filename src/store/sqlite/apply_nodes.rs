@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     store::{AppendedNode, Result, StoreError},
-    types::{AuthorType, ContentHash, EdgeKind, NewNode, Parent},
+    types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };
 
 /// Nodes of a change that are placed and counted, and not written yet.
@@ -61,6 +61,7 @@ impl<'a> ChangeApplier<'a> {
             self.may_continue(parent.row, author)?;
         }
         let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
+        let node = self.with_role(node, edited_from)?;
         let version_of = node.version_of.map(|n| self.node_of(n, tree)).transpose()?.map(|a| a.row);
         let depth = parent.map_or(0, |p| p.depth + 1);
         let hash = self.hash_of(&node, parent, place)?;
@@ -73,7 +74,7 @@ impl<'a> ChangeApplier<'a> {
             (None, Some(row)) => (Some((row, sessions::next_turn(self.conn, row, node.tokens, self.change.at)?)), true),
             (None, None) => (None, true),
         };
-        let spoken = session.is_some() && node.author_type == AuthorType::Human && node.kind == EdgeKind::Continuation;
+        let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
             self.cache.unheard.insert(session);
         }
@@ -122,6 +123,19 @@ impl<'a> ChangeApplier<'a> {
             version_of,
         });
         Ok(AppliedMutation { tree: Some(tree), node: Some(row), undo: None, added })
+    }
+
+    /// A node of an export older than roles with its role: an edit has that of what it was edited from.
+    fn with_role(&mut self, mut node: Cow<'a, NewNode>, edited_from: Option<i64>) -> Result<Cow<'a, NewNode>> {
+        if let Some(from) = edited_from
+            && node.role.is_none()
+            && node.hash.is_some_and(|hash| hash.version() == 1)
+        {
+            self.write()?;
+            let role = nodes::role(self.conn, from)?;
+            node.to_mut().role = Some(role).filter(|role| *role != node.author_type);
+        }
+        Ok(node)
     }
 
     /// Writes what waits: nodes, what refers to them, and their entries.
@@ -188,7 +202,10 @@ impl<'a> ChangeApplier<'a> {
             (None, said) => {
                 let parent = parent.map(|p| p.hash);
                 let read = place.zip(parent).and_then(|(place, parent)| self.work.hash(place, parent));
-                let hash = read.unwrap_or_else(|| ContentHash::of(parent, node.author, node.kind, &node.content));
+                let hash = read.unwrap_or_else(|| {
+                    let input = HashInput::of_new(node, parent);
+                    said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input))
+                });
                 if said.is_some_and(|said| said != hash) {
                     return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
                 }

@@ -56,6 +56,7 @@ pub(super) fn copy_branch(
         let mut new =
             NewNode::new(copy, Parent::Node(parent), (node.author, node.author_type), node.created_at, node.content);
         new.kind = kind;
+        new.role = node.role;
         new.raw = node.raw;
         new.tool = node.tool;
         new.tokens = node.tokens;

@@ -23,7 +23,7 @@ macro_rules! node {
     () => {
         "n.seq, n.ulid, n.tree, n.local_id, n.parent, n.depth, n.kind, n.author, n.author_type, n.created_at, n.hash, \
          n.session, n.turn, n.edited_from, n.version_of, n.tokens, n.interrupted, n.purged_at, n.tool_call_id, \
-         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw"
+         n.tool_name, n.tool_calls, n.metadata, n.content, n.raw, n.role"
     };
 }
 macro_rules! state {
@@ -31,6 +31,9 @@ macro_rules! state {
         "s.node, s.continuations, s.annotations, s.links, s.versions, s.bookmarked, s.hidden_by, s.excluded"
     };
 }
+
+/// A node without its state, as [`NodeRow::words`] reads it.
+pub(super) const COLUMNS: &str = node!();
 
 /// What [`NodeRow::read`] reads, of [`FROM`].
 pub(super) const NODE: &str = concat!(node!(), ", ", state!());
@@ -65,8 +68,8 @@ impl NodeRow {
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut node = Self::words(row)?;
         // Most nodes have no state.
-        if row.get_ref(24)? != ValueRef::Null {
-            StateRow::read(row, 24)?.put(&mut node);
+        if row.get_ref(25)? != ValueRef::Null {
+            StateRow::read(row, 25)?.put(&mut node);
         }
         Ok(node)
     }
@@ -97,6 +100,7 @@ impl NodeRow {
                 kind: coded(row, 6, EdgeKind::from_code)?,
                 author: AgentId::from_bytes([0; 16]),
                 author_type: coded(row, 8, AuthorType::from_code)?,
+                role: role(row)?,
                 content: row.get(22)?,
                 raw: row.get(23)?,
                 tool: ToolCallFields { calls: json(row, 20)?, call_id: row.get(18)?, name: row.get(19)? },
@@ -107,7 +111,7 @@ impl NodeRow {
                 version_of: None,
                 session: None,
                 turn: if session.is_some() { row.get(12)? } else { None },
-                hash: ContentHash::from_bytes(row.get(10)?),
+                hash: hash(row, 10)?,
                 interrupted: row.get(16)?,
                 purged_at: row.get::<_, Option<i64>>(17)?.map(Timestamp::from_millis),
                 metadata: json(row, 21)?,
@@ -115,6 +119,16 @@ impl NodeRow {
             },
         })
     }
+}
+
+/// A node's hash, in either version's form.
+pub(super) fn hash(row: &Row<'_>, at: usize) -> rusqlite::Result<ContentHash> {
+    let bytes = row.get_ref(at)?.as_blob()?;
+    ContentHash::from_bytes(bytes).ok_or_else(|| rusqlite::Error::InvalidColumnType(at, "hash".to_owned(), Type::Blob))
+}
+
+fn role(row: &Row<'_>) -> rusqlite::Result<Option<AuthorType>> {
+    if row.get_ref(24)? == ValueRef::Null { Ok(None) } else { coded(row, 24, AuthorType::from_code).map(Some) }
 }
 
 /// What there is to say of a node: a row of `node_state`.

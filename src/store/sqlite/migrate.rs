@@ -34,10 +34,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0010_sessions", sql: include_str!("../../../migrations/0010_sessions.sql") },
     Migration { name: "0011_tool_results", sql: include_str!("../../../migrations/0011_tool_results.sql") },
     Migration { name: "0012_newest_local_ids", sql: include_str!("../../../migrations/0012_newest_local_ids.sql") },
+    Migration { name: "0013_roles", sql: include_str!("../../../migrations/0013_roles.sql") },
 ];
 
 /// The schema version that this build writes.
-pub(super) const VERSION: u32 = 12;
+pub(super) const VERSION: u32 = 13;
 
 /// The first version that keeps words to search by: an older file is filled with them.
 const INDEXED: usize = 6;

@@ -8,7 +8,7 @@ use super::cache::NumberedMap;
 use crate::{
     id::NodeId,
     store::{Change, Mutation},
-    types::{ContentHash, Json, NewNode, Parent, Passage, WordTokenizer},
+    types::{ContentHash, HashInput, Json, NewNode, Parent, Passage, WordTokenizer},
 };
 
 /// Readers of words kept for the next caller.
@@ -82,10 +82,9 @@ impl PreparedChange {
                 Parent::Node(parent) => known.get(&parent).copied(),
                 _ => None,
             };
-            let hashes = parent.filter(|_| node.purged_at.is_none()).map(|parent| PreparedHashes {
-                parent,
-                own: ContentHash::of(Some(parent), node.author, node.kind, &node.content),
-            });
+            let hashes = parent
+                .filter(|_| node.purged_at.is_none() && node.hash.is_none_or(|hash| hash.version() > 1))
+                .map(|parent| PreparedHashes { parent, own: ContentHash::of(&HashInput::of_new(node, Some(parent))) });
             if let Some(own) = node.hash.or(hashes.map(|h| h.own)) {
                 known.insert(node.id, own);
             }

@@ -44,7 +44,7 @@ impl ChangeApplier<'_> {
     ) -> Result<()> {
         let heard = TurnRecord {
             turn,
-            author_type: node.author_type,
+            author_type: node.role(),
             kind: node.kind,
             content: &node.content,
             tool: node.tool.name.as_deref(),
@@ -162,9 +162,9 @@ fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<Session
     // The first turn after that is the fresh root; before all turns, there was nothing to begin anew from.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(
-        "SELECT n.seq, n.turn, n.author_type, n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
+        "SELECT n.seq, n.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
          FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
-         WHERE n.session = ?1 AND n.turn > ?2 AND (n.author_type = 0 OR n.tool_name IS NOT NULL)
+         WHERE n.session = ?1 AND n.turn > ?2 AND (ifnull(n.role, n.author_type) = 0 OR n.tool_name IS NOT NULL)
              AND n.purged_at IS NULL AND s.hidden_by IS NULL
          ORDER BY n.turn",
     )?;

@@ -2,11 +2,18 @@
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
-use super::{fts_index, pool::ConnectionPool, recount, scrub, session_state, tables::nodes};
+use super::{
+    fts_index,
+    pool::ConnectionPool,
+    recount,
+    rows::{self, COLUMNS, NodeRow},
+    scrub, session_state,
+    tables::nodes,
+};
 use crate::{
-    id::AgentId,
-    store::{Result, VerifyReport},
-    types::{ContentHash, EdgeKind},
+    id::{AgentId, NodeId},
+    store::{EdgeKind, HashInput, ToolFields},
+    types::{ContentHash, EdgeKind, Mutation},
 };
 
 /// Problems listed at the most; a damaged file may have millions.
@@ -78,14 +85,16 @@ pub(super) fn structure(conn: &Connection, check: &str, report: &mut Report) -> 
 }
 
 fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    let mut statement = conn.prepare(
-        "SELECT n.seq, n.local_id, n.kind, a.ulid, n.hash, n.purged_at, n.content, p.hash, n.depth, p.depth, n.parent,
-             s.hidden_by, ps.hidden_by, os.hidden_by, n.version_of, n.edited_from, n.tree = coalesce(p.tree, n.tree)
+    // After the columns of a node from 25: author, parent, what hides it and its place, links.
+    let mut statement = conn.prepare(&format!(
+        "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, s.hidden_by, ps.hidden_by, os.hidden_by,
+             n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid
          FROM nodes n LEFT JOIN nodes p ON p.seq = n.parent LEFT JOIN agents a ON a.id = n.author
              LEFT JOIN node_state s ON s.node = n.seq LEFT JOIN node_state ps ON ps.node = n.parent
              LEFT JOIN node_state os ON os.node = coalesce(n.version_of, n.edited_from)
-         ORDER BY n.seq",
-    )?;
+             LEFT JOIN nodes v ON v.seq = n.version_of LEFT JOIN nodes e ON e.seq = n.edited_from
+         ORDER BY n.seq"
+    ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         report.nodes += 1;
@@ -93,7 +102,7 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
             progress(report.nodes);
         }
         if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}"))) {
-            let name = row.get::<_, String>(1).unwrap_or_else(|_| format!("#{}", report.nodes));
+            let name = row.get::<_, String>(3).unwrap_or_else(|_| format!("#{}", report.nodes));
             report.problems.push(format!("node [{name}] {problem}"));
         }
     }
@@ -103,32 +112,41 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
 
 /// What is wrong with a node, if anything.
 fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
-    let kind = super::decode::coded(row, 2, EdgeKind::from_code)?;
-    let stored = ContentHash::from_bytes(row.get(4)?);
-    let purged: Option<i64> = row.get(5)?;
-    let parent = row.get::<_, Option<[u8; 32]>>(7)?.map(ContentHash::from_bytes);
-    let content = match row.get_ref(6)? {
-        ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(_) => return Ok(Some("has content that is not UTF-8".to_owned())),
-        },
+    match row.get_ref(22)? {
+        ValueRef::Text(bytes) if std::str::from_utf8(bytes).is_err() => {
+            return Ok(Some("has content that is not UTF-8".to_owned()));
+        }
+        ValueRef::Text(_) => {}
         _ => return Ok(Some("has no content".to_owned())),
-    };
-    if purged.is_none() {
-        let author = AgentId::from_bytes(row.get(3)?);
-        if ContentHash::of(parent, author, kind, content) != stored {
-            return Ok(Some("is damaged: its content, author or parent is not what its hash says".to_owned()));
+    }
+    let mut node = NodeRow::words(row)?.node;
+    let link = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<[u8; 16]>>(at)?.map(NodeId::from_bytes));
+    node.author = AgentId::from_bytes(row.get(25)?);
+    (node.version_of, node.edited_from) = (link(32)?, link(33)?);
+    if node.purged_at.is_some() {
+        if !node.content.is_empty()
+            || node.raw.is_some()
+            || node.metadata.is_some()
+            || node.tool != ToolFields::default()
+        {
+            return Ok(Some("is damaged: it is marked as purged and holds content".to_owned()));
+        }
+    } else {
+        let parent = if row.get_ref(26)? == ValueRef::Null { None } else { Some(rows::hash(row, 26)?) };
+        if node.hash.recomputed(&HashInput::of(&node, parent)) != node.hash {
+            return Ok(Some("is damaged: it is not what its hash says".to_owned()));
         }
     }
-    let (depth, parent_depth): (i64, Option<i64>) = (row.get(8)?, row.get(9)?);
-    if depth != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(16)? {
+    let parent_depth: Option<i64> = row.get(27)?;
+    if i64::from(node.depth) != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(31)? {
         return Ok(Some("does not hang where it says".to_owned()));
     }
-    let (node, hidden, parent_hidden, other_hidden): (i64, Option<i64>, Option<i64>, Option<i64>) =
-        (row.get(0)?, row.get(11)?, row.get(12)?, row.get(13)?);
+    let (own, kind): (i64, _) = (row.get(0)?, node.kind);
+    let (hidden, parent_hidden, other_hidden): (Option<i64>, Option<i64>, Option<i64>) =
+        (row.get(28)?, row.get(29)?, row.get(30)?);
     let place_hidden = other_hidden.filter(|_| kind == EdgeKind::Version);
     let consistent = match hidden {
-        Some(by) => by == node || parent_hidden.is_some() || place_hidden.is_some(),
+        Some(by) => by == own || parent_hidden.is_some() || place_hidden.is_some(),
         None => parent_hidden.is_none() && place_hidden.is_none(),
     };
     Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
@@ -171,6 +189,16 @@ pub(super) fn journal(conn: &Connection, report: &mut VerifyReport) -> Result<()
     report.entries = count;
     if count != last {
         report.problems.push(format!("the journal has {count} entries, numbered up to {last}"));
+    }
+    let mut undo = conn.prepare("SELECT seq, undo FROM journal WHERE undo IS NOT NULL ORDER BY seq")?;
+    let mut rows = undo.query([])?;
+    while let Some(row) = rows.next()? {
+        let read = row.get_ref(1)?.as_str().is_ok_and(|text| serde_json::from_str::<Mutation>(text).is_ok());
+        if !read {
+            report
+                .problems
+                .push(format!("journal entry {} cannot be undone: its data does not decode", row.get::<_, i64>(0)?));
+        }
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{
             insert::{MultiInsert, in_order},
         },
     },
-    types::{ContentHash, EdgeKind, Json, NewNode, Timestamp},
+    types::{AuthorType, ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
 
 /// What never changes about a node and is needed to hang another one on it.
@@ -37,7 +37,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Anchor> {
         parent: row.get(2)?,
         depth: row.get(3)?,
         kind: decode::coded(row, 4, EdgeKind::from_code)?,
-        hash: ContentHash::from_bytes(row.get(5)?),
+        hash: rows::hash(row, 5)?,
         version_of: row.get(6)?,
     })
 }
@@ -48,6 +48,12 @@ pub(in crate::store::sqlite) fn find(conn: &Connection, id: NodeId) -> Result<Op
 
 pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<Anchor> {
     Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?.query_row([row], read)?)
+}
+
+/// The role of a node's words.
+pub(in crate::store::sqlite) fn role(conn: &Connection, row: i64) -> Result<AuthorType> {
+    let mut statement = conn.prepare_cached("SELECT ifnull(role, author_type) FROM nodes WHERE seq = ?1")?;
+    Ok(statement.query_row([row], |row| rows::coded(row, 0, AuthorType::from_code))?)
 }
 
 /// Nodes whose local ids wait to be moved among those of the others: enough that they share the pages they change there.
@@ -149,8 +155,8 @@ fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO nodes (ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, session,
              turn, edited_from, version_of, tokens, interrupted, tool_call_id, tool_name, tool_calls, metadata, content, raw,
-             purged_at)",
-        23,
+             purged_at, role)",
+        24,
     );
     STATEMENT.run(conn, rows, |new, row| {
         let node = &new.node;
@@ -163,7 +169,7 @@ fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
         row.add(&new.author)?;
         row.add(&node.author_type.code())?;
         row.add(&node.created_at.as_millis())?;
-        row.add(&new.hash.as_bytes())?;
+        row.add(&new.hash.to_bytes())?;
         row.add(&new.session.map(|s| s.0))?;
         row.add(&new.session.map(|s| s.1))?;
         row.add(&new.edited_from)?;
@@ -176,7 +182,8 @@ fn try_insert(conn: &Connection, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
         row.add(&node.metadata.as_ref().map(Json::as_str))?;
         row.add(&node.content)?;
         row.add(&node.raw)?;
-        row.add(&node.purged_at.map(Timestamp::as_millis))
+        row.add(&node.purged_at.map(Timestamp::as_millis))?;
+        row.add(&node.role.map(|role| role.code()))
     })
 }
 

@@ -139,7 +139,7 @@ pub(in crate::store::sqlite) fn advance(
 
 /// The newest message of a person, as the archive has it.
 const NEWEST: &str = "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
-    AND n.author_type = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
+    AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
 
 /// Sets right which message is the newest of a person; whether it was another one.
 pub(in crate::store::sqlite) fn set_focus(conn: &Connection, row: i64) -> Result<bool> {
