@@ -31,6 +31,7 @@ mod retry;
 mod scripted;
 mod secret;
 pub mod sse;
+pub(crate) mod tls;
 mod usage;
 mod weights;
 mod wire;
