@@ -583,6 +583,9 @@ fn stays(folder: &Folder, file: &str) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
+    if !skip::has("setsid") {
+        return skip::missing("setsid");
+    }
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let wait = "while [ ! -s gone ]; do sleep 0.01; done; echo done";
