@@ -52,7 +52,7 @@ fn ctrl_c_keeps_what_came() {
     let mut first = [0; 9];
     child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
     assert_eq!(&first, b"Two words");
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(killed.success());
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 130, "{ran:?}");

@@ -14,7 +14,7 @@ use support::{Home, Ran};
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/sample.jsonl");
 
 #[test]
-fn the_demo_needs_no_model_and_may_be_repeated() {
+fn without_a_model_the_demo_goes_on_with_the_script_and_may_be_repeated() {
     let home = Home::new();
     let first = home.ok(&["demo"]);
     for said in
@@ -22,10 +22,14 @@ fn the_demo_needs_no_model_and_may_be_repeated() {
     {
         assert!(first.contains(said), "{said:?} is not in\n{first}");
     }
-    assert!(first.contains("No model is attached") && first.contains("OPENAI_API_KEY"), "{first}");
+    for said in ["No model is attached; the scripted model", "--model scripted:words", "OPENAI_API_KEY", "Try next:"] {
+        assert!(first.contains(said), "{said:?} is not in\n{first}");
+    }
+    let drawn = first.rsplit("$ loom tree").next().unwrap();
+    assert!(drawn.contains("21 nodes, 7 branches") && drawn.contains("The path went on past the last"), "{drawn}");
     let again = home.ok(&["demo"]);
-    assert!(again.contains("is here already") && again.contains("19 nodes, 6 branches"), "{again}");
-    assert_eq!(home.json(&["tree"]).len(), 19, "the line is said once");
+    assert!(again.contains("is here already") && again.contains("21 nodes, 7 branches"), "{again}");
+    assert_eq!(home.json(&["tree"]).len(), 23, "the line is said once");
     home.ok(&["verify"]);
 }
 
@@ -34,7 +38,7 @@ fn the_demo_grows_the_tree_where_there_is_a_model() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "scripted:words"));
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(!ran.out.contains("No model"), "{}", ran.out);
+    assert!(!ran.out.contains("No model") && ran.out.contains("$ loom tree 9pakc5"), "{}", ran.out);
     assert_eq!(home.json(&["tree"]).len(), 21);
 }
 

@@ -112,8 +112,8 @@ impl Window {
     }
 
     fn signal(&self, name: &str) {
-        let id = self.child.process_id().unwrap().to_string();
-        assert!(std::process::Command::new("kill").args([name, &id]).status().unwrap().success());
+        let line = format!("kill {name} {}", self.child.process_id().unwrap());
+        assert!(std::process::Command::new("sh").args(["-c", &line]).status().unwrap().success());
     }
 
     /// Waits for the end, and returns the exit code.

@@ -6,6 +6,8 @@
 #[allow(dead_code)] // not all of it is needed here
 #[path = "support/play.rs"]
 mod play;
+#[path = "support/skip.rs"]
+mod skip;
 mod support;
 
 use std::{
@@ -463,8 +465,8 @@ async fn a_command_that_is_refused_is_not_run() {
 
 /// Whether a process that wrote its number into a file runs.
 fn runs(folder: &Folder, file: &str) -> bool {
-    let pid = folder.text(file);
-    std::process::Command::new("kill").args(["-0", pid.trim()]).output().unwrap().status.success()
+    let line = format!("kill -0 {}", folder.text(file).trim());
+    std::process::Command::new("sh").args(["-c", &line]).output().unwrap().status.success()
 }
 
 /// Waits until it does not.
@@ -587,6 +589,9 @@ fn stays(folder: &Folder, file: &str) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn what_leaves_the_commands_group_is_stopped_all_the_same() {
+    if !skip::has("setsid") {
+        return skip::missing("setsid");
+    }
     let folder = Folder::granted();
     let hand = folder.hand("a");
     let wait = "while [ ! -s gone ]; do sleep 0.01; done; echo done";
@@ -657,6 +662,9 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
 
 #[tokio::test]
 async fn a_file_that_was_not_written_was_not_touched() {
+    if !skip::has("git") {
+        return skip::missing("git");
+    }
     let folder = Folder::of(Decision::Yes, &["git *"], &[]);
     let play = Play::new();
     let said = play.owner.append(Parent::Node(play.nine), NodeDraft::text("Write it.")).unwrap().nodes[0].id;

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error::clean;
 use super::protocol::{self, DecodedReply};
+use super::tls::{self, Certificates};
 use super::{Endpoint, Protocol, ProviderError, RequestPhase, Secret, StreamError};
 
 /// The most bytes read of an error's body.
@@ -70,14 +71,8 @@ impl Http {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Http, ProviderError> {
         let Endpoint { key, timeouts, protocol, .. } = endpoint.clone();
         let base = parse_base(&endpoint.base_url)?;
-        let mut builder = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(timeouts.connect)
-            .tcp_nodelay(true);
-        if base.scheme() == "http" {
-            builder = builder.tls_certs_only([]);
-        }
+        let certificates = if base.scheme() == "http" { Certificates::None } else { Certificates::System };
+        let mut builder = tls::builder(certificates)?.connect_timeout(timeouts.connect).tcp_nodelay(true);
         if is_loopback(&base) {
             builder = builder.no_proxy();
         }

@@ -32,6 +32,7 @@ mod secret;
 pub mod sse;
 #[cfg(feature = "tiktoken")]
 mod tiktoken;
+pub(crate) mod tls;
 mod usage;
 mod weights;
 

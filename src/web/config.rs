@@ -2,11 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use reqwest::{Client, Url, redirect::Policy};
+use reqwest::Url;
 use serde::Deserialize;
 
 use super::{Service, TIME, Web, brave::Brave, page::PageFetcher, searxng::Searxng, tavily::Tavily};
-use crate::provider::{Env, InlineKeyError, ProviderError, Secret};
+use crate::provider::{
+    Env, InlineKeyError, ProviderError, Secret,
+    tls::{self, Certificates},
+};
 
 /// A service that is known.
 struct SearchService {
@@ -97,15 +100,12 @@ pub fn open(config: &SearchConfig, env: &Env<'_>) -> Result<Option<Web>, Provide
     let time = config.timeout.map_or(Ok(TIME), Duration::try_from_secs_f64).ok().filter(|time| !time.is_zero());
     let time = time.ok_or_else(|| wrong("timeout is a number of seconds above 0"))?;
     let failed = |error: reqwest::Error| wrong(&error.to_string());
-    let mut client = Client::builder()
-        .redirect(Policy::none())
-        .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(time);
+    let mut client = tls::builder(Certificates::System)?.connect_timeout(time);
     if known.base.is_none() {
         // A server of one's own is asked directly.
         client = client.no_proxy();
     }
-    let (client, pages) = (client.build().map_err(failed)?, PageFetcher::new(base.clone()).map_err(failed)?);
+    let (client, pages) = (client.build().map_err(failed)?, PageFetcher::new(base.clone())?);
     Ok(Some(Web { service: (known.service)(), base, key, client, pages, time }))
 }
 

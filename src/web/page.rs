@@ -15,10 +15,13 @@ use reqwest::{
     Client, Response, Url,
     dns::{Addrs, Name, Resolve, Resolving},
     header::{CONTENT_TYPE, LOCATION},
-    redirect::Policy,
 };
 
 use super::html;
+use crate::provider::{
+    ProviderError,
+    tls::{self, Certificates},
+};
 
 /// Bytes of a page that are read.
 const PAGE: usize = 2 << 20;
@@ -35,15 +38,14 @@ pub(super) struct PageFetcher {
 }
 
 impl PageFetcher {
-    pub(super) fn new(own: Url) -> Result<Self, reqwest::Error> {
-        let client = Client::builder()
-            .redirect(Policy::none())
+    pub(super) fn new(own: Url) -> Result<Self, ProviderError> {
+        let client = tls::builder(Certificates::System)?
             .no_proxy()
-            .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(std::sync::Arc::new(PublicResolver))
             .connect_timeout(Duration::from_secs(5))
             .timeout(TIME)
-            .build()?;
+            .build()
+            .map_err(|error| ProviderError::configuration(error.to_string()))?;
         Ok(Self { client, own })
     }
 

@@ -6,6 +6,8 @@
 
 #[path = "../support/child.rs"]
 mod child;
+#[path = "../support/skip.rs"]
+mod skip;
 #[path = "../support/mod.rs"]
 mod support;
 

