@@ -447,3 +447,36 @@ fn recall_takes_its_filters_by_every_way_of_looking() {
     home.say("owner", None, &long);
     assert!(home.ok(&["recall", "-n", "1", "capstan"]).contains("the capstan broke"));
 }
+
+#[test]
+fn the_owner_takes_back_what_an_agent_did() {
+    let (home, ids) = sample();
+    let rain = id(&ids, "RAIN");
+    home.ok(&["do", "--as", "collaborator", &format!("→ prune {rain}")]);
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
+    assert!(home.ok(&["restore"]).contains("nothing is pruned"));
+    // It is not taken back again, and can be done again.
+    assert!(home.fails(1, &["undo", "--agent", "collaborator"]).contains("nothing to undo"));
+    home.ok(&["redo"]);
+    assert!(!home.ok(&["restore"]).contains("nothing is pruned"));
+}
+
+#[test]
+fn a_path_is_exported_as_prose() {
+    let (home, ids) = sample();
+    let prose = home.ok(&["export", "--path", id(&ids, "RAIN"), "--format", "prose"]);
+    assert!(!prose.contains("###") && prose.contains("\n\n"), "{prose}");
+}
+
+#[test]
+fn recall_marks_what_is_context() {
+    let (home, _) = sample();
+    home.say("owner", None, "The capstan broke.");
+    home.say("owner", None, "So we rowed.");
+    let said = home.ok(&["recall", "capstan"]);
+    let hits: Vec<&str> = said.lines().filter(|line| !line.starts_with("  ")).collect();
+    assert!(hits.len() == 1 && hits[0].contains("The capstan broke."), "{said}");
+    assert!(said.contains("  after ") && said.contains("So we rowed."), "{said}");
+    assert!(home.ok(&["recall", "--count", "capstan"]).contains("1  in all"));
+    assert_eq!(home.json(&["recall", "capstan"])[0]["matched"], true);
+}

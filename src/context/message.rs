@@ -56,12 +56,14 @@ pub(super) struct Piece {
     pub(super) kept: bool,
     pub(super) calls: Vec<Call>,
     pub(super) answers: Vec<Answer>,
+    /// Whether it continues the text of the piece before it: the second half of a split.
+    pub(super) continues: bool,
 }
 
 impl Piece {
     /// A piece of words.
     pub(super) const fn new(part: Part, voice: Voice, text: String, tokens: u32, kept: bool) -> Self {
-        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new() }
+        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
     }
 }
 
@@ -76,7 +78,7 @@ pub(super) fn merged(pieces: Vec<Piece>) -> Vec<Message> {
         match messages.last_mut() {
             // What calls gave begins a message: words before it belong to one of their own.
             Some(last) if last.voice == piece.voice && (piece.answers.is_empty() || last.content.is_empty()) => {
-                if !last.content.is_empty() && !piece.text.is_empty() {
+                if !last.content.is_empty() && !piece.text.is_empty() && !piece.continues {
                     last.content.push_str("\n\n");
                 }
                 last.content.push_str(&piece.text);

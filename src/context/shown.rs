@@ -27,6 +27,8 @@ struct Worded<'w> {
     text: String,
     tokens: u32,
     cut: bool,
+    /// Whether it continues the node before it in the middle of a text.
+    continues: bool,
 }
 
 impl<'w> Shown<'w> {
@@ -79,7 +81,8 @@ impl<'w> Shown<'w> {
                 let tokens = view.estimated(&text);
                 pieces.push(Piece::new(Part::Conversation, Voice::User, text, tokens, kept));
             }
-            pieces.push(Piece::new(Part::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept));
+            let piece = Piece::new(Part::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept);
+            pieces.push(Piece { continues: shown.continues, ..piece });
         }
         pieces.extend(answered.flat_map(|(_, answers)| answers));
         pieces
@@ -132,7 +135,9 @@ fn worded<'w>(view: &View, seen: &'w Seen, before: Option<&Node>) -> Worded<'w> 
         tokens += view.tokens(node);
         text.push_str(&view.words(node));
     }
-    Worded { node, text, tokens, cut: seen.cut }
+    // An agent that sees the tree is shown a header for each half.
+    let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
+    Worded { node, text, tokens, cut: seen.cut, continues }
 }
 
 fn note(earlier: u32) -> String {

@@ -3,8 +3,8 @@
 
 use super::{Actor, OpsError, Result, Told, told};
 use crate::{
-    id::TreeId,
-    model::Op,
+    id::{AgentId, TreeId},
+    model::{AgentKind, Op},
     store::{Direction, Mutation, Receipt, UndoTarget},
 };
 
@@ -25,7 +25,20 @@ impl Actor {
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
     pub fn undo(&self, tree: Option<TreeId>) -> Result<Undone> {
-        self.go(tree, Direction::Undo)
+        self.go(self.agent, tree, Direction::Undo)
+    }
+
+    /// Takes another agent's newest operation in this tree back; a redo by this agent does it again.
+    ///
+    /// # Errors
+    /// If this agent is no person and the other one is not itself; or as [`Actor::undo`].
+    pub fn undo_of(&self, agent: AgentId, tree: Option<TreeId>) -> Result<Undone> {
+        let agents = self.loom.snapshot()?.agents()?;
+        let person = agents.iter().any(|known| known.id() == self.agent && known.profile.kind == AgentKind::Human);
+        if agent != self.agent && !person {
+            return Err(OpsError::Invalid("only a person takes back what another agent did".to_owned()));
+        }
+        self.go(agent, tree, Direction::Undo)
     }
 
     /// Does again what the agent's newest undo took back.
@@ -33,17 +46,17 @@ impl Actor {
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
     pub fn redo(&self, tree: Option<TreeId>) -> Result<Undone> {
-        self.go(tree, Direction::Redo)
+        self.go(self.agent, tree, Direction::Redo)
     }
 
-    fn go(&self, tree: Option<TreeId>, direction: Direction) -> Result<Undone> {
+    fn go(&self, agent: AgentId, tree: Option<TreeId>, direction: Direction) -> Result<Undone> {
         let (op, word) = match direction {
             Direction::Undo => (Op::Undo, "undo"),
             Direction::Redo => (Op::Redo, "redo"),
         };
         let snapshot = self.loom.snapshot()?;
         let target = snapshot
-            .undo_target(tree, self.agent, direction)?
+            .undo_target(tree, agent, direction)?
             .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
         let told = told(&*snapshot, &target.entry)?;
         drop(snapshot);

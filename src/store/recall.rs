@@ -29,6 +29,8 @@ pub struct WordFilter {
     pub to: Option<Timestamp>,
     /// Only what a session of this work item may see, or (`Some(None)`) one of none: no tree of another item.
     pub seen_by: Option<Option<WorkItem>>,
+    /// Only nodes with a lower sequence number.
+    pub before: Option<u64>,
     /// Only these, by their sequence numbers.
     pub among: Option<HashSet<u64>>,
 }

@@ -1,8 +1,8 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
-    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
+    Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
 use crate::model::{EdgeKind, TodoDraft};
 
@@ -217,7 +217,7 @@ fn recall() -> impl Strategy<Value = Command> {
 /// Filters of a recall, mostly few of them.
 fn narrowed() -> impl Strategy<Value = RecallFilter> {
     let scopes = [RecallScope::Session, RecallScope::Tree, RecallScope::Workspace, RecallScope::All];
-    let times = ["2026-11-22", "today", "yesterday", "2h", "30s", "3d", "2026-11-22T14:00:30Z"];
+    let times = ["2026-11-22", "today", "yesterday", "2h", "30s", "3d", "11mo", "2026-11-22T14:00:30Z"];
     let time = prop::sample::select(times.to_vec()).prop_map(|text| text.parse().unwrap());
     let by =
         prop_oneof!["human|model|tool|owner|the editor", "[a-z][a-z0-9 _-]{0,9}"].prop_map(|by| by.trim().to_owned());
@@ -230,15 +230,23 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
         prop::option::weighted(0.25, time.clone()),
         prop::option::weighted(0.25, time),
         prop::option::weighted(0.25, one_of(EdgeKind::ALL)),
+        (any::<[bool; 3]>(), rarely(node()), any::<bool>()),
     )
-        .prop_map(|(by, scope, path, below, from, to, kind)| RecallFilter {
-            by,
-            scope,
-            path,
-            below,
-            from,
-            to,
-            kind,
+        .prop_map(|(by, scope, path, below, from, to, kind, ([exact, failed, count], around, sort))| {
+            RecallFilter {
+                by,
+                scope,
+                path,
+                below,
+                from,
+                to,
+                kind,
+                exact,
+                failed,
+                count,
+                around,
+                sort: sort.then_some(RecallSort::Time),
+            }
         })
 }
 

@@ -293,6 +293,9 @@ impl<'h> Runner<'h> {
             Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
             Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
             Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
+            Command::Recall { only: RecallFilter { around: Some(node), .. }, limit, .. } => {
+                self.recall_around(here, node, *limit)
+            }
             Command::Recall { .. } => self.recall_summary(here),
             Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),

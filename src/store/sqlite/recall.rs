@@ -78,6 +78,11 @@ impl Conditions {
         if let Some(to) = filter.to {
             and(at, "<=", to.as_millis().into());
         }
+        if let Some(before) = filter.before {
+            let before = i64::try_from(before).unwrap_or(i64::MAX / ROOM);
+            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * ROOM) };
+            and(column, "<", first.into());
+        }
         Ok(found)
     }
 }
