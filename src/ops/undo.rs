@@ -28,7 +28,7 @@ impl Actor {
         self.go(self.agent, tree, Direction::Undo)
     }
 
-    /// Takes another agent's newest operation in this tree back; a redo by this agent does it again.
+    /// Takes another agent's newest operation in this tree back.
     ///
     /// # Errors
     /// If this agent is no person and the other one is not itself; or as [`Actor::undo`].
