@@ -198,7 +198,9 @@ fn recall() -> impl Strategy<Value = Command> {
         })),
         (range(), narrowed()).prop_map(move |(range, filter)| with(none(), |command| {
             if let Command::Recall { turns, only, .. } = command {
-                (*turns, *only) = (Some(range), filter);
+                // Turns have no words to be exact about, nor a count.
+                let plain = RecallFilter { exact: false, failed: false, count: false, ..filter };
+                (*turns, *only) = (Some(range), plain);
             }
         })),
         (words(), option::of(1..50_u32), narrowed()).prop_map(move |(name, most, filter)| with(none(), |command| {
