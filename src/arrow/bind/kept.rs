@@ -146,8 +146,9 @@ impl Binder<'_, '_> {
 
     /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
     fn switched(&self, name: &str) -> bool {
-        let outside = || self.bag.line.split('"').step_by(2).flat_map(str::split_whitespace);
-        let bounded = self.bag.line.contains('"') || outside().any(|word| word.starts_with("tool:"));
+        let line = self.bag.line.replace("\\\\", "").replace("\\\"", "");
+        let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
+        let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
         self.flagged(&[name]) || bounded && outside().any(|word| word.eq_ignore_ascii_case(name))
     }
 

@@ -208,6 +208,11 @@ fn recall() -> impl Strategy<Value = Command> {
                 (*tool, *limit, *only) = (Some(name), most, filter);
             }
         })),
+        node().prop_map(move |at| with(none(), |command| {
+            if let Command::Recall { only, .. } = command {
+                only.around = Some(at);
+            }
+        })),
         Just(with(none(), |command| {
             if let Command::Recall { summary, .. } = command {
                 *summary = true;
@@ -232,23 +237,21 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
         prop::option::weighted(0.25, time.clone()),
         prop::option::weighted(0.25, time),
         prop::option::weighted(0.25, one_of(EdgeKind::ALL)),
-        (any::<[bool; 3]>(), rarely(node()), any::<bool>()),
+        (any::<[bool; 3]>(), any::<bool>()),
     )
-        .prop_map(|(by, scope, path, below, from, to, kind, ([exact, failed, count], around, sort))| {
-            RecallFilter {
-                by,
-                scope,
-                path,
-                below,
-                from,
-                to,
-                kind,
-                exact,
-                failed,
-                count,
-                around,
-                sort: sort.then_some(RecallSort::Time),
-            }
+        .prop_map(|(by, scope, path, below, from, to, kind, ([exact, failed, count], sort))| RecallFilter {
+            by,
+            scope,
+            path,
+            below,
+            from,
+            to,
+            kind,
+            exact,
+            failed,
+            count,
+            around: None,
+            sort: sort.then_some(RecallSort::Time),
         })
 }
 
