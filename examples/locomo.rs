@@ -45,9 +45,8 @@ fn main() -> Result<()> {
             let start = Instant::now();
             let found = recall::search(&*loom.snapshot()?, &query)?;
             let latency = start.elapsed().as_secs_f64() * 1e3;
-            let ranked = found
-                .hits
-                .iter()
+            let ranked = found.ranked().into_iter().take(query.limit);
+            let ranked = ranked
                 .filter_map(|hit| turns.get(&hit.node.id))
                 .map(|(of, turn)| if one { format!("{of}/{turn}") } else { turn.clone() });
             let ranked: Vec<String> = ranked.collect();

@@ -12,7 +12,7 @@ use loomtree::arrow;
 use serde_json::Value;
 
 #[derive(Debug, Default)]
-struct Tally {
+struct PartialUsage {
     lines: f64,
     exact: f64,
     op: f64,
@@ -51,9 +51,9 @@ fn plain(value: &Value, key: &str) -> Value {
     }
 }
 
-fn score(path: PathBuf) -> Option<Tally> {
+fn score(path: PathBuf) -> Option<PartialUsage> {
     let text = fs::read_to_string(&path).ok()?;
-    let mut tally = Tally::default();
+    let mut tally = PartialUsage::default();
     for row in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(row).unwrap();
         let gold = plain(&row["gold"], "");
@@ -71,7 +71,7 @@ fn score(path: PathBuf) -> Option<Tally> {
         tally.changing += count(wrong && !looking);
         tally.asked += count(!trap && got.is_none());
     }
-    let Tally { lines, exact, op, wrong, changing, asked } = tally;
+    let PartialUsage { lines, exact, op, wrong, changing, asked } = tally;
     let percent = |n: f64| 100.0 * n / lines;
     println!(
         "{:<12} {lines:>5} lines  exact {:6.2}%  op {:6.2}%  wrong {:5.2}%  wrong and changing {:5.2}%  asked {:5.2}%",
@@ -82,7 +82,7 @@ fn score(path: PathBuf) -> Option<Tally> {
         percent(changing),
         percent(asked),
     );
-    Some(Tally {
+    Some(PartialUsage {
         lines,
         exact: percent(exact),
         op: percent(op),

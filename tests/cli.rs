@@ -73,7 +73,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     insta::assert_snapshot!(tree_of(&home, &ids, &[]), @r"
     Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
-      ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
+      ILSE  subject just now  1 note  SingleLine there was a keeper called Ilse. She kept jars.
       JARS  owner just now  What was in the jars?
       ├─ RAIN  subject just now  ★ the good one  Sounds: rain, gulls, a door.
       └─ NONE  subject just now  Nothing. They were for later.
@@ -82,7 +82,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     insta::assert_snapshot!(tree_of(&home, &ids, &["--notes", "--depth", "2"]), @r"
     Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
-      ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
+      ILSE  subject just now  1 note  SingleLine there was a keeper called Ilse. She kept jars.
       ┊ NOTE  owner just now  annotation  why jars?
       JARS  owner just now  What was in the jars? ▸
       ▸ goes on: `loom tree JARS`
@@ -449,4 +449,34 @@ fn recall_takes_its_filters_by_every_way_of_looking() {
     let long = format!("{} the capstan broke {}", "nothing at all ".repeat(90), "and so on ".repeat(90));
     home.say("owner", None, &long);
     assert!(home.ok(&["recall", "-n", "1", "capstan"]).contains("the capstan broke"));
+}
+
+#[test]
+fn the_owner_takes_back_what_an_agent_did() {
+    let (home, ids) = sample();
+    let rain = id(&ids, "RAIN");
+    home.ok(&["do", "--as", "collaborator", &format!("→ prune {rain}")]);
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
+    assert!(home.ok(&["restore"]).contains("nothing is pruned"));
+    assert!(home.fails(1, &["undo", "--agent", "collaborator"]).contains("nothing to undo"));
+}
+
+#[test]
+fn a_path_is_exported_as_prose() {
+    let (home, ids) = sample();
+    let prose = home.ok(&["export", "--path", id(&ids, "RAIN"), "--format", "prose"]);
+    assert!(!prose.contains("###") && prose.contains("\n\n"), "{prose}");
+}
+
+#[test]
+fn recall_marks_what_is_context() {
+    let (home, _) = sample();
+    home.say("owner", None, "The capstan broke.");
+    home.say("owner", None, "So we rowed.");
+    let said = home.ok(&["recall", "capstan"]);
+    let hits: Vec<&str> = said.lines().filter(|line| !line.starts_with("  ")).collect();
+    assert!(hits.len() == 1 && hits[0].contains("The capstan broke."), "{said}");
+    assert!(said.contains("  after ") && said.contains("So we rowed."), "{said}");
+    assert!(home.ok(&["recall", "--count", "capstan"]).contains("1  in all"));
+    assert_eq!(home.json(&["recall", "capstan"])[0]["matched"], true);
 }

@@ -14,7 +14,7 @@ use loomtree::{
         Inclusion, InclusionReason, MessageRole, RenderedPrompt, Rendering, Strategy, assemble,
     },
     id::NodeId,
-    ops::{Actor, Loom, NodeDraft},
+    ops::{Actor, Loom, NodeDraft, SplitAt},
     types::{
         Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope, TokenCalibration,
         TokenizerFamily, ToolCallFields, TreePatch,
@@ -770,4 +770,13 @@ fn a_corrected_budget_holds_by_the_models_count() {
             assert_eq!(told, (permille != 1_000).then_some(permille));
         }
     }
+}
+
+#[test]
+fn a_split_changes_nothing_that_a_model_is_sent() {
+    let play = Play::new();
+    let before = assembled(&play.loom, "subject", play.nine, LIVE).unwrap();
+    let halves = play.owner.split(play.nine, &SplitAt::After("She was".to_owned())).unwrap();
+    let after = assembled(&play.loom, "subject", halves.nodes[1].id, LIVE).unwrap();
+    assert_eq!(shown(&after), shown(&before));
 }

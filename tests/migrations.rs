@@ -99,9 +99,9 @@ fn two_at_once_migrate_once() {
 
 /// A tree whose model's reply a person edited, and that edit again.
 fn edited(owner: &Actor) -> [NodeId; 2] {
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("What is the weather?")).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is the weather?")).unwrap();
     let root = root.id;
-    let reply = Draft { author_type: Some(AuthorType::Model), ..Draft::text("It shone.") };
+    let reply = NodeDraft { author_type: Some(AuthorType::Model), ..NodeDraft::text("It shone.") };
     let reply = owner.append(Parent::Node(root), reply).unwrap().nodes[0].id;
     let first = owner.edit(reply, "It rained.").unwrap().nodes[0].id;
     [first, owner.edit(first, "It snowed.").unwrap().nodes[0].id]

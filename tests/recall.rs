@@ -39,7 +39,7 @@ fn filler(actor: &Actor, at: NodeId, count: usize) -> NodeId {
 
 fn search(actor: &Actor, scope: Scope, text: &str) -> Vec<String> {
     let found = recall::search(&*actor.loom().snapshot().unwrap(), &Query::new(text, scope)).unwrap();
-    found.hits.into_iter().map(|hit| hit.node.content).collect()
+    found.ranked().into_iter().take(20).map(|hit| hit.node.content).collect()
 }
 
 fn everywhere(actor: &Actor, text: &str) -> Vec<String> {
@@ -230,8 +230,10 @@ fn an_answer_inherits_the_words_of_its_question() {
         &*play.loom.snapshot().unwrap(),
         &Query { limit: 2, ..Query::new("ledger database", Scope::Tree(play.tree)) },
     );
-    let hits = found.unwrap().hits;
-    assert_eq!(hits.len(), 2);
+    let found = found.unwrap();
+    assert_eq!(found.hits.iter().map(|hit| hit.node.id).collect::<Vec<_>>(), [at]);
+    let hits = found.ranked();
+    assert_eq!(hits.len(), 3);
     assert!(hits.iter().any(|hit| hit.node.id == answer));
     let question = hits.iter().find(|hit| hit.node.id == at).unwrap();
     assert_eq!(question.after.as_ref().unwrap().id, answer);
@@ -260,8 +262,8 @@ fn pruned_nodes_are_found_and_marked_and_undone_ones_too() {
     play.owner.prune(play.trauma).unwrap();
     let mut runner = play.at(play.root);
     let said = lines(&mut runner, &["→ recall search \"lighthouse\""]);
-    let marked = format!("[{}] (pruned):\n  She was nine", play.id(play.nine));
-    assert!(said.contains(&marked), "{said}");
+    let marked = format!("[{}] (pruned) · ", play.id(play.nine));
+    assert!(said.contains(&marked) && said.contains("  She was nine"), "{said}");
     play.owner.restore(play.trauma).unwrap();
     assert!(!lines(&mut runner, &["→ recall search \"lighthouse\""]).contains("pruned"));
 }
@@ -750,4 +752,69 @@ fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
     assert!(said.contains("tool bash(") && said.contains("spinnerColorFn"), "{said}");
     let said = lines(&mut runner.inline(9_000), &["→ recall tool:bash limit:200"]);
     assert!(loomtree::types::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
+}
+
+#[test]
+fn a_hit_holds_the_words_and_its_neighbours_are_context() {
+    let play = Play::new();
+    let mut at = play.nine;
+    for text in ["It rained all night.", "We stayed in.", "The rain stopped.", "We went out."] {
+        at = say(&play.owner, at, text);
+    }
+    let snapshot = play.loom.snapshot().unwrap();
+    let query = Query::new("rain", Scope::Tree(play.tree));
+    let found = recall::search(&*snapshot, &query).unwrap();
+    let mut texts: Vec<&str> = found.hits.iter().map(|hit| hit.node.content.as_str()).collect();
+    texts.sort_unstable();
+    assert_eq!(texts, ["It rained all night.", "The rain stopped."]);
+    assert!(found.near.iter().all(|hit| hit.own_words == 0));
+    assert_eq!(recall::count(&*snapshot, &query, &|_| true).unwrap().total, 2);
+    let newest = recall::search(&*snapshot, &Query { by_time: true, limit: 1, ..query }).unwrap();
+    assert_eq!(newest.hits[0].node.content, "The rain stopped.");
+    // A word that stands nowhere is named, and what has the others is only near.
+    let found = recall::search(&*snapshot, &Query::new("rain and Zanzibar", Scope::Tree(play.tree))).unwrap();
+    assert_eq!((found.hits.len(), found.absent), (0, vec!["Zanzibar".to_owned()]));
+    assert!(found.near.iter().any(|hit| hit.node.content == "The rain stopped."));
+    let exact = Query { exact: true, ..Query::new("ain stopp", Scope::Tree(play.tree)) };
+    assert_eq!(recall::search(&*snapshot, &exact).unwrap().hits.len(), 1);
+}
+
+#[test]
+fn a_recall_counts_keeps_failures_and_shows_what_is_around() {
+    let play = Play::new();
+    let session = play.session("owner", play.nine);
+    let owner = play.owner.clone().in_session(session);
+    for text in ["the gasket leaks\nexit code 1", "the gasket holds\nexit code 0"] {
+        let tool = ToolCallFields { calls: None, call_id: None, name: Some("bash".into()) };
+        let draft = NodeDraft {
+            kind: Some(EdgeKind::Tool),
+            author_type: Some(AuthorType::Tool),
+            stay: true,
+            tool,
+            ..NodeDraft::text(text)
+        };
+        owner.append(Parent::Node(play.nine), draft).unwrap();
+    }
+    let mut runner = play.runner("owner", session);
+    let counted = lines(&mut runner, &["→ recall search \"gasket\" count"]);
+    assert_eq!(counted, "2 matches in this tree for \"gasket\": tool 2 · tool bash 2");
+    let failed = lines(&mut runner, &["→ recall search \"gasket\" failed"]);
+    assert!(failed.starts_with("1 match") && failed.contains("leaks") && failed.contains("· failed:"), "{failed}");
+    let failed = lines(&mut runner, &["→ recall tool:bash failed"]);
+    assert!(failed.starts_with("1 result") && failed.contains("leaks"), "{failed}");
+    let around = lines(&mut runner, &[&format!("→ recall around:{} limit:1", play.id(play.marie))]);
+    assert!(around.contains("Who is Marie?") && around.contains("childhood"), "{around}");
+    let old = lines(&mut runner, &["→ recall search \"gasket\" from:11mo sort:time"]);
+    assert!(old.starts_with("2 matches") && old.contains("the newest first"), "{old}");
+}
+
+#[test]
+fn a_turn_does_not_find_the_message_that_it_answers() {
+    let play = Play::new();
+    play.agent("helper", Permissions::all());
+    let at = say(&play.owner, play.nine, "Where did we put the sextant?");
+    let session = play.session("helper", at);
+    let mut runner = play.runner("helper", session).answered([]);
+    let said = lines(&mut runner, &["→ recall search \"sextant\""]);
+    assert!(said.starts_with("nothing for \"sextant\""), "{said}");
 }

@@ -7,6 +7,7 @@ pub(super) enum Key {
     After,
     Agent,
     Annotations,
+    Around,
     As,
     At,
     Below,
@@ -39,6 +40,7 @@ pub(super) enum Key {
     Replace,
     Scope,
     Section,
+    Sort,
     Stash,
     Status,
     Summary,
@@ -60,6 +62,7 @@ const NAMES: &[(&str, Key)] = &[
     ("agent", Key::Agent),
     ("annotations", Key::Annotations),
     ("append", Key::Content),
+    ("around", Key::Around),
     ("as", Key::As),
     ("at", Key::At),
     ("author", Key::By),
@@ -129,6 +132,7 @@ const NAMES: &[(&str, Key)] = &[
     ("since", Key::From),
     ("site", Key::Include),
     ("sites", Key::Include),
+    ("sort", Key::Sort),
     ("stash", Key::Stash),
     ("status", Key::Status),
     ("summary", Key::Summary),
@@ -180,7 +184,7 @@ impl Key {
 
     /// Whether its value is a name, whatever that word means elsewhere.
     pub(super) const fn is_named(self) -> bool {
-        matches!(self, Self::By | Self::Scope | Self::Kind)
+        matches!(self, Self::By | Self::Scope | Self::Kind | Self::Sort)
     }
 
     /// Whether it is a switch: its value, if any, is yes or no.

@@ -58,7 +58,7 @@ classes! {
 classes! {
     /// A preposition or a particle.
     Prep {
-        To, Into, Of, From, In, On, At, Under, With, As, For, By, About, Through, After, Before, Against, Between, Up,
+        To, Into, Of, From, In, On, At, Under, Responder, As, For, By, About, Through, After, Before, Against, Between, Up,
         Back, Out, Off, Down, Aside, Away, Together, Apart, Over, Side, Onward,
     }
 }

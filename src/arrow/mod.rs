@@ -25,6 +25,6 @@ pub use lex::Bytes;
 pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};
 pub use understand::{Refusal, RefusalCode, Understood, understand};
 pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative, Rendering,
-    ResponseKind, SearchDepth, Span, Topic, WritePlace,
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative,
+    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
 };

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, Relative, Rendering,
-    ResponseKind, SearchDepth, Topic, WritePlace, terms,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, RecallSort, Relative,
+    Rendering, ResponseKind, SearchDepth, Topic, WritePlace, terms,
 };
 
 impl Display for NodeRef {
@@ -55,6 +55,7 @@ words! {
     DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
     MemoryView { Trace => "trace", Stashed => "stashed" }
     RecallScope { Session => "session", Tree => "tree", Workspace => "workspace", All => "all" }
+    RecallSort { Time => "time" }
     SearchDepth { Basic => "basic", Deep => "deep" }
     Topic { General => "general", News => "news" }
 }
@@ -116,7 +117,12 @@ impl Arguments<'_, '_> {
             .named("below:", only.below.as_ref())?
             .named("from:", only.from)?
             .named("to:", only.to)?
-            .named("kind:", only.kind)
+            .named("kind:", only.kind)?
+            .named("around:", only.around.as_ref())?
+            .named("sort:", only.sort)?
+            .flag("exact", only.exact)?
+            .flag("failed", only.failed)?
+            .flag("count", only.count)
     }
 
     fn flag(&mut self, name: &str, set: bool) -> Result<&mut Self, fmt::Error> {

@@ -287,7 +287,7 @@ fn name_nodes(line: &str, terms: &[Term], bag: &mut Bag<'_>, candidate: &Candida
                             | Prep::Against
                     )
                 )
-            || wanted == 2 && matches!(arg.prep, Some(Prep::With | Prep::Between));
+            || wanted == 2 && matches!(arg.prep, Some(Prep::Responder | Prep::Between));
         if missing > 0
             && arg.what == args::What::Name
             && arg.key.is_none()
@@ -327,7 +327,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
     let few = usize::from(pair);
     // `with Claude, continue from a7x2`
     let with = candidate.tool == Tool::Continue
-        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::With | Prep::By)));
+        && terms.first().is_some_and(|first| matches!(first.entry.prep, Some(Prep::Responder | Prep::By)));
     let needs_more = has_before && (points || with || bag.args.iter().filter(|arg| concrete(arg)).count() <= few);
     if needs_more {
         let both = |zone| asked(zone) || zone == Zone::Before;
@@ -339,7 +339,7 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
                 || arg.what == args::What::Name && arg.key.is_some_and(|key| !matches!(key, Key::Label | Key::Content))
                 || arg.what == args::What::Name
                     && candidate.tool == Tool::Continue
-                    && matches!(arg.prep, Some(Prep::With | Prep::By))
+                    && matches!(arg.prep, Some(Prep::Responder | Prep::By))
                 || lone && matches!(arg.what, args::What::Number(_) | args::What::Range(..))
                 || matches!(
                     arg.what,

@@ -189,7 +189,7 @@ pub struct RecallFilter {
     /// Only by this author: a role or an agent's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where; the session if it is not said, and the tree where there is nothing in that.
+    /// Where; the tree if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<RecallScope>,
     /// Only on the path to this node.
@@ -207,6 +207,29 @@ pub struct RecallFilter {
     /// Only nodes of this kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<EdgeKind>,
+    /// Only what holds the words as they stand.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub exact: bool,
+    /// Only results of calls that failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// Figures alone, by author and tool.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub count: bool,
+    /// What stands before and after this node.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub around: Option<NodeRef>,
+    /// The order, if not the best first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sort: Option<RecallSort>,
+}
+
+/// The order of what a `recall` finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RecallSort {
+    /// The newest first.
+    Time,
 }
 
 /// How far a web search goes.

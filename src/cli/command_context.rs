@@ -212,12 +212,12 @@ impl<'a> CommandContext<'a> {
     }
 
     /// The end of the only tree in the database, where there is exactly one.
-    fn only_tree(&self) -> Result<Option<Here>> {
+    fn only_tree(&self) -> Result<Option<CommandPosition>> {
         let mut trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: 2 })?;
         let (Some(tree), true) = (trees.pop(), trees.is_empty()) else { return Ok(None) };
         let root = tree.root.ok_or_else(|| CliError::failed("this tree has no root"))?;
         let position = self.loom.leaf(&self.loom.node(root)?)?;
-        Ok(Some(Here { tree, session: None, position }))
+        Ok(Some(CommandPosition { tree, session: None, position }))
     }
 
     fn beside(&self, session: &Session) -> Result<CommandPosition> {

@@ -203,7 +203,7 @@ pub(crate) fn path(globals: &Globals) -> Result<PathBuf> {
 /// Reads the configuration; no file is an empty one, unless somebody named it.
 pub(crate) fn load(globals: &Globals) -> Result<Config> {
     let path = path(globals)?;
-    let text = match host::read_settings(&path) {
+    let text = match env::read_settings(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound && globals.config.is_none() => {
             return Ok(Config::default());

@@ -209,7 +209,7 @@ fn of_provider(error: &ProviderError) -> ErrorText {
     use loomtree::provider::ErrorClass;
     let message = error.to_string();
     if matches!(error, ProviderError::Connect { .. }) {
-        return Speech::new("model", 1, message).hint(
+        return ErrorText::new("model", 1, message).hint(
             "start the server (Ollama: `ollama serve`) or correct its address; `loom doctor` lists what answers",
         );
     }

@@ -56,12 +56,14 @@ pub(super) struct PromptPiece {
     pub(super) kept: bool,
     pub(super) calls: Vec<RoundCall>,
     pub(super) answers: Vec<RoundAnswer>,
+    /// Whether it continues the text of the piece before it: the second half of a split.
+    pub(super) continues: bool,
 }
 
 impl PromptPiece {
     /// A piece of words.
     pub(super) const fn new(part: ContextSection, voice: MessageRole, text: String, tokens: u32, kept: bool) -> Self {
-        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new() }
+        Self { part, voice, text, tokens, kept, calls: Vec::new(), answers: Vec::new(), continues: false }
     }
 }
 
@@ -76,7 +78,7 @@ pub(super) fn merged(pieces: Vec<PromptPiece>) -> Vec<PromptMessage> {
         match messages.last_mut() {
             // What calls gave begins a message: words before it belong to one of their own.
             Some(last) if last.voice == piece.voice && (piece.answers.is_empty() || last.content.is_empty()) => {
-                if !last.content.is_empty() && !piece.text.is_empty() {
+                if !last.content.is_empty() && !piece.text.is_empty() && !piece.continues {
                     last.content.push_str("\n\n");
                 }
                 last.content.push_str(&piece.text);

@@ -27,6 +27,8 @@ struct RenderedText<'w> {
     text: String,
     tokens: u32,
     cut: bool,
+    /// Whether it continues the node before it in the middle of a text.
+    continues: bool,
 }
 
 impl<'w> RenderedNodes<'w> {
@@ -79,13 +81,9 @@ impl<'w> RenderedNodes<'w> {
                 let tokens = view.estimated(&text);
                 pieces.push(PromptPiece::new(ContextSection::Conversation, MessageRole::User, text, tokens, kept));
             }
-            pieces.push(PromptPiece::new(
-                ContextSection::Conversation,
-                view.voice(shown.node),
-                shown.text,
-                shown.tokens,
-                kept,
-            ));
+            let piece =
+                PromptPiece::new(ContextSection::Conversation, view.voice(shown.node), shown.text, shown.tokens, kept);
+            pieces.push(PromptPiece { continues: shown.continues, ..piece });
         }
         pieces.extend(answered.flat_map(|(_, answers)| answers));
         pieces
@@ -139,7 +137,9 @@ fn worded<'w>(view: &NodeRenderer, seen: &'w WindowCandidate, before: Option<&No
         tokens += view.tokens(node);
         text.push_str(&view.words(node));
     }
-    RenderedText { node, text, tokens, cut: seen.cut }
+    // An agent that sees the tree is shown a header for each half.
+    let continues = !view.aware && before.is_some_and(|before| node.is_second_half_of(before));
+    RenderedText { node, text, tokens, cut: seen.cut, continues }
 }
 
 fn note(earlier: u32) -> String {

@@ -5,7 +5,7 @@
 //! pruned as anything else, and its cost is in the tree's. What is kept beside the nodes is a list of [`Event`]s that
 //! name them; a delegation that was cut off is as far as its events say, and goes on from there.
 //!
-//! [`begin`] makes the head. An [`Orchestrator`] does the work; [`Builtin`] is the one there is, and [`Lazy`] makes one
+//! [`begin`] makes the head. An [`Orchestrator`] does the work; [`LocalOrchestrator`] is the one there is, and [`LazyOrchestrator`] makes one
 //! when it is first needed. It has a planner split the goal (`plan.rs` holds the plan against its rules), asks the
 //! person, has subtasks worked on in sessions of their own, each by a turn ([`crate::session::generate()`]), verified by a
 //! command or by a model that did not do the work, tried again with the verdict, and then by a stronger model. What needs

@@ -3,9 +3,9 @@
 
 use super::{Actor, OpDescription, OpsError, Result, describe_entry};
 use crate::{
-    id::TreeId,
+    id::{AgentId, TreeId},
     store::{Direction, Mutation, Receipt, UndoTarget},
-    types::Op,
+    types::{AgentKind, Op},
 };
 
 /// What an undo or redo did.
@@ -25,7 +25,20 @@ impl Actor {
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
     pub fn undo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
-        self.go(tree, Direction::Undo)
+        self.go(self.agent, tree, Direction::Undo)
+    }
+
+    /// Takes another agent's newest operation in this tree back.
+    ///
+    /// # Errors
+    /// If this agent is no person and the other one is not itself; or as [`Actor::undo`].
+    pub fn undo_of(&self, agent: AgentId, tree: Option<TreeId>) -> Result<UndoResult> {
+        let agents = self.loom.snapshot()?.agents()?;
+        let person = agents.iter().any(|known| known.id() == self.agent && known.profile.kind == AgentKind::Human);
+        if agent != self.agent && !person {
+            return Err(OpsError::Invalid("only a person takes back what another agent did".to_owned()));
+        }
+        self.go(agent, tree, Direction::Undo)
     }
 
     /// Does again what the agent's newest undo took back.
@@ -33,17 +46,17 @@ impl Actor {
     /// # Errors
     /// If there is none, something else stands in its way, or the store fails.
     pub fn redo(&self, tree: Option<TreeId>) -> Result<UndoResult> {
-        self.go(tree, Direction::Redo)
+        self.go(self.agent, tree, Direction::Redo)
     }
 
-    fn go(&self, tree: Option<TreeId>, direction: Direction) -> Result<UndoResult> {
+    fn go(&self, agent: AgentId, tree: Option<TreeId>, direction: Direction) -> Result<UndoResult> {
         let (op, word) = match direction {
             Direction::Undo => (Op::Undo, "undo"),
             Direction::Redo => (Op::Redo, "redo"),
         };
         let snapshot = self.loom.snapshot()?;
         let target = snapshot
-            .undo_target(tree, self.agent, direction)?
+            .undo_target(tree, agent, direction)?
             .ok_or_else(|| OpsError::Invalid(format!("there is nothing to {word}")))?;
         let told = describe_entry(&*snapshot, &target.entry)?;
         drop(snapshot);

@@ -6,7 +6,7 @@
 //! servers cannot resume a stream.
 //!
 //! ```
-//! let mut parser = loomtree::provider::sse::Parser::new(1024);
+//! let mut parser = loomtree::provider::sse::SseParser::new(1024);
 //! let mut events = Vec::new();
 //! parser.push(b"data: o", &mut events)?;
 //! parser.push(b"ne\r\n\r\n: a comment\n", &mut events)?;

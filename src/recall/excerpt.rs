@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Result;
 use crate::{
     store::Snapshot,
-    types::{Node, WordTokenizer, first_words, one_line},
+    types::{AuthorType, Node, WordTokenizer, first_words, one_line},
 };
 
 /// Characters that are shown of a call's arguments.
@@ -34,6 +34,26 @@ pub fn calls(node: &Node) -> Vec<String> {
         |call: &Value| call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or("a tool").to_owned();
     let all = all.as_ref().and_then(Value::as_array).into_iter().flatten();
     all.map(|call| format!("{}({})", one_line(&name(call)), arguments(call))).collect()
+}
+
+/// True if a node is the result of a call that failed: by what is kept beside it, a refusal, or the exit code at its end.
+#[must_use]
+pub fn is_failure(node: &Node) -> bool {
+    if node.author_type != AuthorType::Tool {
+        return false;
+    }
+    let kept = node.metadata.as_ref().and_then(|json| serde_json::from_str::<Value>(json.as_str()).ok());
+    let marked = kept.is_some_and(|kept| kept["failed"] == true || kept["pi"]["message"]["isError"] == true);
+    marked || node.content.starts_with('✗') || exit_code(&node.content).is_some_and(|code| code != 0)
+}
+
+/// The number after `exit code` and the like on the last line.
+fn exit_code(text: &str) -> Option<i64> {
+    let last = text.trim_end().lines().next_back()?.to_lowercase();
+    let (_, after) = ["exit code", "exited with code", "exit status"].iter().find_map(|word| last.split_once(word))?;
+    let number = after.trim_start_matches([':', ' ', '=']);
+    let end = number.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(number.len());
+    number[..end].parse().ok()
 }
 
 /// The arguments of a call, in a line: each provider has them elsewhere.

@@ -94,6 +94,8 @@ pub struct Filter {
     pub kind: Option<EdgeKind>,
     /// Only what this session may see: nothing that belongs to another work item than it does.
     pub seen_by: Option<SessionId>,
+    /// Only nodes with a lower sequence number: what was there before a message that is being answered.
+    pub before: Option<u64>,
 }
 
 impl Filter {
@@ -122,8 +124,8 @@ impl Filter {
             Some(Author::Agent(agent)) => (Some(agent), None),
             Some(Author::Role(role)) => (None, Some(role)),
         };
-        let Self { from, to, kind, .. } = *self;
-        let mut filter = WordFilter { author, role, from, to, kind, among, seen_by, ..WordFilter::default() };
+        let Self { from, to, kind, before, .. } = *self;
+        let mut filter = WordFilter { author, role, from, to, kind, before, among, seen_by, ..WordFilter::default() };
         match scope {
             Scope::Session(session) => filter.session = Some(*session),
             Scope::Tree(tree) => filter.tree = Some(*tree),

@@ -103,7 +103,8 @@ impl References {
             }
         }
         let query = Query { limit: 12, ..Query::new(asked.join(" ").replace('"', ""), Scope::Tree(tree)) };
-        let mut hits = search(snapshot, &query)?.hits;
+        let mut hits = search(snapshot, &query)?.ranked();
+        hits.truncate(query.limit);
         hits.retain(|hit| {
             !seen.contains(&hit.node.seq) && (hit.node.parent != message.parent || message.parent.is_none())
         });

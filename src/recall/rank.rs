@@ -64,6 +64,12 @@ struct Ranking<'a> {
     beside: Map<u64, Neighbors>,
 }
 
+/// The weight of a word that stands in about so many of so many nodes: the rarer, the more.
+pub(super) fn weight(about: u64, nodes: u64) -> f64 {
+    let (about, of) = (about as f64, nodes.max(about) as f64);
+    (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
+}
+
 /// The candidates, the best first. `nodes` is about how many nodes were searched.
 pub(super) fn rank(
     snapshot: &dyn Snapshot,
@@ -71,10 +77,7 @@ pub(super) fn rank(
     filter: &WordFilter,
     nodes: u64,
 ) -> Result<Vec<RankCandidate>> {
-    let weights = said.words.iter().map(|word| {
-        let (about, of) = (word.about as f64, (nodes as f64).max(word.about as f64));
-        (1.0 + (of - about + 0.5) / (about + 0.5)).ln()
-    });
+    let weights = said.words.iter().map(|word| weight(word.about, nodes));
     let mut begins = vec![0; said.passages.len() + 1];
     for (passage, _) in said.words.iter().flat_map(|word| &word.hits) {
         begins[passage + 1] += 1;

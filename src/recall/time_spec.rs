@@ -13,11 +13,12 @@ use crate::types::Timestamp;
 
 /// Milliseconds of a day.
 const DAY: i64 = 86_400_000;
-/// Units of an age, with their milliseconds.
-const UNITS: [(char, i64); 5] = [('s', 1_000), ('m', 60_000), ('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
+/// Units of an age as [`Timestamp::age`] writes them, with their milliseconds.
+const UNITS: [(&str, i64); 7] =
+    [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
 
 /// A time in a filter: a day (`2026-11-22`, `today`, `yesterday`), a moment (`2026-11-22T14:00`, by UTC if it does not say
-/// otherwise) or an age (`30s`, `5m`, `2h`, `3d`, `1w`).
+/// otherwise) or an age (`30s`, `5m`, `2h`, `3d`, `1w`, `11mo`, `2y`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeSpec {
     /// A day.
@@ -26,8 +27,8 @@ pub enum TimeSpec {
     DayBefore(u8),
     /// A moment.
     Moment(Timestamp),
-    /// So long ago: how many, and the unit's letter.
-    Ago(u32, char),
+    /// So long ago: how many, and the unit.
+    Ago(u32, &'static str),
 }
 
 /// What is written is no time.
@@ -47,7 +48,7 @@ impl TimeSpec {
             }
             Self::Moment(at) => at,
             Self::Ago(count, unit) => {
-                let millis = UNITS.iter().find(|(letter, _)| *letter == unit).map_or(0, |(_, millis)| *millis);
+                let millis = UNITS.iter().find(|(name, _)| *name == unit).map_or(0, |(_, millis)| *millis);
                 Timestamp::from_millis(now.as_millis().saturating_sub(i64::from(count).saturating_mul(millis)))
             }
         }
@@ -76,9 +77,9 @@ fn moment(at: civil::DateTime) -> Option<Timestamp> {
 /// `2h`, `2h ago`.
 fn age(text: &str) -> Option<TimeSpec> {
     let text = text.strip_suffix("ago").unwrap_or(text).trim_end();
-    let unit = text.chars().next_back()?;
-    UNITS.iter().find(|(letter, _)| *letter == unit)?;
-    Some(TimeSpec::Ago(text.strip_suffix(unit)?.parse().ok()?, unit))
+    let (count, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let (unit, _) = UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
+    Some(TimeSpec::Ago(count.parse().ok()?, unit))
 }
 
 impl FromStr for TimeSpec {
@@ -147,6 +148,8 @@ mod tests {
             ("2h", NOON - 7_200_000, NOON - 7_200_000),
             ("2h ago", NOON - 7_200_000, NOON - 7_200_000),
             ("1w", NOON - 7 * DAY, NOON - 7 * DAY),
+            ("11mo ago", NOON - 330 * DAY, NOON - 330 * DAY),
+            ("2y", NOON - 730 * DAY, NOON - 730 * DAY),
         ] {
             let when: TimeSpec = text.parse().unwrap();
             assert_eq!((when.first(now).as_millis(), when.last(now).as_millis()), (first, last), "{text}");
@@ -157,7 +160,7 @@ mod tests {
     #[test]
     fn what_is_no_time_is_told() {
         for text in
-            ["", "h", "-2h", "2", "2y", "soon", "2026-13-01", "2026-02-30", "20261122", "12:00", "🦀", "4294967296d"]
+            ["", "h", "-2h", "2", "2yo", "soon", "2026-13-01", "2026-02-30", "20261122", "12:00", "🦀", "4294967296d"]
         {
             assert_eq!(text.parse::<TimeSpec>(), Err(ParseTimeError(text.to_owned())));
         }

@@ -60,7 +60,7 @@ pub struct SessionHost {
     pub hear: Hear,
 }
 
-/// Hears of a generation; see [`Hosting::hear`].
+/// Hears of a generation; see [`SessionHost::hear`].
 pub type Hear = Arc<dyn Fn(Progress) + Send + Sync>;
 
 impl Host for SessionHost {

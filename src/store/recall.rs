@@ -29,6 +29,8 @@ pub struct WordFilter {
     pub to: Option<Timestamp>,
     /// Only what a session of this work item may see, or (`Some(None)`) one of none: no tree of another item.
     pub seen_by: Option<Option<WorkItem>>,
+    /// Only nodes with a lower sequence number.
+    pub before: Option<u64>,
     /// Only these, by their sequence numbers.
     pub among: Option<HashSet<u64>>,
 }
@@ -56,7 +58,7 @@ pub struct PassageInfo {
 /// Where a word stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TermPostings {
-    /// In which passages (by their place in [`WordsSaid::passages`]), and how often.
+    /// In which passages (by their place in [`Postings::passages`]), and how often.
     pub hits: Vec<(usize, u32)>,
     /// Whether these are all. Of a word that stands in too many passages, the newest are read, and those where it stands
     /// beside the others.

@@ -32,7 +32,7 @@ const LONGEST: usize = 2_000;
 const PATIENCE: Duration = Duration::from_millis(400);
 /// Runs that are kept, some megabytes: several times what one screen shows.
 const KEPT: usize = 200_000;
-/// Bytes of code that are coloured on one screen; see [`Purse`].
+/// Bytes of code that are coloured on one screen; see [`HighlightBudget`].
 const SCREEN: usize = 48_000;
 
 /// What the bytes of a piece of code are, run by run: lengths, and the role of each.

@@ -84,7 +84,7 @@ pub struct ScreenSetup {
     pub commands: ToolAccess,
     /// The model that continues where nobody picked one, as it is written.
     pub model: Option<String>,
-    /// The same where the person turned the tools for the folder on; they ask [`Setup::consent`]. `None`: there are none.
+    /// The same where the person turned the tools for the folder on; they ask [`ScreenSetup::consent`]. `None`: there are none.
     pub tools: Option<ToolAccess>,
     /// What asks the person on this screen.
     pub consent: ApprovalQueue,

@@ -82,7 +82,7 @@ impl PathLayout<'_> {
         let here = node.id == self.here;
         push(if here { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
         if node.role.is_some() {
-            push(format!("{}, edited by ", node.role()), palette.style(Role::Dim));
+            push(format!("{}, edited by ", node.role()), palette.style(ColorRole::Dim));
         }
         push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
         push(format!("  {}", node.local), palette.style(ColorRole::Id));

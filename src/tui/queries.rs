@@ -5,6 +5,8 @@ mod branches;
 mod lists;
 mod prompt;
 
+use std::borrow::Cow;
+
 use ratatui::text::{Line, Span};
 
 use super::{
@@ -141,7 +143,7 @@ impl LookupRequest<'_> {
     }
 
     /// A node on one line; what was looked for is lit up.
-    fn node(&self, node: &Node, before: &str, lit: Option<&str>, then: ItemAction) -> ListItem {
+    fn node(&self, node: &Node, before: &str, lit: Option<(&str, &[String])>, then: ItemAction) -> ListItem {
         let palette = self.about.palette;
         let mut spans = vec![
             self.id(text::fit(&node.local, 7)),
@@ -152,15 +154,21 @@ impl LookupRequest<'_> {
         }
         let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
         let room = self.about.columns.saturating_sub(used);
-        let words = text::cut(around(&node.content, lit), room);
-        match lit.and_then(|lit| find(&words, lit).map(|at| (at, lit.len()))) {
-            Some((at, length)) if words.is_char_boundary(at + length) => {
-                spans.push(Span::raw(words[..at].to_owned()));
-                spans.push(Span::styled(words[at..at + length].to_owned(), palette.style(ColorRole::Accent)));
-                spans.push(Span::raw(words[at + length..].to_owned()));
-            }
-            _ => spans.push(Span::raw(words)),
+        let content = if node.content.trim().is_empty() {
+            Cow::Owned(recall::calls(node).join(" · "))
+        } else {
+            Cow::Borrowed(node.content.as_str())
+        };
+        let places =
+            |text: &str| lit.map_or_else(Vec::new, |(text_of, words)| recall::highlights(text, words, text_of));
+        let words = text::cut(around(&content, places(&content).first().map(|place| place.start)), room);
+        let mut end = 0;
+        for place in places(&words) {
+            spans.push(Span::raw(words[end..place.start].to_owned()));
+            spans.push(Span::styled(words[place.clone()].to_owned(), palette.style(ColorRole::Accent)));
+            end = place.end;
         }
+        spans.push(Span::raw(words[end..].to_owned()));
         let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
         ListItem { line: Line::from(spans), words, then }
     }
@@ -168,6 +176,7 @@ impl LookupRequest<'_> {
     fn search(&self, words: &str, scope: LookupScope) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
         let mut hits: Vec<Node> = Vec::new();
+        let mut stems = Vec::new();
         match scope {
             LookupScope::Path => {
                 let path = snapshot.path_back(self.about.at, &self.about.versions, PATH)?;
@@ -180,8 +189,10 @@ impl LookupRequest<'_> {
                     recall::Scope::Everything
                 };
                 let query = Query { limit: HITS, ..Query::new(words, within) };
-                hits.extend(recall::search(&*snapshot, &query)?.hits.into_iter().map(|hit| hit.node));
+                let found = recall::search(&*snapshot, &query)?;
+                hits.extend(found.hits.into_iter().map(|hit| hit.node));
                 self.literally(&*snapshot, words, scope, &mut hits)?;
+                stems = found.words;
             }
         }
         hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
@@ -190,7 +201,7 @@ impl LookupRequest<'_> {
         let items = hits.iter().map(|node| {
             let elsewhere =
                 if node.tree == self.about.tree { String::new() } else { self.title(&*snapshot, node.tree) };
-            self.node(node, &elsewhere, Some(words), ItemAction::Go(node.tree, node.id))
+            self.node(node, &elsewhere, Some((words, &stems)), ItemAction::Go(node.tree, node.id))
         });
         Ok(LookupResult::Items(items.collect()))
     }
@@ -248,8 +259,8 @@ fn find(text: &str, words: &str) -> Option<usize> {
 }
 
 /// A text from shortly before what was looked for.
-fn around<'t>(text: &'t str, lit: Option<&str>) -> &'t str {
-    let Some(at) = lit.and_then(|lit| find(text, lit)).filter(|at| *at > 40) else { return text };
+fn around(text: &str, at: Option<usize>) -> &str {
+    let Some(at) = at.filter(|at| *at > 40) else { return text };
     let mut from = at - 24;
     while !text.is_char_boundary(from) {
         from += 1;

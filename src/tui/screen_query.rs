@@ -1,4 +1,4 @@
-//! What is read for the screen: a [`Look`] says from where and how much, a [`Sight`] is what is seen there. A look reads
+//! What is read for the screen: a [`Look`] says from where and how much, a [`ScreenData`] is what is seen there. A look reads
 //! what is visible and a screen around it; what it costs does not depend on the size of the tree.
 
 use std::{

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::{AuthorType, EdgeKind, Json, NewNode, Node, Timestamp, ToolFields};
+use super::{AuthorType, EdgeKind, Json, NewNode, Node, Timestamp, ToolCallFields};
 use crate::id::{AgentId, NodeId};
 
 /// The version of a new node's hash.
@@ -37,7 +37,7 @@ pub struct HashInput<'a> {
     pub interrupted: bool,
     pub content: &'a str,
     pub raw: Option<&'a str>,
-    pub tool: &'a ToolFields,
+    pub tool: &'a ToolCallFields,
     pub metadata: Option<&'a Json>,
 }
 

@@ -169,6 +169,15 @@ pub enum Parent {
     Position(SessionId),
 }
 
+impl Node {
+    /// True if a split made both nodes of one, and this one continues `before` in the middle of its text.
+    #[must_use]
+    pub fn is_second_half_of(&self, before: &Self) -> bool {
+        let same = self.edited_from.is_some() && self.edited_from == before.edited_from;
+        same && self.kind == EdgeKind::Version && self.parent == Some(before.id)
+    }
+}
+
 /// A node to be appended. The store adds the local id, depth, hash, sequence and turn number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewNode {

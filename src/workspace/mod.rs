@@ -1,10 +1,10 @@
 //! Tools for work in a folder: an agent reads, writes and edits files, lists and searches them, and runs commands.
 //!
-//! They are tools of the program around the engine, as any program can bring them along ([`crate::session::Toolbox`]):
+//! They are tools of the program around the engine, as any program can bring them along ([`crate::session::HostTools`]):
 //! each is a line (`→ read_file path:"src/main.rs"`) and a provider's own tool. They come from one table.
 //!
 //! - **Confined.** Files are only those below the folder, whatever their paths say (`root.rs`).
-//! - **Asked about.** What changes something is shown to a person first ([`Approval`]), unless a pattern of [`Allowed`]
+//! - **Asked about.** What changes something is shown to a person first ([`Approval`]), unless a pattern of [`Allowlist`]
 //!   says that this may be done. Looking is never asked about.
 //! - **Each with hands of its own.** Agents that work beside each other get [`Workspace::tools`] each. A file that one of
 //!   them changed since another one read it is not overwritten by that one, which is told who did it.

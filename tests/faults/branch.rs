@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use loomtree::{
     model::{Mode, Op, Parent},
-    ops::Draft,
+    ops::NodeDraft,
     store::Mutation,
 };
 
@@ -17,11 +17,11 @@ fn a_copy_and_a_move_take_time_in_proportion_to_the_branch() {
         .map(|depth: u64| {
             let scene = Scene::new(75 + depth);
             let owner = scene.owner();
-            let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+            let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
             let mut parent = root.id;
             for _ in 0..depth / 1_000 {
                 let drafts = (0..1_000).map(|number| {
-                    let node = owner.draft(Parent::Node(parent), Draft::text(format!("word{number}")));
+                    let node = owner.draft(Parent::Node(parent), NodeDraft::text(format!("word{number}")));
                     parent = node.id;
                     Mutation::Append(Box::new(node))
                 });

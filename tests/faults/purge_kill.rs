@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 
 use loomtree::{
     model::{Mode, Parent},
-    ops::{Actor, Draft},
+    ops::{Actor, NodeDraft},
     store::{PurgeTarget, TreeFilter},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -21,7 +21,7 @@ pub(crate) fn purge(path: &str, seed: u64) {
     let owner = scene.owner();
     let trees = owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap();
     let words = format!("{SECRET} and so on, ").repeat(2_000);
-    let added = owner.append(Parent::Node(trees[0].root.unwrap()), Draft::text(words)).unwrap();
+    let added = owner.append(Parent::Node(trees[0].root.unwrap()), NodeDraft::text(words)).unwrap();
     child::say(&added.nodes[0].id.to_string());
     owner.purge(PurgeTarget::Node(added.nodes[0].id)).unwrap();
     child::say("purged");
@@ -42,8 +42,8 @@ fn number(name: &str, usual: u64) -> u64 {
 /// A file large enough that a scrub of it takes some milliseconds.
 fn filled(scene: &Scene) -> Actor {
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
-    let add = |number: usize| owner.append(Parent::Node(root.id), Draft::text(message(number * 9))).unwrap();
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let add = |number: usize| owner.append(Parent::Node(root.id), NodeDraft::text(message(number * 9))).unwrap();
     (0..100).for_each(|number| drop(add(number)));
     owner
 }
@@ -86,7 +86,7 @@ fn an_unfinished_purge_is_reported_and_finished_by_a_refused_one() {
     let scene = Scene::new(72);
     let owner = filled(&scene);
     let root = owner.loom().snapshot().unwrap().trees(TreeFilter::default()).unwrap()[0].root.unwrap();
-    let added = owner.append(Parent::Node(root), Draft::text(SECRET.repeat(500))).unwrap().nodes[0].id;
+    let added = owner.append(Parent::Node(root), NodeDraft::text(SECRET.repeat(500))).unwrap().nodes[0].id;
     drop(owner);
     let loom = scene.over(scene.options().wait(Duration::from_millis(100)).open(&scene.path).unwrap());
     let owner = loom.actor(&loom.agent("owner").unwrap());
@@ -109,10 +109,10 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
     use loomtree::model::{Action, Stashed};
     let scene = Scene::new(73);
     let owner = scene.owner();
-    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
+    let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let session = owner.start_session("/project", tree.id, Some(root.id)).unwrap();
     let speaker = owner.clone().in_session(session);
-    speaker.append(Parent::Node(root.id), Draft::text("words of the session")).unwrap();
+    speaker.append(Parent::Node(root.id), NodeDraft::text("words of the session")).unwrap();
     speaker.stash(tree.id, &format!("label {SECRET}"), Stashed::Words(format!("text {SECRET}"))).unwrap();
     speaker.act(tree.id, vec![Action { tool: "recall".into(), about: Some(SECRET.into()), after: 0 }]).unwrap();
     assert!(!files_with(&scene.path, SECRET).is_empty());
@@ -125,8 +125,8 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
 fn copies_edits_and_halves_of_what_is_purged_are_named() {
     let scene = Scene::new(74);
     let owner = scene.owner();
-    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, Draft::text("root")).unwrap();
-    let said = owner.append(Parent::Node(root.id), Draft::text("first half, second half")).unwrap().nodes[0].id;
+    let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
+    let said = owner.append(Parent::Node(root.id), NodeDraft::text("first half, second half")).unwrap().nodes[0].id;
     let copy = owner.copy_branch(said, root.id).unwrap().nodes[0].id;
     let split = owner.split(said, &loomtree::ops::SplitAt::After("first half,".to_owned())).unwrap();
     let named = |target| -> Vec<_> {

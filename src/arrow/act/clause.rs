@@ -125,7 +125,7 @@ impl Reader<'_> {
             && participle(self.text_at(from))
             && matches!(
                 self.terms.get(from + 1).and_then(|next| next.entry.prep),
-                Some(Prep::By | Prep::In | Prep::With | Prep::On | Prep::From)
+                Some(Prep::By | Prep::In | Prep::Responder | Prep::On | Prep::From)
             )
         {
             return Segment::Tells;

@@ -2,7 +2,8 @@
 
 use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
 use crate::arrow::{
-    Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, SearchDepth, Topic, WritePlace,
+    Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, SearchDepth, Topic,
+    WritePlace,
     args::{Arg, What},
     key::Key,
     lexicon::{Noun, Prep, Verb},
@@ -136,7 +137,19 @@ impl Binder<'_, '_> {
         let to = self.option(Key::To, time, "to: a day (2026-11-22, yesterday), a moment or an age (2h)")?;
         let kind =
             self.option(Key::Kind, |text| text.to_lowercase().parse().ok(), "kind: continuation, annotation, tool …")?;
-        Ok(RecallFilter { by, scope, path, below, from, to, kind })
+        let around = self.option(Key::Around, node, "around: the id of the node in the middle")?;
+        let time = |text: &str| text.eq_ignore_ascii_case("time").then_some(RecallSort::Time);
+        let sort = self.option(Key::Sort, time, "sort: time, which is the newest first")?;
+        let [exact, failed, count] = ["exact", "failed", "count"].map(|name| self.switched(name));
+        Ok(RecallFilter { by, scope, path, below, from, to, kind, exact, failed, count, around, sort })
+    }
+
+    /// True if a word stands alone outside the quotes of a recall that has a text in quotes or a tool, or as a flag.
+    fn switched(&self, name: &str) -> bool {
+        let line = self.bag.line.replace("\\\\", "").replace("\\\"", "");
+        let outside = || line.split('"').step_by(2).flat_map(str::split_whitespace);
+        let bounded = line.contains('"') || outside().any(|word| word.starts_with("tool:"));
+        self.flagged(&[name]) || bounded && outside().any(|word| word.eq_ignore_ascii_case(name))
     }
 
     /// The value of an option, as it is read; `what` says which there are.
@@ -172,7 +185,7 @@ impl Binder<'_, '_> {
         let summary = tool.is_none() && turns.is_none() && self.names(Noun::Summary);
         let mut search = self.text_for(&[Key::Query]);
         let mut label = None;
-        if search.is_none() && tool.is_none() && turns.is_none() && !summary {
+        if search.is_none() && tool.is_none() && turns.is_none() && !summary && only.around.is_none() {
             if searched {
                 search = self.text_where(|_| true).or_else(|| self.name_where(|_| true));
             } else {
@@ -186,8 +199,11 @@ impl Binder<'_, '_> {
                 label = self.label().or_else(|| self.name_where(|arg| arg.key.is_none() && near(arg)));
             }
         }
-        if label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary {
-            return Err(BindError::Missing("what: a label, search \"words\", turns:5-10, tool:NAME or summary"));
+        let nothing = label.is_none() && search.is_none() && tool.is_none() && turns.is_none() && !summary;
+        if nothing && only.around.is_none() {
+            return Err(BindError::Missing(
+                "what: a label, search \"words\", turns:5-10, tool:NAME, around:ID or summary",
+            ));
         }
         Ok(Command::Recall { label, search, turns, tool, summary, limit, only })
     }
@@ -309,7 +325,7 @@ impl Binder<'_, '_> {
             Some(goal) => goal,
             None => self.content().map_err(|_| BindError::Missing("the goal, in quotes"))?,
         };
-        let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::With)));
+        let context = context.or_else(|| self.text_where(|arg| arg.prep == Some(Prep::Responder)));
         Ok(Command::Delegate { goal, context, wait })
     }
 

@@ -164,7 +164,7 @@ impl Binder<'_, '_> {
         if let Some(name) = self.name_for(&[Key::Agent, Key::Label]) {
             return Some(name);
         }
-        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::With | Prep::By));
+        let by = |arg: &Arg| matches!(arg.prep, Some(Prep::Responder | Prep::By));
         // `let the poet continue a7x2`
         let verb = self.at;
         let near = |arg: &Arg| arg.at < verb && arg.at + 3 > verb;
@@ -286,7 +286,9 @@ impl Binder<'_, '_> {
             (here, LinkEnd { tree, node: there, doc: None })
         } else {
             let onto = |arg: &Arg| {
-                arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With | Prep::Into))
+                arg.key == Some(Key::To)
+                    || arg.arrow
+                    || matches!(arg.prep, Some(Prep::To | Prep::Responder | Prep::Into))
             };
             let (node, to) =
                 self.two(onto).ok_or(BindError::Missing("what it is linked to: an id, doc:\"…\" or tree:\"…\""))?;
@@ -305,7 +307,8 @@ impl Binder<'_, '_> {
             let node = self.node();
             return Ok(Command::Unlink { node, from: LinkEnd { doc, tree, node: there } });
         }
-        let away = |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::With));
+        let away =
+            |arg: &Arg| arg.key == Some(Key::To) || arg.arrow || matches!(arg.prep, Some(Prep::To | Prep::Responder));
         let both = self.bag.args.iter().filter(|arg| is_node(arg)).count() > 1;
         // `delete the link from a7x2`: to which end?
         if !both && self.verb != Verb::Unlink {

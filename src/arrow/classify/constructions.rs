@@ -401,7 +401,7 @@ pub(super) const CONSTRUCTIONS: &[Construction] = constructions! {
         Stash if n(Noun::Stash);
         Continue if p(Prep::On), p(Prep::From);
         Continue => but Cues::ID, Cues::TEXT, Cues::FILE, n(Noun::Doc), n(Noun::Bookmark);
-        Pin if Cues::ID => any p(Prep::In), p(Prep::At), p(Prep::With), p(Prep::Up), p(Prep::Before), p(Prep::Side), n(Noun::Here);
+        Pin if Cues::ID => any p(Prep::In), p(Prep::At), p(Prep::Responder), p(Prep::Up), p(Prep::Before), p(Prep::Side), n(Noun::Here);
         Pin if Cues::ID, Cues::ME;
         Pin => any DOC;
     }

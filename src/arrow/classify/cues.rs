@@ -72,7 +72,7 @@ impl Cues {
             .or(Self::noun(Noun::Prose))
             .or(Self::noun(Noun::Node))
             .or(Self::prep(Prep::As))
-            .or(Self::prep(Prep::With))
+            .or(Self::prep(Prep::Responder))
             .or(Self::ANNOTATED);
         self.0 & !known.0 == 0
     }

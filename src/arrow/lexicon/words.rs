@@ -121,7 +121,7 @@ pub(super) const FUNCTIONS: &[(Func, &str)] = &[
     (Func::One, "one ones"),
     (
         Func::Adjective,
-        "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety last latest newest recent new old full-text short long quick brief good better best current \
+        "bird bird's-eye eye than tops possible only exist exists most least deeper longer shorter number numbers work works working used far-off full whole entire entirety exact failed last latest newest recent new old full-text short long quick brief good better best current \
          actual original own certain following above given pruned hidden deleted removed stashed pinned bookmarked \
          linked complete plenty enough sufficient previous-one labelled-one existing single separate different quiet weak dead strong important key \
          funny little second third",
@@ -173,7 +173,7 @@ pub(super) const PREPOSITIONS: &[(Prep, &str)] = &[
     (Prep::On, "on upon"),
     (Prep::At, "at ending ends"),
     (Prep::Under, "under below beneath underneath"),
-    (Prep::With, "with w alongside plus-with along bearing"),
+    (Prep::Responder, "with w alongside plus-with along bearing"),
     (Prep::As, "as like"),
     (Prep::For, "for regarding concerning"),
     (Prep::By, "by via"),

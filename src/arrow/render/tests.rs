@@ -1,8 +1,8 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
-    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
+    Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
 };
 use crate::types::{EdgeKind, TodoDraft};
 
@@ -198,12 +198,19 @@ fn recall() -> impl Strategy<Value = Command> {
         })),
         (range(), narrowed()).prop_map(move |(range, filter)| with(none(), |command| {
             if let Command::Recall { turns, only, .. } = command {
-                (*turns, *only) = (Some(range), filter);
+                // Turns have no words to be exact about, nor a count.
+                let plain = RecallFilter { exact: false, failed: false, count: false, ..filter };
+                (*turns, *only) = (Some(range), plain);
             }
         })),
         (words(), option::of(1..50_u32), narrowed()).prop_map(move |(name, most, filter)| with(none(), |command| {
             if let Command::Recall { tool, limit, only, .. } = command {
                 (*tool, *limit, *only) = (Some(name), most, filter);
+            }
+        })),
+        node().prop_map(move |at| with(none(), |command| {
+            if let Command::Recall { only, .. } = command {
+                only.around = Some(at);
             }
         })),
         Just(with(none(), |command| {
@@ -217,7 +224,7 @@ fn recall() -> impl Strategy<Value = Command> {
 /// Filters of a recall, mostly few of them.
 fn narrowed() -> impl Strategy<Value = RecallFilter> {
     let scopes = [RecallScope::Session, RecallScope::Tree, RecallScope::Workspace, RecallScope::All];
-    let times = ["2026-11-22", "today", "yesterday", "2h", "30s", "3d", "2026-11-22T14:00:30Z"];
+    let times = ["2026-11-22", "today", "yesterday", "2h", "30s", "3d", "11mo", "2026-11-22T14:00:30Z"];
     let time = prop::sample::select(times.to_vec()).prop_map(|text| text.parse().unwrap());
     let by =
         prop_oneof!["human|model|tool|owner|the editor", "[a-z][a-z0-9 _-]{0,9}"].prop_map(|by| by.trim().to_owned());
@@ -230,8 +237,9 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
         prop::option::weighted(0.25, time.clone()),
         prop::option::weighted(0.25, time),
         prop::option::weighted(0.25, one_of(EdgeKind::ALL)),
+        (any::<[bool; 3]>(), any::<bool>()),
     )
-        .prop_map(|(by, scope, path, below, from, to, kind)| RecallFilter {
+        .prop_map(|(by, scope, path, below, from, to, kind, ([exact, failed, count], sort))| RecallFilter {
             by,
             scope,
             path,
@@ -239,6 +247,11 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
             from,
             to,
             kind,
+            exact,
+            failed,
+            count,
+            around: None,
+            sort: sort.then_some(RecallSort::Time),
         })
 }
 

@@ -239,7 +239,7 @@ const fn together(tool: Tool) -> Together {
         Tool::Pin => (&["node", "doc"], &[], Some(("section", &["doc"]))),
         Tool::Stash => (&["content", "content_of", "summary_of"], &["content", "content_of", "summary_of"], None),
         Tool::Recall => {
-            const WHAT: &[&str] = &["label", "search", "turns", "tool", "summary"];
+            const WHAT: &[&str] = &["label", "search", "turns", "tool", "summary", "around"];
             (WHAT, WHAT, None)
         }
         Tool::Drop => (&["pin", "stash"], &["pin", "stash"], None),

@@ -68,7 +68,7 @@ pub struct WebHit {
     pub text: Option<Result<String, String>>,
 }
 
-/// What the program around the engine does for it. A [`super::Runner`] blocks while it waits, so an asynchronous program runs
+/// What the program around the engine does for it. A [`super::Executor`] blocks while it waits, so an asynchronous program runs
 /// it where that does no harm.
 pub trait Host: Send + Sync {
     /// Has a model continue a node; returns what was saved, in the order in which it ended.

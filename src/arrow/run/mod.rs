@@ -1,7 +1,7 @@
 //! Running commands: one door for every face. What may be run, in which limits, and in which words it is answered is
 //! decided here; what is done is done by [`crate::ops`].
 //!
-//! A [`Runner`] is an agent at work in a session. Each command is answered by a [`Reply`]: text for a model to read, in
+//! A [`Executor`] is an agent at work in a session. Each command is answered by a [`Reply`]: text for a model to read, in
 //! the shapes that `docs/arrow.md` shows, or a failure with its code. Lines of a batch see what the lines before them
 //! did, and one that fails does not stop the others. Nothing but the lines that are handed in is ever run: content,
 //! documents and results are data.
@@ -293,6 +293,9 @@ impl<'h> Executor<'h> {
             Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
             Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
             Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
+            Command::Recall { only: RecallFilter { around: Some(node), .. }, limit, .. } => {
+                self.recall_around(here, node, *limit)
+            }
             Command::Recall { .. } => self.recall_summary(here),
             Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),

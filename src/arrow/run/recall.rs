@@ -13,7 +13,7 @@ use super::{
     escape::{self, count, quoted},
 };
 use crate::{
-    arrow::{Range, RecallFilter, RecallScope},
+    arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
     tools::NativeAlias,
@@ -21,14 +21,18 @@ use crate::{
 };
 
 /// Hits where no other number is asked for, and turns or results at the most.
-const HITS: u32 = 10;
+const HITS: u32 = 5;
 const MOST: u32 = 200;
+/// Nodes of a turn that are looked through for the message it answers.
+const TURN: u32 = 500;
 
 /// What a recall goes through.
 struct RecallRange {
-    /// Where, in words: the first of these in which something is found.
-    scopes: Vec<(Scope, &'static str)>,
+    scope: Scope,
+    /// The scope in words.
+    place: &'static str,
     only: Filter,
+    failed: bool,
     /// The filters as the line has them, with a space before each.
     said: String,
 }
@@ -47,21 +51,65 @@ impl Executor<'_> {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
         });
-        let meaning = self.host.meaning(&self.actor(), text);
-        let snapshot = self.loom.snapshot()?;
-        let mut found = SearchResults::default();
-        for (scope, place) in &within.scopes {
-            let query = Query { limit, asker, only: within.only, ..Query::new(text, scope.clone()) };
-            found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
-            if !found.hits.is_empty() {
-                let hits = count(found.hits.len() as u64, "turn");
-                let head =
-                    format!("{hits} in {place}{} for {}, the best first:", within.said, quoted(&first_words(text, 80)));
-                let said = format!("{head}\n{}", shown(&*snapshot, here, &found)?);
-                return Ok(CommandOutput::about(said, first_words(text, 60)));
-            }
+        let query = Query {
+            // Failed ones are chosen from what is found.
+            limit: if only.failed { MOST as usize } else { limit },
+            asker,
+            only: within.only,
+            exact: only.exact,
+            by_time: only.sort == Some(RecallSort::Time),
+            ..Query::new(text, within.scope.clone())
+        };
+        if only.count {
+            return self.recall_count(&query, &within);
         }
-        Ok(CommandOutput::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)))
+        let meaning = if only.exact { None } else { self.host.meaning(&self.actor(), text) };
+        let snapshot = self.loom.snapshot()?;
+        let mut found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
+        if only.failed {
+            found.hits.retain(|hit| recall::is_failure(&hit.node));
+            found.near.retain(|hit| recall::is_failure(&hit.node));
+            found.hits.truncate(limit);
+        }
+        found.near.truncate(limit.saturating_sub(found.hits.len()));
+        if found.is_empty() {
+            return Ok(CommandOutput::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)));
+        }
+        let order = if query.by_time { "the newest first" } else { "the best first" };
+        let hits = match found.hits.len() {
+            0 => "no match".to_owned(),
+            1 => "1 match".to_owned(),
+            several => format!("{several} matches"),
+        };
+        let end = if found.hits.is_empty() { ".".to_owned() } else { format!(", {order}:") };
+        let place = within.place;
+        let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
+        let said = format!("{}{head}\n{}", absent(&found), shown(&*snapshot, here, &found)?);
+        Ok(CommandOutput::about(said, first_words(text, 60)))
+    }
+
+    /// Figures alone.
+    fn recall_count(&self, query: &Query, within: &RecallRange) -> Outcome {
+        let failed = within.failed;
+        let counts = recall::count(&*self.loom.snapshot()?, query, &|node| !failed || recall::is_failure(node))?;
+        let mut parts: Vec<String> = counts.authors.iter().map(|(author, n)| format!("{author} {n}")).collect();
+        parts.extend(counts.tools.iter().map(|(tool, n)| format!("tool {} {n}", one_line(tool))));
+        let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" · ")) };
+        let matches = if counts.total == 1 { "match" } else { "matches" };
+        let text = quoted(&first_words(&query.text, 80));
+        let said = format!("{} {matches} in {}{} for {text}{parts}", counts.total, within.place, within.said);
+        Ok(CommandOutput::about(said, first_words(&query.text, 60)))
+    }
+
+    /// A node with what stands before and after it.
+    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> Outcome {
+        let node = self.named(here, at)?;
+        let snapshot = self.loom.snapshot()?;
+        let each = limit.unwrap_or(HITS).clamp(1, MOST);
+        let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
+        let head = format!("around {}, in order:", escape::id(&node));
+        let text = fitted(entries(&*snapshot, here, &nodes)?);
+        Ok(CommandOutput::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
     }
 
     pub(super) fn recall_turns(
@@ -104,21 +152,22 @@ impl Executor<'_> {
         let limit = limit.unwrap_or(HITS).clamp(1, MOST);
         // Results are kept under the tool's name, by whichever name it was called.
         let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
-        for (scope, place) in &within.scopes {
-            let results = recall::tool_results(&*snapshot, scope, tool, &within.only, limit)?;
-            if !results.is_empty() {
-                let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
-                let results = count(nodes.len() as u64, "result");
-                let head = format!("{results} of {} in {place}{}, the newest first:", one_line(tool), within.said);
-                let said = format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?));
-                return Ok(CommandOutput::about(said, format!("tool:{tool}")));
-            }
+        let most = if only.failed { MOST } else { limit };
+        let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
+        results.retain(|(node, _)| !only.failed || recall::is_failure(node));
+        results.truncate(limit as usize);
+        if !results.is_empty() {
+            let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
+            let results = count(nodes.len() as u64, "result");
+            let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
+            let said = format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?));
+            return Ok(CommandOutput::about(said, format!("tool:{tool}")));
         }
-        let known = match recall::tool_names(&*snapshot, within.widest(), &within.seen())?.as_slice() {
+        let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
             [] => "there are none of any".to_owned(),
             names => format!("there are results of {}", named(names)),
         };
-        let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.everywhere(), within.said);
+        let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.place, within.said);
         Ok(CommandOutput::about(said, format!("tool:{tool}")))
     }
 
@@ -148,21 +197,26 @@ impl Executor<'_> {
         {
             return Err(wrong(format!("from:{first} is after to:{last}: nothing was said in between")));
         }
-        let session = (Scope::Session(here.session.id), "this session");
-        let tree = (Scope::Tree(here.tree.id), "this tree");
-        let scopes = match only.scope {
-            // What came in with the tree, or was said there by others, is of no turn of this session.
-            None if branch.is_none() => vec![session, (tree.0, "this tree (nothing in this session)")],
-            None | Some(RecallScope::Tree) => vec![tree],
-            Some(RecallScope::Session) => vec![session],
-            Some(RecallScope::Workspace) => {
-                vec![(Scope::Workspace(here.session.workspace.clone()), "this workspace")]
-            }
-            Some(RecallScope::All) => vec![(Scope::Everything, "everything")],
+        let (scope, place) = match only.scope {
+            None | Some(RecallScope::Tree) => (Scope::Tree(here.tree.id), "this tree"),
+            Some(RecallScope::Session) => (Scope::Session(here.session.id), "this session"),
+            Some(RecallScope::Workspace) => (Scope::Workspace(here.session.workspace.clone()), "this workspace"),
+            Some(RecallScope::All) => (Scope::Everything, "everything"),
         };
-        let said = RecallFilter { scope: None, ..only.clone() }.to_string();
-        let seen_by = Some(here.session.id);
-        Ok(RecallRange { scopes, only: Filter { author, branch, from, to, kind: only.kind, seen_by }, said })
+        let said = RecallFilter { scope: None, count: false, ..only.clone() }.to_string();
+        let (seen_by, before) = (Some(here.session.id), self.answered_message(here)?);
+        let only_these = Filter { author, branch, from, to, kind: only.kind, seen_by, before };
+        Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said })
+    }
+
+    /// In a turn, the message that is being answered: what stands there and after it is no earlier message.
+    fn answered_message(&self, here: &Position) -> Result<Option<u64>, ToolError> {
+        if self.recalled.is_none() || self.agent.profile.kind == AgentKind::Human {
+            return Ok(None);
+        }
+        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, TURN)?;
+        let message = path.iter().rev().find(|node| node.author_type == AuthorType::Human);
+        Ok(message.map(|node| node.seq))
     }
 
     /// What to say where nothing was found, so that nobody asks in circles.
@@ -187,12 +241,12 @@ impl Executor<'_> {
             0 => {}
             turns => ways.push(format!("→ recall turns:{}-{turns}", turns.saturating_sub(9).max(1))),
         }
-        let names = recall::tool_names(&*self.loom.snapshot()?, within.widest(), &within.seen())?;
+        let names = recall::tool_names(&*self.loom.snapshot()?, &within.scope, &within.seen())?;
         ways.extend(names.first().map(|name| format!("→ recall tool:{}", quoted(name))));
         Ok(format!(
             "nothing for {} in {}{} (searched {looked})\n  try: {}",
             quoted(&first_words(text, 80)),
-            within.everywhere(),
+            within.place,
             within.said,
             ways.join(", ")
         ))
@@ -244,21 +298,19 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
 }
 
 impl RecallRange {
-    fn widest(&self) -> &Scope {
-        self.scopes.last().map_or(&Scope::Everything, |(scope, _)| scope)
-    }
-
-    /// All places together, in words.
-    fn everywhere(&self) -> &'static str {
-        match self.scopes.as_slice() {
-            [(_, place)] => place,
-            _ => "this session and tree",
-        }
-    }
-
     /// What may be seen, whatever is wanted of it.
     fn seen(&self) -> Filter {
         Filter { seen_by: self.only.seen_by, ..Filter::default() }
+    }
+}
+
+/// A line that names the words which no searched message holds; empty if each stands somewhere.
+fn absent(found: &SearchResults) -> String {
+    let words: Vec<String> = found.absent.iter().map(|word| quoted(word)).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [word] => format!("{word} stands in no earlier message.\n"),
+        words => format!("{} stand in no earlier message.\n", words.join(", ")),
     }
 }
 

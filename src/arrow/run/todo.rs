@@ -1,4 +1,4 @@
-//! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Runner::in_turn`].
+//! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Executor::in_turn`].
 
 use super::{
     ErrorCode, Executor, Outcome, ToolError,

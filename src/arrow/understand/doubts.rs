@@ -48,7 +48,7 @@ pub(super) fn dangling(line: &str, terms: &[Term], act: &Act, candidate: &Candid
         Shape::Word => {
             matches!(
                 last.entry.prep,
-                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::With | Prep::As | Prep::At | Prep::For)
+                Some(Prep::To | Prep::Into | Prep::Of | Prep::From | Prep::Responder | Prep::As | Prep::At | Prep::For)
             ) && matches!(
                 last.text.of(line).to_ascii_lowercase().as_str(),
                 "to" | "into" | "onto" | "of" | "from" | "with" | "as" | "at" | "for"

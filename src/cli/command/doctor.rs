@@ -17,7 +17,7 @@ use crate::cli::{
     args::Globals,
     config,
     error::{CliError, Result},
-    out::{BOLD, DIM, MARK, Out, count, paint},
+    output::{BOLD, CliOutput, DIM, MARK, count, paint},
     sanitize::one_line,
 };
 
@@ -51,7 +51,7 @@ struct Checkup {
 }
 
 /// Checks everything and prints the findings; a problem is exit code 1.
-pub(crate) fn run(args: &Args, globals: &Globals, out: &mut Out) -> Result<()> {
+pub(crate) fn run(args: &Args, globals: &Globals, out: &mut CliOutput) -> Result<()> {
     let checkup = check(args, globals, out)?;
     if out.json {
         out.json(&checkup)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, globals: &Globals, out: &mut Out) -> Result<()> {
     }
 }
 
-fn check(args: &Args, globals: &Globals, out: &Out) -> Result<Checkup> {
+fn check(args: &Args, globals: &Globals, out: &CliOutput) -> Result<Checkup> {
     let read = config::load(globals);
     let mut findings = terminal::check(out);
     findings.extend(setup::configuration(globals, read.as_ref().err()));
@@ -88,7 +88,7 @@ fn check(args: &Args, globals: &Globals, out: &Out) -> Result<Checkup> {
     })
 }
 
-fn print(checkup: &Checkup, out: &mut Out) -> Result<()> {
+fn print(checkup: &Checkup, out: &mut CliOutput) -> Result<()> {
     let Checkup { version, os, arch, .. } = checkup;
     writeln!(out, "loom {version} on {os} {arch}, built with {}", checkup.features.join(", "))?;
     let mut area = "";

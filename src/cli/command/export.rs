@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = ".")]
     path: Option<String>,
     /// How [default: jsonl for trees, markdown for a path]
-    #[arg(long, value_parser = ["jsonl", "markdown"])]
+    #[arg(long, value_parser = ["jsonl", "markdown", "prose"])]
     format: Option<String>,
     /// The file to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
@@ -46,10 +46,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let markdown = match (args.format.as_deref(), &args.path) {
         (Some("jsonl"), Some(_)) => return Err(CliError::usage("a path is written as markdown, a tree as jsonl")),
-        (Some("markdown"), None) if args.all || args.which.is_some() => {
-            return Err(CliError::usage("markdown is for a path: --path ID"));
+        (Some("markdown" | "prose"), None) if args.all || args.which.is_some() => {
+            return Err(CliError::usage("markdown and prose are for a path: --path ID"));
         }
-        (Some("markdown"), _) | (None, Some(_)) => true,
+        (Some("markdown" | "prose"), _) | (None, Some(_)) => true,
         _ => false,
     };
     if markdown { path(args, desk) } else { trees(args, desk) }
@@ -59,7 +59,10 @@ fn path(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let here = desk.here()?;
     let node = desk.node_or_here(&here, args.path.as_deref())?;
     let nodes = desk.loom.snapshot()?.path_back(node.id, here.versions(), 0)?;
-    let text = markdown::path(&nodes, desk.agents());
+    let text = match args.format.as_deref() {
+        Some("prose") => markdown::prose(&nodes, here.tree.mode),
+        _ => markdown::path(&nodes, desk.agents()),
+    };
     match &args.output {
         Some(file) => {
             to_file(file, args.force, |out| Ok(out.write_all(text.as_bytes())?))?;

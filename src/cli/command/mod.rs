@@ -205,7 +205,7 @@ pub(crate) fn run(command: Option<CliCommand>, globals: &Globals, out: &mut CliO
         CliCommand::Models(args) => models::run(args, globals, out),
         CliCommand::Completions(args) => completions::run(&args, out),
         CliCommand::Doctor(args) => doctor::run(&args, globals, out),
-        Command::Parse(args) => parse::run(&args, out),
+        CliCommand::Parse(args) => parse::run(&args, out),
         CliCommand::Man(args) => man::run(args, out),
         command => {
             let create = command.makes_database();

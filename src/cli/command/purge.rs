@@ -5,8 +5,8 @@ use std::{io::Write as _, path::PathBuf};
 use clap::ValueEnum;
 use loomtree::{
     id::SessionId,
-    store::{Node, Op},
-    types::{Op, count_bytes, sidecar_files},
+    store::{PurgeTarget, count_bytes, sidecar_files},
+    types::{Node, Op},
 };
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
 }
 
 /// Names what may hold the same words and was not purged: nodes on standard output, files on standard error.
-fn name_leftovers(copies: &[Node], desk: &mut Desk<'_>) -> Result<()> {
+fn name_leftovers(copies: &[Node], desk: &mut CommandContext<'_>) -> Result<()> {
     let mut err = std::io::stderr().lock();
     let mut say = |line: String| writeln!(err, "{line}").map_err(|e| CliError::io("writing", e));
     for node in copies {
@@ -95,7 +95,7 @@ fn name_leftovers(copies: &[Node], desk: &mut Desk<'_>) -> Result<()> {
 }
 
 /// Whether a file is the database or one that SQLite keeps beside it.
-fn is_database(file: &std::path::Path, desk: &Desk<'_>) -> bool {
+fn is_database(file: &std::path::Path, desk: &CommandContext<'_>) -> bool {
     ["", "-wal", "-shm"].iter().any(|ending| {
         let mut name = desk.db.clone().into_os_string();
         name.push(ending);
@@ -111,7 +111,7 @@ struct Holds {
 }
 
 /// Looks for a text in the database's files; finding it is an error.
-fn check(text: &str, desk: &mut Desk<'_>) -> Result<()> {
+fn check(text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
     let cannot = |e| CliError::io("reading the database's files", e);
     if text.is_empty() {
         return Err(CliError::usage("there is no text to look for"));

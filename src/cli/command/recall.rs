@@ -1,10 +1,14 @@
 //! `loom recall`: what was said, found again by words, by turn or by tool.
 
-use std::io::{self, Write as _};
+use std::{
+    collections::HashSet,
+    io::{self, Write as _},
+    ops::Range,
+};
 
 use loomtree::{
     arrow::run::{CommandReply, session_summary},
-    recall::{self, Author, Branch, Filter, Query, Scope, TimeSpec},
+    recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec},
     store::SessionFilter,
     tools::Tool,
     types::{AgentKind, AuthorType, EdgeKind, Node, Session},
@@ -16,7 +20,7 @@ use crate::cli::{
     command_context::CommandContext,
     error::{CliError, Result},
     models,
-    output::{DIM, ID, MARK, paint},
+    output::{BOLD, DIM, ID, MARK, paint},
     sanitize::{cut, one_line, sanitize},
     show::{NodeJson, author},
 };
@@ -60,7 +64,7 @@ pub(crate) struct Args {
     /// Only a node and what hangs below it
     #[arg(long, value_name = "ID")]
     below: Option<String>,
-    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d)
+    /// Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00, by UTC) or an age (2h, 3d, 11mo)
     #[arg(long, value_name = "WHEN")]
     from: Option<TimeSpec>,
     /// Only until then
@@ -69,6 +73,15 @@ pub(crate) struct Args {
     /// Only nodes of this kind: continuation, annotation, tool …
     #[arg(long, value_name = "KIND")]
     kind: Option<EdgeKind>,
+    /// Only what holds the words as they stand
+    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    exact: bool,
+    /// Figures alone, by author and tool
+    #[arg(long, conflicts_with_all = ["turns", "of_tool", "summary"])]
+    count: bool,
+    /// The order [default: the best first]
+    #[arg(long, value_name = "ORDER", value_parser = ["time"], conflicts_with_all = ["turns", "of_tool", "summary"])]
+    sort: Option<String>,
     /// At most so many [default: 20; of turns all]
     #[arg(long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     limit: Option<u32>,
@@ -94,6 +107,8 @@ struct HitJson<'a> {
     passage: u32,
     score: f64,
     exact: bool,
+    /// Whether it holds what was searched for, or is only near.
+    matched: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Node>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,7 +160,7 @@ fn only(args: &Args, desk: &CommandContext<'_>) -> Result<Filter> {
         return Err(CliError::usage("--from is after --to: nothing was said in between"));
     }
     let author = args.by.as_deref().map(|name| Author::named(&*desk.loom.snapshot()?, name)).transpose()?;
-    Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None })
+    Ok(Filter { author, branch, from, to, kind: args.kind, seen_by: None, before: None })
 }
 
 fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()> {
@@ -156,8 +171,13 @@ fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()
             AgentKind::Model => AuthorType::Model,
         }),
         limit: args.limit.unwrap_or(HITS) as usize,
+        exact: args.exact,
+        by_time: args.sort.is_some(),
         ..Query::new(args.words.join(" "), scope)
     };
+    if args.count {
+        return figures(&query, desk);
+    }
     let meaning = match models::meaning(desk, &query.text) {
         Ok(meaning) => meaning,
         Err(error) => {
@@ -166,8 +186,12 @@ fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()
             None
         }
     };
-    let found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
-    if found.hits.is_empty() && !desk.out.json {
+    let mut found = recall::search_with(&*desk.loom.snapshot()?, &query, meaning.as_ref())?;
+    found.near.truncate(query.limit.saturating_sub(found.hits.len()));
+    let shown: HashSet<u64> = found.hits.iter().flat_map(with_neighbours).collect();
+    // Beside matches, what holds none of the words is their context.
+    found.near.retain(|hit| !shown.contains(&hit.node.seq) && (shown.is_empty() || hit.own_words > 0));
+    if found.is_empty() && !desk.out.json {
         let mut words = found.words.iter().take(WORDS).map(String::as_str).collect::<Vec<_>>().join(", ");
         if found.words.len() > WORDS {
             words.push_str(" …");
@@ -183,54 +207,79 @@ fn search(args: &Args, scope: Scope, desk: &mut CommandContext<'_>) -> Result<()
         writeln!(desk.out, "nothing found{} ({}){wider}", if filtered { " that fits" } else { "" }, one_line(&looked))?;
         return Ok(());
     }
+    if !found.absent.is_empty() && !desk.out.json {
+        let words: Vec<String> = found.absent.iter().map(|word| format!("{word:?}")).collect();
+        writeln!(desk.out, "{}", paint(DIM, one_line(&format!("nowhere: {}", words.join(", ")))))?;
+    }
     for hit in &found.hits {
-        let node = &hit.node;
-        let name = desk.name(node.author).to_owned();
-        if desk.out.json {
-            desk.out.json(&HitJson {
-                node: NodeJson { node, author: &name, position: false },
-                passage: hit.passage,
-                score: hit.score,
-                exact: hit.exact,
-                before: hit.before.as_ref(),
-                after: hit.after.as_ref(),
-            })?;
-            continue;
-        }
-        for (near, is_hit) in [(hit.before.as_ref(), false), (Some(node), true), (hit.after.as_ref(), false)] {
-            let Some(near) = near.filter(|near| is_hit || !near.content.trim().is_empty()) else { continue };
-            let name = desk.name(near.author).to_owned();
-            let pruned = if near.state.pruned_by.is_some() { " pruned" } else { "" };
-            let room = desk.out.width.saturating_sub(30).max(30);
-            let words = if is_hit {
-                let text = if near.content.trim().is_empty() {
-                    recall::calls(near).join(" · ")
-                } else {
-                    near.content.clone()
-                };
-                cut(&recall::excerpt(&text, &found.words, room * 2), room * 3)
-            } else {
-                cut(&near.content, room)
-            };
-            if is_hit {
-                let (name, style) = author(&name, near.author_type);
-                writeln!(
-                    desk.out,
-                    "{}  {}{}  {words}",
-                    paint(ID, &near.local),
-                    paint(style, name),
-                    paint(MARK, pruned)
-                )?;
-            } else {
-                writeln!(
-                    desk.out,
-                    "{}",
-                    paint(DIM, format!("  {}  {}{pruned}  {words}", near.local, one_line(&name)))
-                )?;
-            }
-        }
+        show(hit, true, &found, &query.text, desk)?;
+    }
+    if !found.near.is_empty() && !desk.out.json {
+        writeln!(desk.out, "{}", paint(DIM, "only near, without all of the words:"))?;
+    }
+    for hit in &found.near {
+        show(hit, false, &found, &query.text, desk)?;
     }
     Ok(())
+}
+
+/// The sequence numbers of a hit and of what stands beside it.
+fn with_neighbours(hit: &Hit) -> impl Iterator<Item = u64> {
+    [Some(&hit.node), hit.before.as_ref(), hit.after.as_ref()].into_iter().flatten().map(|node| node.seq)
+}
+
+/// A hit with the part that has the words, and what stands before and after it, marked so.
+fn show(hit: &Hit, matched: bool, found: &SearchResults, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+    let node = &hit.node;
+    let name = desk.name(node.author).to_owned();
+    if desk.out.json {
+        return Ok(desk.out.json(&HitJson {
+            node: NodeJson { node, author: &name, position: false },
+            passage: hit.passage,
+            score: hit.score,
+            exact: hit.exact,
+            matched,
+            before: hit.before.as_ref(),
+            after: hit.after.as_ref(),
+        })?);
+    }
+    let pruned = |node: &Node| if node.state.pruned_by.is_some() { " pruned" } else { "" };
+    let room = desk.out.width.saturating_sub(30).max(30);
+    let content = if node.content.trim().is_empty() { recall::calls(node).join(" · ") } else { node.content.clone() };
+    let words = cut(&recall::excerpt(&content, &found.words, room * 2), room * 3);
+    let words = highlighted(&words, &recall::highlights(&words, &found.words, text));
+    let (name, style) = author(&name, node.author_type);
+    let age = paint(DIM, node.created_at.age(desk.now()));
+    let (id, author, hidden) = (paint(ID, &node.local), paint(style, name), paint(MARK, pruned(node)));
+    writeln!(desk.out, "{id}  {author}{hidden}  {age}  {words}")?;
+    for (place, near) in [("before", &hit.before), ("after", &hit.after)] {
+        let Some(near) = near.as_ref().filter(|near| !near.content.trim().is_empty()) else { continue };
+        let name = one_line(desk.name(near.author));
+        let line = format!("  {place:<6}  {}  {name}{}  {}", near.local, pruned(near), cut(&near.content, room));
+        writeln!(desk.out, "{}", paint(DIM, line))?;
+    }
+    Ok(())
+}
+
+/// A line with these bytes of it in bold.
+fn highlighted(line: &str, ranges: &[Range<usize>]) -> String {
+    let (mut shown, mut end) = (String::new(), 0);
+    for range in ranges {
+        shown.push_str(&line[end..range.start]);
+        shown.push_str(&paint(BOLD, &line[range.clone()]));
+        end = range.end;
+    }
+    shown + &line[end..]
+}
+
+/// How many nodes hold what was searched for.
+fn figures(query: &Query, desk: &mut CommandContext<'_>) -> Result<()> {
+    let counts = recall::count(&*desk.loom.snapshot()?, query, &|_| true)?;
+    desk.say(&counts, || {
+        let authors = counts.authors.iter().map(|(author, n)| format!("\n{n:>8}  {author}"));
+        let tools = counts.tools.iter().map(|(tool, n)| format!("\n{n:>8}  tool {}", one_line(tool)));
+        format!("{:>8}  in all{}", counts.total, authors.chain(tools).collect::<String>())
+    })
 }
 
 /// Nodes, each whole.

@@ -114,7 +114,7 @@ fn palette(globals: &Globals, config: &config::Config) -> Result<Palette> {
 /// The person's keys; the usual ones where there is no file.
 pub(super) fn keys(globals: &Globals) -> Result<KeyMap> {
     let Ok(path) = config::path(globals).map(|path| path.with_file_name(KEYS)) else { return Ok(KeyMap::default()) };
-    match host::read_settings(&path) {
+    match env::read_settings(&path) {
         Ok(text) => KeyMap::read(&text).map_err(|what| CliError::Config(format!("{}: {what}", path.display()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(KeyMap::default()),
         Err(error) => Err(CliError::Config(format!("{} cannot be read: {error}", path.display()))),

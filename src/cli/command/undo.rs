@@ -12,7 +12,11 @@ use crate::cli::{
 
 /// What `undo` reads.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// What this agent did last here, not you
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+}
 
 /// What `redo` reads.
 #[derive(Debug, clap::Args)]
@@ -30,9 +34,13 @@ struct UndoJson {
 }
 
 /// Takes the newest change back.
-pub(crate) fn run(_: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
+pub(crate) fn run(args: &Args, desk: &mut CommandContext<'_>) -> Result<()> {
     let (here, _, actor) = desk.work()?;
-    let undone = actor.undo(Some(here.tree.id))?;
+    let agent = match &args.agent {
+        Some(name) => desk.loom.agent(name)?.id(),
+        None => actor.agent(),
+    };
+    let undone = actor.undo_of(agent, Some(here.tree.id))?;
     tell(&undone, Op::Undo, desk)
 }
 

@@ -81,7 +81,7 @@ fn show_path(args: &Args, here: &CommandPosition, to: &Node, desk: &mut CommandC
 }
 
 /// Shows nodes of a path.
-fn show_page(nodes: &[Node], here: &Here, desk: &mut Desk<'_>) -> Result<()> {
+fn show_page(nodes: &[Node], here: &CommandPosition, desk: &mut CommandContext<'_>) -> Result<()> {
     let now = desk.now();
     for node in nodes {
         let (name, position) = (desk.name(node.author).to_owned(), node.id == here.position.id);

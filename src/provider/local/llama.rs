@@ -1,8 +1,8 @@
 //! The Llama family's forward pass: from tokens to how probable each token is next.
 //!
 //! Written out here, not taken from a library of models, because replies that share a prompt need what no such library
-//! has: keys and values of the prompt that are held once, and read by every reply beside its own. A [`Prefix`] is those
-//! of a prompt; [`Branches`] are those of the replies, which go on side by side, a token each at a time.
+//! has: keys and values of the prompt that are held once, and read by every reply beside its own. A [`SharedPrefix`] is those
+//! of a prompt; [`KvBranches`] are those of the replies, which go on side by side, a token each at a time.
 
 use candle_core::{D, DType, Device, Result, Tensor, bail};
 use candle_nn::{ops, rotary_emb::rope_i};

@@ -2,7 +2,7 @@
 //!
 //! A change that adds many nodes writes them, and their journal entries, some at a time by one statement
 //! ([`insert`](super::insert)). Until then they are known from memory; whatever reads the file has them written first
-//! ([`Apply::write`]).
+//! ([`ChangeApplier::write`]).
 
 use std::borrow::Cow;
 

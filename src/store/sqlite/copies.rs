@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 
 use super::{
-    rows::{FROM, NODE, Names, NodeRow},
+    decode::{FROM, NODE, NameCache, NodeRow},
     tables::{sessions, trees},
     visibility::row_of,
 };
 use crate::{
     id::NodeId,
-    model::Node,
     store::{PurgeTarget, Result},
+    types::Node,
 };
 
 /// The nodes outside of `target` that were made from one inside, or from which one inside was made, in the order in which
@@ -42,7 +42,7 @@ pub(super) fn of(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
     for row in found {
         rows.extend(statement.query_map([row], NodeRow::read)?.collect::<rusqlite::Result<Vec<_>>>()?);
     }
-    Names::new(conn).finish(rows)
+    NameCache::new(conn).finish(rows)
 }
 
 /// Each edited node, version and half of a split, with the node that it was made from.

@@ -11,7 +11,7 @@ use super::{
     open::name_file,
     verify::{journal, structure},
 };
-use crate::store::{Inspection, Report, Result, StoreError};
+use crate::store::{Inspection, Result, StoreError, VerifyReport};
 
 pub(super) fn inspect(path: &Path, options: &OpenOptions) -> Result<Inspection> {
     if !path.exists() {
@@ -26,7 +26,7 @@ pub(super) fn inspect(path: &Path, options: &OpenOptions) -> Result<Inspection> 
 fn look(conn: &Connection, path: &Path) -> Result<Inspection> {
     let tx = conn.unchecked_transaction()?;
     let schema = migrate::inspect(&tx, path)?;
-    let mut report = Report::default();
+    let mut report = VerifyReport::default();
     // A corrupt page makes a check fail; the other one still runs.
     if let Err(error) = structure(&tx, "quick_check", &mut report) {
         report.problems.push(format!("the file's structure cannot be checked: {error}"));

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Where a statement is run once for each
-/// row, what would be a query in it is read beforehand instead: see [`Places`].
+/// row, what would be a query in it is read beforehand instead: see [`PassageInfos`].
 pub(super) struct Conditions {
     pub(super) sql: String,
     pub(super) values: Vec<Value>,
@@ -77,6 +77,11 @@ impl Conditions {
         }
         if let Some(to) = filter.to {
             and(at, "<=", to.as_millis().into());
+        }
+        if let Some(before) = filter.before {
+            let before = i64::try_from(before).unwrap_or(i64::MAX / ROOM);
+            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * ROOM) };
+            and(column, "<", first.into());
         }
         Ok(found)
     }

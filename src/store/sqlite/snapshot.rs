@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use rusqlite::params;
 
 use super::{
-    decode::{FROM, NODE, NameCache, NodeRow, copies},
+    copies,
+    decode::{FROM, NODE, NameCache, NodeRow},
     fts_query, path,
     pool::{ConnectionPool, PooledConnection},
     search_filter, session_state, sibling_page,
@@ -21,10 +22,10 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     store::{
         ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
-        Postings, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
+        Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
     },
     types::{
-        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Result, Session,
+        Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
         SessionRecord, SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
     },
 };
@@ -181,7 +182,7 @@ impl Snapshot for SqliteSnapshot<'_> {
 
     fn leaf(&self, of: NodeId) -> Result<Option<Node>> {
         let Some(row) = row_of(&self.conn, of)? else { return Ok(None) };
-        match continuations::leaf(&self.conn, row)? {
+        match sibling_page::leaf(&self.conn, row)? {
             leaf if leaf == row => self.node(of),
             leaf => Ok(self.nodes(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"), [leaf])?.pop()),
         }

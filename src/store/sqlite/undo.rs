@@ -126,13 +126,18 @@ pub(super) fn next(
         let before =
             if entry.group == seq { entry.previous } else { before_group(conn, entry.group, tree.filter(|_| own))? };
         *(if own { &mut ours } else { &mut shared }) = before;
-        if entry.agent != agent || !seen.insert(entry.group) {
+        if !seen.insert(entry.group) {
+            continue;
+        }
+        // A person takes back what other agents did: their undo counts for each of them.
+        let others = entry.agent != agent;
+        if others && !matches!(entry.op, Op::Undo | Op::Redo) {
             continue;
         }
         let active = !off.contains(&entry.group);
         match (entry.op, entry.target) {
             (Op::Undo, Some(target)) if active => {
-                if direction == Direction::Redo {
+                if direction == Direction::Redo && !others {
                     return found(conn, entry.group, target).map(Some);
                 }
                 off.insert(target);

@@ -3,17 +3,16 @@
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use super::{
+    decode::{self, COLUMNS, NodeRow},
     fts_index,
     pool::ConnectionPool,
-    recount,
-    rows::{self, COLUMNS, NodeRow},
-    scrub, session_state,
+    recount, scrub, session_state,
     tables::nodes,
 };
 use crate::{
     id::{AgentId, NodeId},
-    store::{EdgeKind, HashInput, ToolFields},
-    types::{ContentHash, EdgeKind, Mutation},
+    store::{Mutation, Result, VerifyReport},
+    types::{EdgeKind, HashInput, ToolCallFields},
 };
 
 /// Problems listed at the most; a damaged file may have millions.
@@ -66,7 +65,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
 }
 
 /// Runs SQLite's own check, `integrity_check` or `quick_check`, and that of foreign keys.
-pub(super) fn structure(conn: &Connection, check: &str, report: &mut Report) -> Result<()> {
+pub(super) fn structure(conn: &Connection, check: &str, report: &mut VerifyReport) -> Result<()> {
     let mut check = conn.prepare(&format!("PRAGMA {check}(20)"))?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
@@ -127,12 +126,12 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
         if !node.content.is_empty()
             || node.raw.is_some()
             || node.metadata.is_some()
-            || node.tool != ToolFields::default()
+            || node.tool != ToolCallFields::default()
         {
             return Ok(Some("is damaged: it is marked as purged and holds content".to_owned()));
         }
     } else {
-        let parent = if row.get_ref(26)? == ValueRef::Null { None } else { Some(rows::hash(row, 26)?) };
+        let parent = if row.get_ref(26)? == ValueRef::Null { None } else { Some(decode::hash(row, 26)?) };
         if node.hash.recomputed(&HashInput::of(&node, parent)) != node.hash {
             return Ok(Some("is damaged: it is not what its hash says".to_owned()));
         }

@@ -24,7 +24,7 @@ use super::{
     error::is_busy,
     fts_index,
     prepared_change::{PreparedChange, TokenizerPool},
-    purge, session_state,
+    scrub, session_state,
 };
 use crate::{
     id::IdSource,

@@ -39,20 +39,25 @@ pub(in crate::tools) const RECALL: ToolArgs = ToolArgs {
         may(
             "scope",
             ArgType::Word(&["session", "tree", "workspace", "all"]),
-            "Where; your session if not said, and the tree where there is nothing in that. Turns are always of your session; workspace and all need the permission cross_tree.",
+            "Where; the tree if not said. Turns are always of your session; workspace and all need the permission cross_tree.",
         ),
         may("path", ArgType::Node, "Only on the path to this node."),
         may("below", ArgType::Node, "Only this node and what hangs below it."),
         may(
             "from",
             ArgType::Text,
-            "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h).",
+            "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h, 11mo).",
         ),
         may("to", ArgType::Text, "Only until then."),
         may("kind", ArgType::Word(EdgeKind::WORDS), "Only nodes of this kind."),
+        may("exact", ArgType::Flag, "Only where the words stand so."),
+        may("failed", ArgType::Flag, "Only results of calls that failed."),
+        may("count", ArgType::Flag, "Figures alone, by author and tool."),
+        may("around", ArgType::Node, "What stands before and after this node."),
+        may("sort", ArgType::Word(&["time"]), "The newest first."),
     ],
-    reply: "1 turn in this session by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq]:\n  Never let the \
-            lighthouse go dark.\n  [Turn 13] model [b3k9ze]: I will keep to that.",
+    reply: "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 3d ago · depth 40:\n  \
+            Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"",
     example: "→ recall search \"lighthouse\" by:human",
 };
 

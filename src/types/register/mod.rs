@@ -1,6 +1,6 @@
 //! The state register: what of a session stays in view for ever, extracted by rules and never by a model.
 //!
-//! A [`Register`] hears the session's turns one after another, and what was recorded on purpose, and keeps the little
+//! A [`SessionState`] hears the session's turns one after another, and what was recorded on purpose, and keeps the little
 //! that must not be forgotten: standing orders as they were said, decisions, which files were touched, which errors
 //! were resolved. What it takes for such is data ([`Rules`]), which a host extends. It is kept with the session by the
 //! commit that brings the turn, and it follows from the archive alone, so that it can be made again.

@@ -68,7 +68,11 @@ fn what_is_not_the_tools_is_refused_by_name() {
         ),
         ("pin", json!({ "section": "x" }), "pin: section goes with doc"),
         ("stash", json!({ "label": "x" }), "stash: one of these is missing: content, content_of, summary_of"),
-        ("recall", json!({ "limit": 3 }), "recall: one of these is missing: label, search, turns, tool, summary"),
+        (
+            "recall",
+            json!({ "limit": 3 }),
+            "recall: one of these is missing: label, search, turns, tool, summary, around",
+        ),
         ("read", json!({ "doc": "x", "lines": "9-2" }), "read: lines is not as it must be: range such as 5-10"),
         ("todo", json!({ "outcome": "x" }), "todo: outcome goes with done or cancel"),
         (

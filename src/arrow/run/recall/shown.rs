@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use crate::{
     arrow::run::{
         Position, ToolError,
-        escape::{self, content, count},
+        escape::{self, content, count, quoted},
     },
-    recall::{self, SearchResults, cut_at, excerpt},
+    recall::{self, Hit, SearchResults, cut_at, excerpt},
     store::Snapshot,
     types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
 };
@@ -59,7 +59,16 @@ impl RecallEntry {
             None if node.tree == here.tree.id => format!("→ view {} full", escape::mention(node)),
             None => format!("→ switch to {} in tree:\"{}\"", escape::mention(node), node.tree),
         };
-        Self { head: header(node, call), text, seq: node.seq, turn, rest, mention: escape::mention(node), tool, tokens }
+        Self {
+            head: dated_header(here, node, call),
+            text,
+            seq: node.seq,
+            turn,
+            rest,
+            mention: escape::mention(node),
+            tool,
+            tokens,
+        }
     }
 
     /// Keeps about so many tokens of the words.
@@ -91,39 +100,79 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
     format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
 }
 
+/// [`header`] with age, depth and, where the call failed, that.
+fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
+    let plain = header(node, call);
+    let failed = if recall::is_failure(node) { " · failed" } else { "" };
+    let plain = plain.strip_suffix(':').unwrap_or(&plain);
+    format!("{plain} · {} · depth {}{failed}:", node.created_at.age(here.now), node.depth)
+}
+
 /// Nodes as they are shown in a list, results of tools with what they were called with.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
     nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::called_with(snapshot, node)?))).collect()
 }
 
-/// Hits with what was said before and after each.
+/// Hits with what was said before and after each, then what is only near.
 pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResults) -> Result<String, ToolError> {
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
-    let mut told = HashSet::new();
+    let mut told = hits.clone();
     let mut blocks = Vec::new();
-    let mut used = note(found.hits.len());
+    let mut used = note(found.hits.len() + found.near.len());
     for (at, hit) in found.hits.iter().enumerate() {
-        let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
-        if entry.tokens > LONG {
-            entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, &found.words, PIECE), entry.rest);
-        }
-        let mut beside = |node: Option<&Node>| {
-            let node = node.filter(|node| !hits.contains(&node.seq) && node.purged_at.is_none())?;
-            let fresh = !node.content.trim().is_empty() && told.insert(node.seq);
-            fresh.then(|| format!("  {} {}", header(node, None), first_words(&one_line(&node.content), BESIDE)))
-        };
-        let lines = [beside(hit.before.as_ref()), Some(entry.shown()), beside(hit.after.as_ref())];
-        let block = lines.into_iter().flatten().collect::<Vec<_>>().join("\n");
+        let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
         used += estimated_tokens(&block);
         if used > WHOLE {
             let left: Vec<RecallEntry> =
                 found.hits[at..].iter().map(|hit| RecallEntry::of(here, &hit.node, None)).collect();
             blocks.push(left_out(&left));
+            return Ok(blocks.join("\n"));
+        }
+        blocks.push(block);
+    }
+    // Beside matches, what holds none of the words is their context.
+    let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0);
+    let mut near = near.filter(|hit| !told.contains(&hit.node.seq)).peekable();
+    if near.peek().is_some() {
+        blocks.push("Only near, without all of the words:".to_owned());
+    }
+    for hit in near.collect::<Vec<_>>() {
+        let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
+        used += estimated_tokens(&block);
+        if used > WHOLE {
             break;
         }
         blocks.push(block);
     }
     Ok(blocks.join("\n"))
+}
+
+/// A hit, with a line for what was said before it and one for what was said after it.
+fn with_context(
+    snapshot: &dyn Snapshot,
+    here: &Position,
+    hit: &Hit,
+    words: &[String],
+    told: &mut HashSet<u64>,
+) -> Result<String, ToolError> {
+    let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
+    told.insert(hit.node.seq);
+    if entry.tokens > LONG {
+        entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, PIECE), entry.rest);
+    }
+    let mut lines = vec![entry.shown()];
+    for (place, node) in [("before", &hit.before), ("after", &hit.after)] {
+        let Some(node) = node.as_ref().filter(|node| node.purged_at.is_none() && !node.content.trim().is_empty())
+        else {
+            continue;
+        };
+        if told.insert(node.seq) {
+            let head = header(node, None);
+            let head = head.strip_suffix(':').unwrap_or(&head);
+            lines.push(format!("    {place}: {head} {}", quoted(&first_words(&one_line(&node.content), BESIDE))));
+        }
+    }
+    Ok(lines.join("\n"))
 }
 
 /// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is

@@ -9,12 +9,12 @@ use std::{
 };
 
 use loomtree::{
-    session::host::{SystemClock, os_ids},
+    session::system::{SystemClock, os_ids},
     store::{Inspection, OpenOptions, Store as _, StoreError},
 };
 
 use super::finding::Finding;
-use crate::cli::{args::Globals, config::Config, desk, out::count};
+use crate::cli::{args::Globals, command_context, config::Config, output::count};
 
 const AREA: &str = "Database";
 
@@ -26,7 +26,7 @@ const LARGE_WAL: u64 = 64 << 20;
 const LITTLE_SPACE: u64 = 64 << 20;
 
 pub(super) fn check(globals: &Globals, config: &Config, full: bool) -> Vec<Finding> {
-    let path = match desk::db_path(globals) {
+    let path = match command_context::db_path(globals) {
         Ok(path) => path,
         Err(error) => return vec![Finding::problem(AREA, error.message(), "set HOME, or name a file with --db")],
     };

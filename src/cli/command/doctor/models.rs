@@ -7,13 +7,13 @@ use loomtree::provider::{
 };
 
 use super::finding::Finding;
-use crate::cli::{command::models::known_weights, config::Config, error::Result, host};
+use crate::cli::{command::models::known_weights, config::Config, env, error::Result};
 
 const AREA: &str = "Models";
 
 pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
-    host::runtime()?.block_on(async {
-        let providers = survey(&host::env).await;
+    env::runtime()?.block_on(async {
+        let providers = survey(&env::env).await;
         let mut findings = vec![in_use(config).await];
         findings.extend(config.models.keys().map(|name| configured(name, config)));
         findings.extend(providers.iter().map(provider));
@@ -25,8 +25,8 @@ pub(super) fn check(config: &Config) -> Result<Vec<Finding>> {
 /// The model that is used if none is named.
 async fn in_use(config: &Config) -> Finding {
     let found = match &config.model {
-        Some(model) => resolve(model, &config.models, &host::env).map(Some),
-        None => discover::discover(&config.models, &host::env).await,
+        Some(model) => resolve(model, &config.models, &env::env).map(Some),
+        None => discover::discover(&config.models, &env::env).await,
     };
     match found {
         Ok(Some(target)) => Finding::ok(AREA, format!("{} is used unless another is named", target.reference())),
@@ -40,7 +40,7 @@ async fn in_use(config: &Config) -> Finding {
 }
 
 fn configured(name: &str, config: &Config) -> Finding {
-    match resolve(name, &config.models, &host::env) {
+    match resolve(name, &config.models, &env::env) {
         Ok(Target::Endpoint(endpoint)) => {
             let key = if endpoint.key.is_some() { "its key is set" } else { "without a key" };
             Finding::ok(AREA, format!("{name} in the configuration: {key}"))

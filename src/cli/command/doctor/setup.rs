@@ -6,9 +6,9 @@ use super::finding::Finding;
 use crate::cli::{
     args::Globals,
     config::{self, Config},
+    env,
     error::CliError,
-    host,
-    out::count,
+    output::count,
 };
 
 const CONFIGURATION: &str = "Configuration";
@@ -21,7 +21,7 @@ const VARIABLES: [&str; 6] = ["LOOM_DB", "LOOM_AGENT", "LOOM_WORKSPACE", "LOOM_C
 pub(super) fn configuration(globals: &Globals, error: Option<&CliError>) -> Vec<Finding> {
     let mut findings = vec![file(globals, error)];
     #[cfg(feature = "tui")]
-    findings.push(match crate::cli::command::screen::keys(globals) {
+    findings.push(match crate::cli::command::tui::keys(globals) {
         Ok(_) => Finding::ok(CONFIGURATION, "the keys of the screen are valid"),
         Err(error) => Finding::problem(CONFIGURATION, error.message(), "correct keys.yaml, or remove it"),
     });
@@ -45,7 +45,7 @@ fn file(globals: &Globals, error: Option<&CliError>) -> Finding {
 }
 
 pub(super) fn services(config: &Config) -> Vec<Finding> {
-    vec![match web::open(&config.search, &host::env) {
+    vec![match web::open(&config.search, &env::env) {
         Ok(Some(web)) => Finding::ok(SEARCH, format!("{} is set up", web.service())),
         Ok(None) => Finding::ok(SEARCH, "no search service is set up; agents cannot search the web"),
         Err(error) => Finding::problem(SEARCH, error.to_string(), "correct `search` in the configuration"),
@@ -53,7 +53,7 @@ pub(super) fn services(config: &Config) -> Vec<Finding> {
 }
 
 pub(super) fn workspace(globals: &Globals, config: &Config) -> Vec<Finding> {
-    let folder = match host::workspace(globals.workspace.as_deref()) {
+    let folder = match env::workspace(globals.workspace.as_deref()) {
         Ok(folder) => Finding::ok(WORKSPACE, folder),
         Err(error) => Finding::problem(WORKSPACE, error.message(), "name an existing folder with --workspace"),
     };

@@ -3,14 +3,14 @@
 use std::io::{self, IsTerminal as _};
 
 use super::finding::Finding;
-use crate::cli::{host, out::Out};
+use crate::cli::{env, output::CliOutput};
 
 const AREA: &str = "Terminal";
 
 /// The smallest terminal in which the screen shows text beside the outline.
 const SMALLEST: (u16, u16) = (60, 15);
 
-pub(super) fn check(out: &Out) -> Vec<Finding> {
+pub(super) fn check(out: &CliOutput) -> Vec<Finding> {
     if !out.terminal {
         let streams = [("input", io::stdin().is_terminal()), ("error", io::stderr().is_terminal())];
         let terminals: Vec<&str> = streams.iter().filter(|(_, is)| *is).map(|(name, _)| *name).collect();
@@ -34,7 +34,7 @@ fn size() -> Finding {
 }
 
 fn kind() -> Finding {
-    match host::env("TERM").as_deref() {
+    match env::env("TERM").as_deref() {
         Some("dumb") => {
             Finding::note(AREA, "TERM is dumb: no screen and no colours", "set TERM, for example xterm-256color")
         }
@@ -45,12 +45,12 @@ fn kind() -> Finding {
 }
 
 fn colour() -> Finding {
-    let depth = host::env("COLORTERM").map_or_else(String::new, |depth| format!(", COLORTERM is {depth}"));
+    let depth = env::env("COLORTERM").map_or_else(String::new, |depth| format!(", COLORTERM is {depth}"));
     let colour = match anstream::AutoStream::choice(&io::stdout()) {
         anstream::ColorChoice::Never => "no colours",
         _ => "colours",
     };
-    let off = if host::env("NO_COLOR").is_some() { ", NO_COLOR is set" } else { "" };
+    let off = if env::env("NO_COLOR").is_some() { ", NO_COLOR is set" } else { "" };
     Finding::ok(AREA, format!("{colour}{depth}{off}"))
 }
 
@@ -58,7 +58,7 @@ fn characters() -> Finding {
     if cfg!(windows) {
         return Finding::ok(AREA, "Unicode");
     }
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| host::env(name).map(|value| (name, value)));
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| env::env(name).map(|value| (name, value)));
     match locale {
         Some((name, value)) if value.to_lowercase().replace('-', "").contains("utf8") => {
             Finding::ok(AREA, format!("Unicode ({name} is {value})"))

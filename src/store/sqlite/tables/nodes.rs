@@ -37,7 +37,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Anchor> {
         parent: row.get(2)?,
         depth: row.get(3)?,
         kind: decode::coded(row, 4, EdgeKind::from_code)?,
-        hash: rows::hash(row, 5)?,
+        hash: decode::hash(row, 5)?,
         version_of: row.get(6)?,
     })
 }
@@ -53,7 +53,7 @@ pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<An
 /// The role of a node's words.
 pub(in crate::store::sqlite) fn role(conn: &Connection, row: i64) -> Result<AuthorType> {
     let mut statement = conn.prepare_cached("SELECT ifnull(role, author_type) FROM nodes WHERE seq = ?1")?;
-    Ok(statement.query_row([row], |row| rows::coded(row, 0, AuthorType::from_code))?)
+    Ok(statement.query_row([row], |row| decode::coded(row, 0, AuthorType::from_code))?)
 }
 
 /// Nodes whose local ids wait to be moved among those of the others: enough that they share the pages they change there.
