@@ -240,6 +240,10 @@ impl Turn {
         let calls =
             asked.iter().filter_map(|asked| if let Asked::Call(call) = asked { Some(call.clone()) } else { None });
         let said = Said { words, raw, calls: calls.collect(), finish, interrupted };
+        if !self.rules.commands {
+            // No tool was offered: the calls are kept with the node, and there is nobody to run them.
+            asked.clear();
+        }
         effects.push(Effect::Save(said));
         (State::Saving { asked, ending }, effects)
     }

@@ -43,6 +43,7 @@ pub(crate) fn main() -> ExitCode {
     #[cfg(feature = "local")]
     host::calculate_alone();
     host::log(globals.verbose);
+    host::hide_environment();
     let mut out = Out::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
     // What cannot be written any more is the first error only if there was none before.

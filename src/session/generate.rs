@@ -307,7 +307,7 @@ impl<F: FnMut(Progress)> Driver<F> {
                 }
                 return Ok(Some(Input::Saved));
             }
-            Effect::Run(asked) => self.run(index, asked),
+            Effect::Run(asked) => return Ok(self.run(index, asked)),
             Effect::End(ending) => {
                 self.left_open(index);
                 self.ended(index, ending);
@@ -366,10 +366,12 @@ impl<F: FnMut(Progress)> Driver<F> {
         tools.into_iter().map(told).collect()
     }
 
-    /// Has a batch run where waiting does no harm.
-    fn run(&mut self, index: usize, asked: Vec<Asked>) {
+    /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
+    fn run(&mut self, index: usize, asked: Vec<Asked>) -> Option<Input> {
         // Only a turn asks for anything, and it was checked that it has both.
-        let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else { return };
+        let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else {
+            return Some(Input::Failed);
+        };
         let heard = self.tell.clone();
         let batch = Batch {
             loom: self.actor.loom().clone(),
@@ -394,6 +396,7 @@ impl<F: FnMut(Progress)> Driver<F> {
         };
         let tell = self.tell.clone();
         tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+        None
     }
 
     /// Says at the turn's last node, and to whoever watches, what of its plan stayed open.

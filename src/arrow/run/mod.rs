@@ -384,15 +384,14 @@ impl<'h> Runner<'h> {
         if node.tree == here.tree.id {
             return Ok(node);
         }
+        let message = format!("[{}] is in another tree", node.local);
+        // A title is content of a tree that the agent may not see without it.
+        if !self.agent.profile.permissions.has(crate::model::Permission::CrossTree) {
+            return Err(Failure::new(Code::CrossTree, message).hint("going there needs the permission cross_tree"));
+        }
         let title = frame::quoted(&self.loom.tree(node.tree)?.title);
-        let message = format!("[{}] is in another tree: {title}", node.local);
-        let cross = self.agent.profile.permissions.has(crate::model::Permission::CrossTree);
-        let hint = if cross {
-            format!("→ switch to {} in tree:{title}", frame::mention(&node))
-        } else {
-            "going there needs the permission cross_tree".to_owned()
-        };
-        Err(Failure::new(Code::CrossTree, message).hint(hint))
+        let hint = format!("→ switch to {} in tree:{title}", frame::mention(&node));
+        Err(Failure::new(Code::CrossTree, format!("{message}: {title}")).hint(hint))
     }
 
     /// The node that an id means in a tree; a full id may name one of another.

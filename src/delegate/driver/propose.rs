@@ -72,7 +72,8 @@ impl Driver {
         }
         let asking = Asking {
             tool: "delegate".to_owned(),
-            subject: self.task.goal.clone(),
+            // Another plan for the same goal is another question.
+            subject: String::new(),
             what: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
             detail,
         };
