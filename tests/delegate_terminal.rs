@@ -413,7 +413,7 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_yes_to_any_plan_is_none_to_commands_writes_and_checks() {
-    let part = json!({ "id": "a", "title": "Paint", "check": "touch CHECK" });
+    let part = json!({ "id": "a", "title": "Paint", "check": "touch CHECK", "tools": ["run_command", "write_file"] });
     let replies = [
         good(&json!({ "subtasks": [part] }).to_string()),
         good("→ run_command command:\"touch COMMAND\"\n→ write_file path:\"WRITE\" content:\"x\"\n"),
