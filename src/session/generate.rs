@@ -368,8 +368,7 @@ impl<F: FnMut(Progress)> Driver<F> {
 
     /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
     fn run(&mut self, index: usize, asked: Vec<Asked>) -> Option<Input> {
-        // Only a turn asks for anything, and it was checked that it has both.
-        let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else {
+        let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
             return Some(Input::Failed);
         };
         let heard = self.tell.clone();
@@ -390,7 +389,6 @@ impl<F: FnMut(Progress)> Driver<F> {
                 cancel: self.plan.cancel.clone(),
                 // If nobody listens any more, the work goes on all the same.
                 tell: Arc::new(move |told| _ = heard.blocking_send((index, Report::Told(told)))),
-                // Whoever watches the turn reads the answer.
                 hear: Arc::new(|_| {}),
             },
         };
