@@ -311,7 +311,7 @@ fn switch_in_another_tree_needs_to_be_said_and_allowed() {
         &format!("→ switch to {} in tree:\"Elsewhere\"", other.local),
         &format!("→ link {marie} to tree:\"Elsewhere\""),
     ]), @r#"
-    ✗ CROSS_TREE: view: [y2ys2p] is in another tree: "Elsewhere"
+    ✗ CROSS_TREE: view: [y2ys2p] is in another tree
       hint: going there needs the permission cross_tree
     ✗ PERMISSION_DENIED: switch: this needs the permission cross_tree
     ✗ PERMISSION_DENIED: link: this needs the permission cross_tree

@@ -300,7 +300,8 @@ async fn a_person_who_refuses_is_shown_goal_and_plan_and_nothing_is_begun() {
     let refused = team.carry_on(crew.clone(), delegation).await.unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused: not today"));
     let asked = person.0.lock().unwrap()[0].clone();
-    assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", "Paint it black"));
+    assert_eq!((asked.tool.as_str(), asked.subject.as_str()), ("delegate", ""), "no plan is agreed to for good");
+    assert!(asked.what.ends_with("Paint it black"));
     assert!(asked.detail.contains("Delegated: Paint it black") && asked.detail.contains("4. Do d (after 2, 3)"));
     assert!(worker.asked().is_empty());
     // Asked again later, they may agree; the plan is still there.

@@ -379,6 +379,8 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
         "--tools",
         "--allow",
         "cargo test*",
+        "--allow",
+        "test -f src/*",
         "--allow-write",
         "**",
         "--parallel",
@@ -407,6 +409,25 @@ async fn a_real_project_is_worked_on_and_tested_and_what_it_took_is_counted() {
     assert_eq!((&all["generations"], &all["prompt"], &all["output"]), (&13.into(), &1300.into(), &130.into()), "{all}");
     assert_eq!(all["cost"][0]["currency"], "EUR", "{all}");
     assert!(loom(&["stats"]).1.contains("2.6"), "{}", loom(&["stats"]).1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_yes_to_any_plan_is_none_to_commands_writes_and_checks() {
+    let part = json!({ "id": "a", "title": "Paint", "check": "touch CHECK", "tools": ["run_command", "write_file"] });
+    let replies = [
+        good(&json!({ "subtasks": [part] }).to_string()),
+        good("→ run_command command:\"touch COMMAND\"\n→ write_file path:\"WRITE\" content:\"x\"\n"),
+        good("Done."),
+        good("Done."),
+    ];
+    let yard = Yard::new(replies.to_vec()).await;
+    let model = yard.model();
+    let ran = yard.home.run(&["delegate", "Paint", "--yes", "--tools", "--parallel", "1", "-m", &model]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    for file in ["COMMAND", "WRITE", "CHECK"] {
+        assert!(!yard.home.file(file).exists(), "{file}: {ran:?}");
+    }
+    assert!(yard.asked()[2].contains("--allow would"), "{}", yard.asked()[2]);
 }
 
 /// What was printed, without what is another one each time; `tree` names every short id at the beginning of a line.

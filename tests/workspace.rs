@@ -314,6 +314,26 @@ async fn a_folder_that_becomes_a_link_leads_nowhere() {
 }
 
 #[tokio::test]
+async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
+    /// Puts a link in the folder's place while the person thinks.
+    struct Swaps(PathBuf);
+    impl Approval for Swaps {
+        fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+            fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
+            symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
+            Box::pin(async { Verdict::Yes })
+        }
+    }
+    let folder = Folder::granted();
+    folder.write("src/deep/a.txt", "a");
+    folder.write(".git/hooks/sample", "");
+    let swaps = Workspace::open(folder.path(""), Settings::new(Arc::new(Swaps(folder.path(""))))).unwrap();
+    let hand = Hand(swaps.tools("a").into_iter().map(|(tool, handler)| (tool.name, handler)).collect());
+    hand.fails("write_file", json!({ "path": "src/deep/pre-commit", "content": "x" })).await;
+    assert!(!folder.path(".git/hooks/pre-commit").exists());
+}
+
+#[tokio::test]
 async fn a_pipe_and_a_device_are_not_waited_for() {
     let folder = Folder::granted();
     let hand = folder.hand("a");
@@ -452,7 +472,7 @@ async fn a_command_says_how_it_ended_and_what_it_printed() {
 
 #[tokio::test]
 async fn a_command_that_is_refused_is_not_run() {
-    let folder = Folder::of(Decision::No(None), &["touch a*"], &[]);
+    let folder = Folder::of(Decision::No(None), &["touch *"], &[]);
     let hand = folder.hand("a");
     let refused = hand.fails("run_command", json!({ "command": "touch ab; touch c\ntouch d" })).await;
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "it was refused"));
@@ -526,12 +546,20 @@ async fn nothing_outlives_a_command() {
 #[tokio::test]
 async fn a_check_that_is_stopped_is_killed_and_one_that_ends_is_told_by_its_status() {
     use loomtree::delegate::WorkerTools as _;
-    let folder = Folder::of(Decision::No(None), &[], &[]);
-    // The person agreed to it with the plan, and is not asked again.
+    let refused = Folder::of(Decision::No(None), &[], &[]);
+    let none = tokio_util::sync::CancellationToken::new();
+    let failure = refused.workspace.check("touch PWN", none).await.unwrap_err();
+    assert_eq!(
+        (failure.code, refused.asked()[0].what.as_str()),
+        (Code::Cancelled, "touch PWN"),
+        "a check is asked about"
+    );
+    assert!(!refused.path("PWN").exists());
+    let folder = Folder::granted();
     let none = tokio_util::sync::CancellationToken::new();
     let failed = folder.workspace.check("echo one; exit 3", none.clone()).await.unwrap();
     assert_eq!((failed.passed, failed.output.as_str()), (false, "exit 3\none"));
-    assert!(folder.workspace.check(" true ", none).await.unwrap().passed && folder.asked().is_empty());
+    assert!(folder.workspace.check(" true ", none).await.unwrap().passed);
     let stop = tokio_util::sync::CancellationToken::new();
     let check = folder.workspace.check("echo $$ > check.new; mv check.new check; sleep 1000", stop.clone());
     let begun = async {

@@ -248,6 +248,10 @@ impl Turn {
             .iter()
             .filter_map(|asked| if let ToolRequest::Call(call) = asked { Some(call.clone()) } else { None });
         let said = RoundOutput { words, raw, calls: calls.collect(), finish, interrupted };
+        if !self.rules.commands {
+            // No tool was offered: the calls are kept with the node, and there is nobody to run them.
+            asked.clear();
+        }
         effects.push(TurnEffect::Save(said));
         (TurnState::Saving { asked, ending }, effects)
     }

@@ -22,7 +22,7 @@ mod values;
 pub use command::Command;
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Bytes;
-pub use scan::{Call, Event, Scanner, Thought, scan, scan_commands};
+pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
 pub use understand::{Refusal, RefusalCode, Understood, understand};
 pub use values::{
     DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative,

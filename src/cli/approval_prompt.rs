@@ -1,5 +1,5 @@
-//! A person's yes or no, at the terminal: what is about to be done is shown whole, sanitised, and nothing that was typed
-//! before the question counts as its answer.
+//! A person's yes or no, at the terminal: what is about to be done is shown literally, page by page, and a yes counts only
+//! once its end was shown. Nothing that was typed before the question counts as its answer.
 
 use std::{
     collections::HashSet,
@@ -7,16 +7,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use loomtree::session::{Approval, ApprovalRequest, Decision, Promise};
+use loomtree::{
+    session::{Approval, ApprovalRequest, Decision, Promise},
+    types::{literal, literal_line},
+};
+use unicode_width::UnicodeWidthChar as _;
 
 use super::{
     output::{BOLD, DIM, MARK, count, paint},
-    sanitize::{one_line, sanitize},
     terminal_lock::TerminalLock,
 };
-
-/// Lines that are shown before somebody asks for all.
-const LINES: usize = 60;
 
 /// Asks at the terminal.
 pub(crate) struct TerminalApproval {
@@ -39,12 +39,17 @@ impl Approval for TerminalApproval {
     fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
         Box::pin(async move {
             if self.alone {
-                let why = "nobody is there to be asked, and it is not allowed beforehand";
-                return Decision::No(Some(why.to_owned()));
+                let option = match asking.tool.as_str() {
+                    "delegate" => "--yes",
+                    "run_command" => "--allow",
+                    _ => "--allow-write",
+                };
+                let why = format!("nobody is there to be asked, and it is not allowed beforehand ({option} would)");
+                return Decision::No(Some(why));
             }
             let _turn = self.floor.question().await;
             let key = (asking.tool.clone(), asking.subject.clone());
-            if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
+            if !key.1.is_empty() && self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
                 return Decision::Yes;
             }
             let (asking, waiting) = (asking.clone(), Arc::new(()));
@@ -73,20 +78,24 @@ enum ApprovalAnswer {
 
 /// Asks until there is an answer, or nobody waits for one any more.
 fn ask(asking: &ApprovalRequest, waiting: &Weak<()>) -> io::Result<ApprovalAnswer> {
-    let detail = sanitize(&asking.detail);
-    let lines: Vec<&str> = detail.trim_end_matches('\n').lines().collect();
-    let mut shown = LINES;
+    let size = terminal_size::terminal_size_of(io::stderr());
+    let (columns, height) = size.map_or((80, 24), |(width, height)| (usize::from(width.0), usize::from(height.0)));
+    let page = height.saturating_sub(6).max(4);
+    let rows = rows(asking, columns.saturating_sub(1).max(20));
+    let mut shown = page.min(rows.len());
+    let mut text = format!("\n{}\n{}\n", paint(MARK, literal_line(&asking.tool)), rows[..shown].join("\n"));
     loop {
-        let mut text = format!("\n{}  {}\n", paint(MARK, one_line(&asking.tool)), paint(BOLD, one_line(&asking.what)));
-        for line in lines.iter().take(shown) {
-            text.push_str(&format!("    {line}\n"));
-        }
-        let hidden = lines.len().saturating_sub(shown);
-        if hidden > 0 {
-            let note = format!("… {} more; s shows them", count(hidden as u64, "line"));
+        let hidden = rows.len() - shown;
+        let may = if hidden > 0 {
+            let note = format!("… {} more, which have to be shown before a yes counts", count(hidden as u64, "line"));
             text.push_str(&format!("    {}\n", paint(DIM, note)));
-        }
-        text.push_str("Allow it? y(es), n(o), a(lways in this conversation), or say why not: ");
+            "s(hows the next), n(o)".to_owned()
+        } else if asking.subject.is_empty() {
+            "y(es), n(o)".to_owned()
+        } else {
+            format!("y(es), n(o), a(lways {} in this conversation)", always(asking))
+        };
+        text.push_str(&format!("Allow it? {may}, or say why not: "));
         forget_what_was_typed();
         let mut out = anstream::stderr().lock();
         out.write_all(text.as_bytes())?;
@@ -97,11 +106,59 @@ fn ask(asking: &ApprovalRequest, waiting: &Weak<()>) -> io::Result<ApprovalAnswe
             return Ok(ApprovalAnswer::No(None));
         };
         match line.trim() {
-            "" => {}
-            "s" | "show" => shown = usize::MAX,
-            answer => return Ok(read(answer)),
+            "s" | "show" if hidden > 0 => {
+                let next = (shown + page).min(rows.len());
+                text = format!("{}\n", rows[shown..next].join("\n"));
+                shown = next;
+            }
+            "" | "s" | "show" => text.clear(),
+            answer => match read(answer) {
+                ApprovalAnswer::Yes | ApprovalAnswer::Always if hidden > 0 => text.clear(),
+                ApprovalAnswer::Always if asking.subject.is_empty() => text.clear(),
+                answer => return Ok(answer),
+            },
         }
     }
+}
+
+/// What a yes for good covers: the very same, or the same tool for the file.
+fn always(asking: &ApprovalRequest) -> String {
+    if asking.subject == asking.what || asking.subject == asking.detail {
+        return format!("{} of exactly this", literal_line(&asking.tool));
+    }
+    format!("{} for {}", literal_line(&asking.tool), literal_line(&asking.subject))
+}
+
+/// What a question covers as rows of a screen: all of it literally, with a bar where a line begins and a broken one where it
+/// only goes on.
+fn rows(asking: &ApprovalRequest, columns: usize) -> Vec<String> {
+    let mut rows: Vec<String> = wrapped(&literal_line(&asking.what), columns).map(|row| paint(BOLD, row)).collect();
+    let detail = literal(&asking.detail);
+    for line in detail.trim_end_matches('\n').lines() {
+        let expanded = line.replace('\t', "    ");
+        rows.extend(wrapped(&expanded, columns - 4).enumerate().map(|(at, row)| {
+            let bar = if at == 0 { "│" } else { "┊" };
+            format!("  {bar} {row}")
+        }));
+    }
+    rows
+}
+
+/// A line in pieces of so many columns; one that is empty is one piece.
+fn wrapped(line: &str, columns: usize) -> impl Iterator<Item = String> {
+    let (mut pieces, mut used) = (vec![String::new()], 0);
+    for c in line.chars() {
+        let wide = c.width().unwrap_or(1);
+        if used + wide > columns {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += wide;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(c);
+        }
+    }
+    pieces.into_iter()
 }
 
 fn read(answer: &str) -> ApprovalAnswer {
@@ -148,6 +205,21 @@ fn forget_what_was_typed() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_shows_all_that_it_covers_literally() {
+        let asking = |what: &str, detail: &str| ApprovalRequest {
+            tool: "run_command".to_owned(),
+            subject: String::new(),
+            what: what.to_owned(),
+            detail: detail.to_owned(),
+        };
+        let shown = rows(&asking("a\nb\u{202e}", "one\u{200b}\r\n\u{1b}[2Jtwo"), 60).join("\n");
+        assert!(shown.contains("a\\nb\\u{202e}"), "{shown}");
+        assert!(shown.contains("  │ one\\u{200b}\\u{d}\n  │ \\u{1b}[2Jtwo"), "{shown}");
+        let long = rows(&asking("w", &format!("{};touch PWN", " ".repeat(1000))), 60);
+        assert!(long.len() > 17 && long.last().is_some_and(|row| row.starts_with("  ┊") && row.ends_with("touch PWN")));
+    }
 
     #[test]
     fn an_answer_is_yes_only_if_it_says_so() {

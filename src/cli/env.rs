@@ -120,6 +120,15 @@ pub(crate) fn calculate_alone() {
     let _ = dotenvy::from_read("CANDLE_NUM_THREADS=1".as_bytes());
 }
 
+/// Keeps the process's memory and environment, with its keys, from the commands that it runs: `/proc/PID/environ` and `mem` are
+/// then not readable for other processes of the same user. Programs above this one are not covered.
+pub(crate) fn hide_environment() {
+    #[cfg(all(target_os = "linux", feature = "workspace"))]
+    if let Err(error) = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable) {
+        tracing::warn!(%error, "commands could read this program's environment");
+    }
+}
+
 /// What runs requests to models, and hears Ctrl-C meanwhile.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

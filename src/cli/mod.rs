@@ -43,6 +43,7 @@ pub(crate) fn main() -> ExitCode {
     #[cfg(feature = "local")]
     env::calculate_alone();
     env::log(globals.verbose);
+    env::hide_environment();
     let mut out = CliOutput::new(globals.color, globals.json);
     let done = command::run(cli.command, &globals, &mut out);
     // What cannot be written any more is the first error only if there was none before.

@@ -1,11 +1,11 @@
 //! What `chat` and `continue` share: how a reply is drawn, and what an agent may do in its turn.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use loomtree::{
     delegate::{Orchestrator, WorkerTools},
     provider::Sampling,
-    session::{Approval, HostTools, ToolAccess},
+    session::{Approval, ApprovalRequest, Decision, HostTools, Promise, ToolAccess},
     types::{Agent, Permission},
 };
 
@@ -72,7 +72,7 @@ impl TurnArgs {
         if !self.tools {
             return Ok(commands);
         }
-        Ok(ToolAccess { tools: self.toolbox(desk, agent.name(), Approver::Person)?, inline: ANSWER, ..commands })
+        Ok(ToolAccess { tools: self.toolbox(desk, agent.name(), Arc::clone(&desk.asked))?, inline: ANSWER, ..commands })
     }
 
     /// Who does what is delegated in a conversation with an agent, by its model; nobody if no agent here could work.
@@ -87,7 +87,7 @@ impl TurnArgs {
         Ok(Some(delegation::lazy(self.hiring(desk, config, agents, model, Arc::clone(&desk.asked))?)))
     }
 
-    /// Who does delegated work, and with what.
+    /// Who does delegated work, and with what; `approval` is asked about plans, the terminal about everything else.
     pub(crate) fn hiring(
         &self,
         desk: &CommandContext<'_>,
@@ -101,7 +101,7 @@ impl TurnArgs {
             worker,
             judge,
             model,
-            kit: if self.tools { Some(self.kit(desk, Arc::clone(&approval))?) } else { None },
+            kit: if self.tools { Some(self.kit(desk, Arc::clone(&desk.asked))?) } else { None },
             approval,
             rounds: self.rounds,
             native: self.native,
@@ -120,22 +120,23 @@ impl TurnArgs {
         Err(CliError::usage(WITHOUT))
     }
 
-    /// The tools for the person's own lines, which need nobody's consent; none if they are not wanted.
-    pub(crate) fn own_tools(&self, desk: &CommandContext<'_>) -> Result<Arc<HostTools>> {
-        if self.tools { self.toolbox(desk, desk.agent.name(), Approver::Nobody) } else { Ok(Arc::default()) }
+    /// The tools for the person's own lines; none if they are not wanted.
+    pub(crate) fn own_tools(&self, desk: &CommandContext<'_>) -> Result<OwnTools> {
+        let mut own = OwnTools::default();
+        if self.tools {
+            let approval = OwnLine { typed: Arc::clone(&own.typed), asked: Arc::clone(&desk.asked) };
+            own.tools = self.toolbox(desk, desk.agent.name(), Arc::new(approval))?;
+        }
+        Ok(own)
     }
 
     #[cfg(feature = "workspace")]
-    fn toolbox(&self, desk: &CommandContext<'_>, who: &str, asked: Approver) -> Result<Arc<HostTools>> {
-        let approval: Arc<dyn Approval> = match asked {
-            Approver::Person => Arc::clone(&desk.asked),
-            Approver::Nobody => Arc::new(loomtree::session::Decision::Yes),
-        };
+    fn toolbox(&self, desk: &CommandContext<'_>, who: &str, approval: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
         toolbox(desk, who, approval, &self.allow, &self.allow_write)
     }
 
     #[cfg(not(feature = "workspace"))]
-    fn toolbox(&self, _: &CommandContext<'_>, _: &str, _: Approver) -> Result<Arc<HostTools>> {
+    fn toolbox(&self, _: &CommandContext<'_>, _: &str, _: Arc<dyn Approval>) -> Result<Arc<HostTools>> {
         Err(CliError::usage(WITHOUT))
     }
 }
@@ -146,12 +147,28 @@ const WITHOUT: &str = "--tools: this program was built without them; the cargo f
 /// Tokens of an answer that are shown at once where files are read: what these tools give at most.
 pub(crate) const ANSWER: u32 = 4_000;
 
-/// Who is asked before something is changed.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "workspace"), allow(dead_code))] // without it there is nothing to ask about
-enum Approver {
-    Person,
-    Nobody,
+/// The tools for a person's own lines.
+#[derive(Default)]
+pub(crate) struct OwnTools {
+    pub(crate) tools: Arc<HostTools>,
+    /// True while the line that runs is a single one, typed at the prompt: that is consent to what it says.
+    pub(crate) typed: Arc<AtomicBool>,
+}
+
+/// Consent to a person's own line: given by typing it; what was pasted, piped or passed as an argument is asked about.
+struct OwnLine {
+    typed: Arc<AtomicBool>,
+    asked: Arc<dyn Approval>,
+}
+
+impl Approval for OwnLine {
+    fn ask<'a>(&'a self, asking: &'a ApprovalRequest) -> Promise<'a, Decision> {
+        if self.typed.load(std::sync::atomic::Ordering::Relaxed) {
+            Box::pin(async { Decision::Yes })
+        } else {
+            self.asked.ask(asking)
+        }
+    }
 }
 
 /// The tools for the folder, by which an agent of this name works in it.

@@ -120,7 +120,7 @@ pub trait WorkerTools: Send + Sync {
         false
     }
 
-    /// Runs a command as a check. The person agreed to it with the plan.
+    /// Runs a command as a check. Consent to the plan is none to its commands: the host asks as for any other command.
     ///
     /// # Errors
     /// If it cannot be run; a command that fails is no error.

@@ -12,6 +12,8 @@ use petgraph::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::types::{literal, literal_line};
+
 /// Bytes of a plan's text at most.
 const LONGEST: usize = 1 << 20;
 /// Problems that are named; of more, how many there are.
@@ -198,7 +200,7 @@ impl fmt::Display for Plan {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{}. {}", at + 1, subtask.title)?;
+            write!(f, "{}. {}", at + 1, literal_line(&subtask.title))?;
             if !self.needs[at].is_empty() {
                 let after: Vec<String> = self.needs[at].iter().map(|need| (need + 1).to_string()).collect();
                 write!(f, " (after {})", after.join(", "))?;
@@ -212,7 +214,9 @@ impl fmt::Display for Plan {
                 ("files", &subtask.files.join(", ")),
             ] {
                 if !said.is_empty() {
-                    write!(f, "\n   {what}: {}", crate::types::one_line(said))?;
+                    // The bar keeps a line of a text from reading as a line of the plan.
+                    let said = literal(said.trim_end()).replace('\n', "\n   │ ");
+                    write!(f, "\n   {what}: {said}")?;
                 }
             }
         }
@@ -245,6 +249,11 @@ pub(super) fn schema() -> Value {
     })
 }
 
+/// True if a text is one line that shows all it holds.
+fn is_line(text: &str) -> bool {
+    !text.trim().chars().any(|c| c.is_control() || crate::types::is_invisible(c))
+}
+
 /// What a subtask lacks, or has too much.
 fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     let id = &subtask.id;
@@ -254,12 +263,17 @@ fn lacks(subtask: &Subtask, rules: &PlanRules<'_>) -> Vec<String> {
     }
     if subtask.title.trim().is_empty() {
         problems.push(format!("{id:?} has no title"));
+    } else if !is_line(&subtask.title) {
+        problems.push(format!("the title of {id:?} has to be one line without control characters"));
     }
     if subtask.criteria.trim().is_empty() && subtask.check.is_none() {
         problems.push(format!("{id:?} has no criteria: nobody could see that it is done"));
     }
     if subtask.check.as_deref().is_some_and(|check| check.trim().is_empty()) {
         problems.push(format!("the check of {id:?} is empty"));
+    } else if subtask.check.as_deref().is_some_and(|check| !is_line(check)) {
+        problems
+            .push(format!("the check of {id:?} has to be one line without control characters; a script can be a file"));
     } else if subtask.check.is_some() && !rules.checks {
         problems.push(format!("{id:?} has a check, and no commands can be run here: give criteria"));
     }

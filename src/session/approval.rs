@@ -8,7 +8,7 @@ use crate::arrow::run::{ErrorCode, ToolError};
 pub struct ApprovalRequest {
     /// The tool that it asks for.
     pub tool: String,
-    /// What that is about: a file, a command, a goal. A person may allow it for good.
+    /// What a person may allow for good, for this tool alone: a file or a command; empty if every call is asked about.
     pub subject: String,
     /// What it would do, on one line. Content: a face shows it sanitised.
     pub what: String,

@@ -311,7 +311,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                 }
                 return Ok(Some(TurnInput::Saved));
             }
-            TurnEffect::Run(asked) => self.run(index, asked),
+            TurnEffect::Run(asked) => return Ok(self.run(index, asked)),
             TurnEffect::End(ending) => {
                 self.left_open(index);
                 self.ended(index, ending);
@@ -373,10 +373,11 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         tools.into_iter().map(told).collect()
     }
 
-    /// Has a batch run where waiting does no harm.
-    fn run(&mut self, index: usize, asked: Vec<ToolRequest>) {
-        // Only a turn asks for anything, and it was checked that it has both.
-        let (Some(commands), Some(session)) = (self.plan.commands.clone(), self.actor.session()) else { return };
+    /// Has a batch run where waiting does no harm; a turn that has nothing to run it by is told that this failed.
+    fn run(&mut self, index: usize, asked: Vec<ToolRequest>) -> Option<TurnInput> {
+        let Some((commands, session)) = self.plan.commands.clone().zip(self.actor.session()) else {
+            return Some(TurnInput::Failed);
+        };
         let heard = self.tell.clone();
         let batch = CommandBatch {
             loom: self.actor.loom().clone(),
@@ -395,12 +396,12 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
                 cancel: self.plan.cancel.clone(),
                 // If nobody listens any more, the work goes on all the same.
                 tell: Arc::new(move |told| _ = heard.blocking_send((index, TaskReport::Told(told)))),
-                // Whoever watches the turn reads the answer.
                 hear: Arc::new(|_| {}),
             },
         };
         let tell = self.tell.clone();
         tokio::task::spawn_blocking(move || batch.run(index, asked, &tell));
+        None
     }
 
     /// Says at the turn's last node, and to whoever watches, what of its plan stayed open.

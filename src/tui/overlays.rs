@@ -102,6 +102,13 @@ pub(crate) struct ConfirmPanel {
 }
 
 impl ConfirmPanel {
+    /// Rows of the detail that a screen of this size shows, at least one; see `view::popup::ask`.
+    pub(crate) fn page(&self, width: u16, height: u16) -> usize {
+        let columns = usize::from(width.saturating_sub(4).clamp(width.min(20), 100)).saturating_sub(4);
+        let text = super::text::wrap(&[(self.text.clone(), ratatui::style::Style::new())], columns, &[], &[]).len();
+        usize::from(height).saturating_sub(text + 5).max(1)
+    }
+
     /// A question with yes and no, asked over the tree.
     pub(crate) fn plain(text: impl Into<String>, yes: ScreenEffect) -> Self {
         let (detail, then) = (Vec::new(), Box::default());

@@ -41,7 +41,9 @@ pub use register::{
 };
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub use summary::{Summary, SummarySubject};
-pub use text::{first_sentence, first_words, harmless, is_harmful, one_line, sentences};
+pub use text::{
+    first_sentence, first_words, harmless, is_harmful, is_invisible, literal, literal_line, one_line, sentences,
+};
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use token_calibration::TokenCalibration;

@@ -33,6 +33,40 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
+/// True for characters that take no room (`Default_Ignorable_Code_Point` of Unicode) and for the blank pattern of Braille.
+#[must_use]
+pub fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+/// `text` with every character that would not be seen as itself written as an escape such as `\u{1b}`: control characters,
+/// those that take no room or turn the direction of writing, and blanks that are no plain space. Line feeds and tabs stay.
+#[must_use]
+pub fn literal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let hidden = c.is_control() || is_invisible(c) || c != ' ' && c.is_whitespace();
+        match c {
+            '\n' | '\t' => shown.push(c),
+            _ if hidden => shown.extend(c.escape_unicode()),
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// [`literal`] on one line: line feeds are `\n`, tabs `\t`.
+#[must_use]
+pub fn literal_line(text: &str) -> String {
+    literal(text).replace('\n', "\\n").replace('\t', "\\t")
+}
+
 /// Whether a terminal obeys a character, or reads others wrongly because of it: control characters but line feed and tab,
 /// and what turns the direction of writing.
 #[must_use]

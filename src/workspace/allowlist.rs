@@ -1,8 +1,12 @@
 //! What may be done without asking: patterns of commands and of files, as the configuration has them.
 //!
-//! A pattern of a command is compared with the whole of it; `*` stands for any words, but for nothing that a shell would
-//! make another command of: `cargo test*` fits `cargo test --lib`, and not `cargo test; curl … | sh`. A pattern of a file is
-//! a glob, in which `**` goes through folders.
+//! A pattern of a command is compared with the whole of it. `*` stands for words, but for nothing that a shell would make
+//! another command of, for no option except a few harmless ones ([`HARMLESS`]), for no comment and for no part of another
+//! word: `cargo test*` fits `cargo test --lib name`, and not `cargo test; curl … | sh`, `cargo test --config …` or
+//! `cargo testament`. A pattern of a file is a glob, in which `**` goes through folders.
+//!
+//! Left out: what the allowed program does by itself with words that are no options (`make deploy`, a `sed` script, the tests
+//! that `cargo test` runs).
 
 use std::path::Path;
 
@@ -52,9 +56,62 @@ impl Allowlist {
     }
 }
 
-/// Whether a star may stand for it: nothing that ends a command, begins another one, or names a file to write to.
-fn is_plain(text: &str) -> bool {
-    !text.contains([';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '\0'])
+/// Options that a star stands for, beside numbers such as `-20`: they change what is printed or which tests run.
+const HARMLESS: [&str; 12] = [
+    "-q",
+    "--quiet",
+    "--verbose",
+    "--offline",
+    "--locked",
+    "--release",
+    "--lib",
+    "--workspace",
+    "--no-fail-fast",
+    "--stat",
+    "--oneline",
+    "--version",
+];
+
+/// True if a star may stand for `text` between the literal parts `before` and `after`.
+fn is_plain(before: &str, text: &str, after: &str) -> bool {
+    const SHELL: [char; 16] = [';', '&', '|', '<', '>', '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '\0', '#'];
+    if text.is_empty() {
+        return true;
+    }
+    if text.contains(SHELL) || !is_balanced(text) {
+        return false;
+    }
+    let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
+    if word(before.chars().next_back()) && !blank(text.chars().next())
+        || word(after.chars().next()) && !blank(text.chars().next_back())
+    {
+        return false;
+    }
+    // A shell drops quotes, so they hide no option. An option whose name the pattern ends in is not completed.
+    let bare = text.replace(['\'', '"'], "");
+    let begun = before.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches(['\'', '"']);
+    let continued = !begun.is_empty() && !bare.starts_with(char::is_whitespace);
+    if continued && begun.starts_with('-') && begun.ends_with('-') {
+        return false;
+    }
+    bare.split_whitespace().skip(usize::from(continued)).all(is_harmless)
+}
+
+/// True if a word is no option, no setting (`NAME=value`) and no file of options (`@file`), and does not expand to one.
+fn is_harmless(word: &str) -> bool {
+    let number = word.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    number || HARMLESS.contains(&word) || !word.starts_with(['-', '+', '@', '*', '?', '[']) && !word.contains('=')
+}
+
+/// True if every quote in `text` is closed in it.
+fn is_balanced(text: &str) -> bool {
+    let open = text.chars().fold(None, |open, c| match (open, c) {
+        (None, '\'' | '"') => Some(c),
+        (Some(quote), c) if quote == c => None,
+        (open, _) => open,
+    });
+    open.is_none()
 }
 
 /// Whether the pattern fits all of the command.
@@ -62,6 +119,7 @@ fn fits(pattern: &str, command: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = command.strip_prefix(first) else { return false };
+    let mut before = first;
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
         return rest.is_empty();
@@ -73,7 +131,8 @@ fn fits(pattern: &str, command: &str) -> bool {
         } else {
             rest.find(part)
         };
-        let Some(at) = at.filter(|at| is_plain(&rest[..*at])) else { return false };
+        let Some(at) = at.filter(|at| is_plain(before, &rest[..*at], part)) else { return false };
+        before = part;
         rest = &rest[at + part.len()..];
     }
     true
@@ -83,15 +142,15 @@ fn fits(pattern: &str, command: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn allowed(commands: &[&str], files: &[&str]) -> Allowlist {
+    fn allowed(commands: &[&str], files: &[&str]) -> Allowed {
         let owned = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
-        Allowlist::new(&owned(commands), &owned(files)).unwrap()
+        Allowed::new(&owned(commands), &owned(files)).unwrap()
     }
 
     #[test]
     fn a_star_is_any_words_and_no_other_command() {
         let allowed = allowed(&["cargo test*", "git status", "ls * src", "make *"], &[]);
-        for command in ["cargo test", " cargo test --lib 'a b' ", "git status", "ls -l src", "make -j2 all"] {
+        for command in ["cargo test", " cargo test --lib 'a b' ", "git status", "ls a src", "make all"] {
             assert!(allowed.command(command), "{command}");
         }
         for command in [
@@ -114,6 +173,53 @@ mod tests {
             assert!(!allowed.command(command), "{command}");
         }
         assert!(!Allowlist::nothing().command("ls"));
+    }
+
+    #[test]
+    fn a_star_is_no_option_that_writes_or_runs_no_comment_and_no_part_of_a_word() {
+        let allowed = allowed(
+            &[
+                "git log*",
+                "cargo test*",
+                "find *",
+                "cat * | head -5",
+                "make *",
+                "git diff --stat *",
+                "cp src/* out",
+                "x --*",
+            ],
+            &[],
+        );
+        for command in [
+            "git log -1 --oneline",
+            "cargo test --offline --quiet",
+            "find src",
+            "cat big | head -5",
+            "git diff --stat HEAD",
+            "cp src/a.rs out",
+        ] {
+            assert!(allowed.command(command), "{command}");
+        }
+        for command in [
+            "git log -1 --output=.git/hooks/post-checkout --format='#!/bin/sh'",
+            "git log --output .git/hooks/x",
+            "git log '--output=x'",
+            "git log -''-output=x",
+            "git log -o x",
+            "git log *",
+            "cargo test --config 'build.rustc-wrapper=\"./wrap.sh\"'",
+            "cargo test -- --logfile x",
+            "cargo test @options",
+            "cargo testament",
+            "find . -delete",
+            "find . -exec rm x",
+            "cat big # | head -5",
+            "cat 'big | head -5",
+            "make CC=./wrap all",
+            "x --output",
+        ] {
+            assert!(!allowed.command(command), "{command}");
+        }
     }
 
     #[test]

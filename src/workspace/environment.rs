@@ -4,8 +4,24 @@
 use std::ffi::{OsStr, OsString};
 
 /// Words by which a variable is taken for a key, as they end its name or stand in it.
-const ENDS: [&str; 3] = ["_KEY", "_PAT", "_AUTH"];
-const WORDS: [&str; 7] = ["API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+const ENDS: [&str; 2] = ["_PAT", "_AUTH"];
+const WORDS: [&str; 13] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASS",
+    "PWD",
+    "CREDENTIAL",
+    "BEARER",
+    "DSN",
+    "DATABASE_URL",
+    "CONNECTION_STRING",
+    "PRIVATE",
+    "COOKIE",
+    "JWT",
+];
+/// Folders, which are no keys though their names have one of [`WORDS`].
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// What is set for every command.
 const SET: [(&str, &str); 5] =
@@ -16,12 +32,14 @@ const SET: [(&str, &str); 5] =
 pub struct Environment(Vec<(OsString, OsString)>);
 
 impl Environment {
-    /// The host's variables without those that hold keys: those of `keys`, and those whose names say so, unless they are
-    /// in `passed`.
+    /// The host's variables without those that hold keys: those of `keys`, those whose names say so, and those whose values
+    /// are addresses with a password (`scheme://user:password@host`), unless they are in `passed`.
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>, keys: &[String], passed: &[String]) -> Self {
         let named = |all: &[String], name: &OsStr| all.iter().any(|one| OsStr::new(one) == name);
-        let kept = |name: &OsStr| named(passed, name) || !named(keys, name) && !is_key(name);
-        Self(variables.into_iter().filter(|(name, _)| kept(name)).collect())
+        let kept = |name: &OsStr, value: &OsStr| {
+            named(passed, name) || !named(keys, name) && !is_key(name) && !has_password(value)
+        };
+        Self(variables.into_iter().filter(|(name, value)| kept(name, value)).collect())
     }
 
     /// What is set, later ones before earlier ones.
@@ -40,12 +58,32 @@ impl std::fmt::Debug for Environment {
 
 fn is_key(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_uppercase();
-    ENDS.iter().any(|end| name.ends_with(end)) || WORDS.iter().any(|word| name.contains(word))
+    !FOLDERS.contains(&name.as_str())
+        && (ENDS.iter().any(|end| name.ends_with(end)) || WORDS.iter().any(|word| name.contains(word)))
+}
+
+/// True if a value is an address with a password in it.
+fn has_password(value: &OsStr) -> bool {
+    let value = value.to_string_lossy();
+    let authority = value.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    authority.and_then(|authority| authority.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_and_addresses_that_hold_keys_are_a_pattern() {
+        let given = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let keys =
+            ["MYSQL_PWD", "PASS", "KEY", "PGPASS", "PRIVATE_KEY_PEM", "DATABASE_URL", "APP_DSN", "BEARER", "gh_pat"];
+        let mut variables: Vec<_> = keys.iter().map(|name| given(name, "value")).collect();
+        variables.extend([given("REDIS_URL", "redis://:hidden@host/0"), given("HTTP_PROXY", "http://a:b@proxy")]);
+        assert!(Environment::of(variables, &[], &[]).0.is_empty());
+        let kept = ["PWD", "OLDPWD", "LANG", "SSH_AUTH_SOCK"].map(|name| given(name, "http://user@host/a:b@c"));
+        assert_eq!(Environment::of(kept, &[], &[]).0.len(), 4);
+    }
 
     #[test]
     fn keys_are_not_passed_on() {

@@ -129,13 +129,7 @@ impl SandboxDir {
     pub(super) fn put(&self, path: &Path, bytes: &[u8]) -> Result<blake3::Hash, ToolError> {
         let fail = |error: io::Error| self.failure(path, &error);
         let name = path.file_name().ok_or_else(|| outside(&path.to_string_lossy()))?;
-        let folder = match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => {
-                self.dir.create_dir_all(parent).map_err(fail)?;
-                self.dir.open_dir(parent).map_err(fail)?
-            }
-            None => self.dir.try_clone().map_err(fail)?,
-        };
+        let folder = self.parent(path).map_err(fail)?;
         let known = folder.metadata(name).ok();
         if let Some(known) = &known {
             is_file(path, known)?;
@@ -159,6 +153,30 @@ impl SandboxDir {
             return Err(fail(error));
         }
         Ok(blake3::hash(bytes))
+    }
+
+    /// Opens the folder that a [`Root::real`] path is in, and makes what is missing of it. No link is followed: one that took a
+    /// folder's place after consent was given fails.
+    fn parent(&self, path: &Path) -> io::Result<Dir> {
+        let mut folder = self.dir.try_clone()?;
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            let name = match part {
+                Component::CurDir => continue,
+                Component::Normal(name) => name,
+                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+            };
+            folder = match folder_in(&folder, name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match folder.create_dir(name) {
+                        // Another agent made it at the same moment.
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                        _ => folder_in(&folder, name)?,
+                    }
+                }
+                opened => opened?,
+            };
+        }
+        Ok(folder)
     }
 
     /// Names in the folder of a path that are like its own.
@@ -188,6 +206,23 @@ impl SandboxDir {
             _ => ToolError::new(ErrorCode::Conflict, format!("{name}: {error}")),
         }
     }
+}
+
+/// Opens a folder in another one; a symbolic link is none.
+#[cfg(unix)]
+fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags, openat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(Dir::from_std_file(std::fs::File::from(openat(folder, name, flags, Mode::empty())?)))
+}
+
+/// Opens a folder in another one; a symbolic link is none, unless it takes the folder's place at this very moment.
+#[cfg(not(unix))]
+fn folder_in(folder: &Dir, name: &std::ffi::OsStr) -> io::Result<Dir> {
+    if folder.symlink_metadata(name)?.is_symlink() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    folder.open_dir(name)
 }
 
 /// Opening a pipe waits for somebody at its other end, unless it is told not to.

@@ -23,7 +23,7 @@ impl WorkerTools for Workspace {
         Box::pin(async move {
             let ran = tokio::select! {
                 // A command whose answer nobody waits for is stopped.
-                ran = hand.run_agreed(command.trim().to_owned(), None) => ran?,
+                ran = hand.run(command.to_owned(), None) => ran?,
                 () = cancel.cancelled() => return Err(ToolError::new(ErrorCode::Cancelled, "somebody stopped it")),
             };
             Ok(CheckResult { passed: ran.code == Some(0), output: ran.text })

@@ -123,7 +123,7 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
     2. Paint the back (after 1)
        done when: two coats
 
-    y yes   n no   A always
+    y yes   n no
     "#);
     // A key that is pressed all the time agrees to nothing.
     stage.send("enter");

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use crate::{
     arrow::{Event, scan},
-    types::{Node, Timestamp, first_sentence, one_line},
+    types::{Node, Timestamp, first_sentence, is_invisible, one_line},
 };
 
 /// Characters in which a line's arrow stands, if it has one.
@@ -37,7 +37,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn forges(line: &str) -> bool {
-    let line = line.trim_start_matches(|c: char| c.is_whitespace() || is_invisible(c));
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c));
     if line.starts_with(['✓', '✔', '✗', '✘', '✖', '←']) || is_command(line) {
         return true;
     }
@@ -62,13 +62,6 @@ fn is_header(rest: &str) -> bool {
     let note = ["Turn ", "Note:", "about "].iter().any(|word| inside.starts_with(word));
     // `[text](url)` and `[text][label]` are links.
     note || id && !after.starts_with(['(', '['])
-}
-
-/// Characters that take no room: a line that begins with them reads as if it began after them.
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
-    ) || c.is_control()
 }
 
 /// `text` on one line between quotes.
@@ -170,6 +163,12 @@ mod tests {
             "-> prune a7x2",
             "* -> view x",
         ];
+        // Characters that take no room: a line that begins with them reads as if it began after them.
+        for c in "\u{2800}\u{3164}\u{115f}\u{61c}\u{34f}\u{180e}\u{fe0f}\u{e0020}".chars() {
+            for line in ["✓ x", "→ view a7x2", "[abc123] human", "==="].map(|line| format!("{c}{line}")) {
+                assert_eq!(escape(&line), format!("\\{line}"), "{line:?}");
+            }
+        }
         for line in forged {
             assert_eq!(escape(line), format!("\\{line}"), "{line:?}");
         }

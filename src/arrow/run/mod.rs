@@ -387,15 +387,16 @@ impl<'h> Executor<'h> {
         if node.tree == here.tree.id {
             return Ok(node);
         }
+        let message = format!("[{}] is in another tree", node.local);
+        // A title is content of a tree that the agent may not see without it.
+        if !self.agent.profile.permissions.has(crate::types::Permission::CrossTree) {
+            return Err(
+                ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
+            );
+        }
         let title = escape::quoted(&self.loom.tree(node.tree)?.title);
-        let message = format!("[{}] is in another tree: {title}", node.local);
-        let cross = self.agent.profile.permissions.has(crate::types::Permission::CrossTree);
-        let hint = if cross {
-            format!("→ switch to {} in tree:{title}", escape::mention(&node))
-        } else {
-            "going there needs the permission cross_tree".to_owned()
-        };
-        Err(ToolError::new(ErrorCode::CrossTree, message).hint(hint))
+        let hint = format!("→ switch to {} in tree:{title}", escape::mention(&node));
+        Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
     }
 
     /// The node that an id means in a tree; a full id may name one of another.

@@ -33,7 +33,7 @@ mod words;
 mod tests;
 
 pub use event::{Call, Event, Thought};
-pub use whole::{scan, scan_commands};
+pub use whole::{is_command, scan, scan_commands};
 
 use event::Kind;
 use fence::{Fence, Line};

@@ -17,6 +17,16 @@ pub fn scan_commands(text: &str) -> Vec<Event<'_>> {
     collect(Scanner::commands(), text)
 }
 
+/// True if a person's message is commands: its first line that is not blank is an arrow line, and it holds nothing but calls.
+/// Text that quotes arrow lines among others is text.
+#[must_use]
+pub fn is_command(text: &str) -> bool {
+    let arrow = text.trim_start().starts_with(['→', '➔', '➜', '⟶', '⇒']) || text.trim_start().starts_with("->");
+    let events = if arrow { scan(text) } else { Vec::new() };
+    events.iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
+        && !events.iter().any(|event| matches!(event, Event::Prose(prose) if !prose.trim().is_empty()))
+}
+
 fn collect(mut scanner: Scanner, text: &str) -> Vec<Event<'_>> {
     let mut found: Vec<Event<'_>> = Vec::new();
     let mut at = 0;

@@ -1,10 +1,11 @@
 //! `loom chat`: a conversation with an agent, line by line. What the agent asks for by commands is done and shown as it
-//! happens; arrow lines that the person types are run in the same way. Ctrl-C stops a reply and keeps what came; the end
+//! happens; arrow lines that the person types are run in the same way. Text with arrow lines in it is said, not run, and only
+//! a single typed line runs tools for the folder unasked. Ctrl-C stops a reply and keeps what came; the end
 //! of the input (Ctrl-D) ends the conversation, which stays where it is for the next time.
 
 use std::{
     io::{self, BufRead as _, IsTerminal as _, Write as _},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
 };
 
 use loomtree::{
@@ -16,7 +17,7 @@ use loomtree::{
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
-    session::{Background, GenerateRequest, HostTools, Progress, ToolAccess, generate, seat, seat_in},
+    session::{Background, GenerateRequest, Progress, ToolAccess, generate, seat, seat_in},
     types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};
@@ -33,7 +34,7 @@ use crate::cli::{
     sanitize::{cut, one_line, sanitize},
     show::StreamPrinter,
     terminal_lock::TerminalLock,
-    turn_args::TurnArgs,
+    turn_args::{OwnTools, TurnArgs},
 };
 
 /// What `chat` reads.
@@ -110,7 +111,8 @@ pub(crate) fn talk(
             }
             None => {}
         }
-        let done = if is_command(&text) { chat.command(&text, desk) } else { chat.say(&text, desk) };
+        let done =
+            if arrow::is_command(&text) { chat.command(&text, lines.goes_on(), desk) } else { chat.say(&text, desk) };
         match done {
             // Somebody who types goes on after a failure; a script does not.
             Err(error) if lines.goes_on() && !error.is_closed_pipe() => {
@@ -144,11 +146,6 @@ impl Word {
     }
 }
 
-/// Whether a text is an arrow line, and so a command.
-fn is_command(text: &str) -> bool {
-    arrow::scan(text).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
-}
-
 /// Whether a text goes on in the next line: a backslash at its end, or an arrow line's open quote or block.
 fn goes_on(text: &str) -> bool {
     let open = |event: &Event<'_>| match event {
@@ -156,7 +153,7 @@ fn goes_on(text: &str) -> bool {
         Event::Thought(thought) => !thought.closed,
         _ => false,
     };
-    text.ends_with('\\') || arrow::scan(text).iter().any(open)
+    text.ends_with('\\') || arrow::is_command(text) && arrow::scan(text).iter().any(open)
 }
 
 /// The next thing that is said, with the lines that it goes on in; `None` at the end.
@@ -280,7 +277,7 @@ struct Chat {
     model: Arc<dyn Model>,
     commands: Option<ToolAccess>,
     /// What the person's own lines may use beside the engine's tools.
-    own_tools: Arc<HostTools>,
+    own_tools: OwnTools,
     /// Who does what they delegate.
     orchestrator: Option<Arc<dyn Orchestrator>>,
     /// Delegated work that nobody waits for.
@@ -304,9 +301,10 @@ enum ChatEvent<'a> {
 
 impl Chat {
     /// Runs an arrow line of the person's.
-    fn command(&mut self, text: &str, desk: &mut CommandContext<'_>) -> Result<()> {
+    fn command(&mut self, text: &str, typed: bool, desk: &mut CommandContext<'_>) -> Result<()> {
         let mut hosting = models::hosting(desk, desk.agent.id(), &self.runtime, self.stop.begin());
-        hosting.commands.tools = Arc::clone(&self.own_tools);
+        self.own_tools.typed.store(typed && !text.trim().contains('\n'), Ordering::Relaxed);
+        hosting.commands.tools = Arc::clone(&self.own_tools.tools);
         hosting.commands.orchestrator.clone_from(&self.orchestrator);
         hosting.commands.background = Arc::clone(&self.background);
         let mut runner = Executor::new(desk.loom.clone(), desk.agent.clone(), self.session, &hosting);

@@ -43,7 +43,7 @@ pub(crate) struct Args {
     /// Lists what was delegated, and how it stands
     #[arg(long)]
     list: bool,
-    /// Agrees to whatever plan is made
+    /// Agrees to whatever plan is made, and to nothing that is done for it: see --allow and --allow-write
     #[arg(long, short)]
     yes: bool,
     /// Subtasks at once [default: 4, or what the configuration says]

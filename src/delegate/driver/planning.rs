@@ -73,7 +73,8 @@ impl DelegationDriver {
         }
         let asking = ApprovalRequest {
             tool: "delegate".to_owned(),
-            subject: self.task.goal.clone(),
+            // Another plan for the same goal is another question.
+            subject: String::new(),
             what: format!("{} subtasks: {}", machine.plan().subtasks().len(), self.task.goal),
             detail,
         };

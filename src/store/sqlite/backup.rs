@@ -20,6 +20,16 @@ pub(super) fn backup(pool: &ConnectionPool, to: &Path, progress: &mut dyn FnMut(
     copy(&tx, to, progress)
 }
 
+/// Creates an empty file that only its owner may read, unless one is there: SQLite would make one for everybody, and gives its
+/// log the same mode. Best effort: opening the database says what fails.
+pub(super) fn create_private(path: &Path) {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let _ = options.open(path);
+}
+
 /// Copies `from` to a file that must not exist. A copy that fails is removed.
 pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     if to.exists() {
@@ -34,6 +44,7 @@ pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u
 }
 
 fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    create_private(to);
     let mut target = Connection::open(to).map_err(|e| super::error::at_open(e, to))?;
     target.pragma_update(None, "synchronous", "FULL")?;
     {

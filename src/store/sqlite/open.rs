@@ -39,6 +39,9 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     if options.create {
         flags |= OpenFlags::SQLITE_OPEN_CREATE;
     }
+    if options.create {
+        super::backup::create_private(&path);
+    }
     let mut conn = Connection::open_with_flags(&path, flags).map_err(|e| at_open(e, &path))?;
     conn.busy_timeout(options.wait)?;
     prepare_writer(&conn, options).map_err(|e| name_file(at_open(e, &path), &path, options))?;

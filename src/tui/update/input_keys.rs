@@ -128,7 +128,7 @@ pub(super) fn written(model: &mut ScreenModel, purpose: InputPurpose, text: Stri
     match purpose {
         InputPurpose::Say => {
             model.record(&text);
-            if is_lines(&text) {
+            if crate::arrow::is_command(&text) {
                 return command_jobs::begin(model, text);
             }
             let after = model.at;
@@ -168,12 +168,6 @@ pub(super) fn written(model: &mut ScreenModel, purpose: InputPurpose, text: Stri
             does(WriteRequest::Split(node, characters))
         }
     }
-}
-
-/// Whether a text is arrow lines.
-fn is_lines(text: &str) -> bool {
-    use crate::arrow::{Event, scan};
-    scan(text).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
 }
 
 /// What choosing comes to that is more than going somewhere.

@@ -3,9 +3,12 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{does, input_keys, tree_keys};
-use crate::tui::{
-    message::{ItemAction, ScreenEffect, ScreenLookup, WriteRequest},
-    model::{ConfirmPanel, ListKind, ScreenMode, ScreenModel},
+use crate::{
+    tui::{
+        message::{ItemAction, ScreenEffect, ScreenLookup, WriteRequest},
+        model::{ConfirmPanel, ListKind, ScreenMode, ScreenModel},
+    },
+    types::{literal, literal_line},
 };
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
@@ -128,14 +131,16 @@ pub(super) fn put(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
     let Some((number, asking)) = model.asked.pop_front() else { return Vec::new() };
     let width = usize::from(model.width).saturating_sub(10).clamp(20, 90);
-    let detail = crate::tui::markdown::plain(&asking.detail, width, ratatui::style::Style::new());
+    let long = literal_line(&asking.what).chars().count() > 2 * width;
+    let all = if long { format!("{}\n{}", literal_line(&asking.what), asking.detail) } else { asking.detail.clone() };
+    let detail = crate::tui::markdown::plain(&literal(&all), width, ratatui::style::Style::new());
     model.mode = ScreenMode::Ask(Box::new(ConfirmPanel {
-        text: format!("{}: {}", asking.tool, asking.what),
-        detail: if asking.detail.is_empty() { Vec::new() } else { detail },
+        text: if long { asking.tool.clone() } else { format!("{}: {}", asking.tool, literal_line(&asking.what)) },
+        detail: if all.is_empty() { Vec::new() } else { detail },
         scroll: 0,
         yes: ScreenEffect::Consent(number, true, false),
         no: Some(ScreenEffect::Consent(number, false, false)),
-        always: Some(ScreenEffect::Consent(number, true, true)),
+        always: (!asking.subject.is_empty()).then_some(ScreenEffect::Consent(number, true, true)),
         then: Box::new(std::mem::take(&mut model.mode)),
     }));
     Vec::new()
@@ -162,7 +167,15 @@ fn back(model: &mut ScreenModel, before: ScreenMode) {
 pub(super) fn answer(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     let ScreenMode::Ask(ask) = &mut model.mode else { return Vec::new() };
     let agents = ask.no.is_some();
-    let most = ask.detail.len().saturating_sub(1);
+    let page = ask.page(model.width, model.height);
+    let most = ask.detail.len().saturating_sub(page);
+    if agents
+        && ask.scroll < most
+        && (matches!(key.code, KeyCode::Char('y' | 'Y')) || key.code == KeyCode::Char('A') && ask.always.is_some())
+    {
+        model.say("↓ shows the rest; a yes counts at its end");
+        return Vec::new();
+    }
     let answer = match key.code {
         KeyCode::Char('y' | 'Y') => Some(ask.yes.clone()),
         // What an agent asks is not agreed to by a key that is pressed all the time.
@@ -171,11 +184,11 @@ pub(super) fn answer(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffec
         KeyCode::Char('A') if ask.always.is_some() => ask.always.clone(),
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => ask.no.clone(),
         KeyCode::Up | KeyCode::Char('k') | KeyCode::PageUp => {
-            ask.scroll = ask.scroll.saturating_sub(if key.code == KeyCode::PageUp { 10 } else { 1 });
+            ask.scroll = ask.scroll.saturating_sub(if key.code == KeyCode::PageUp { page } else { 1 });
             return Vec::new();
         }
         KeyCode::Down | KeyCode::Char('j') | KeyCode::PageDown => {
-            ask.scroll = (ask.scroll + if key.code == KeyCode::PageDown { 10 } else { 1 }).min(most);
+            ask.scroll = (ask.scroll + if key.code == KeyCode::PageDown { page } else { 1 }).min(most);
             return Vec::new();
         }
         _ => return Vec::new(),
