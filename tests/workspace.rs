@@ -318,7 +318,7 @@ async fn a_folder_that_becomes_a_link_below_the_root_is_not_written_through() {
     /// Puts a link in the folder's place while the person thinks.
     struct Swaps(PathBuf);
     impl Approval for Swaps {
-        fn ask<'a>(&'a self, _: &'a Asking) -> Promise<'a, Verdict> {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> Promise<'a, Verdict> {
             fs::rename(self.0.join("src/deep"), self.0.join("src/old")).unwrap();
             symlink("../.git/hooks", self.0.join("src/deep")).unwrap();
             Box::pin(async { Verdict::Yes })
