@@ -163,7 +163,7 @@ fn code(text: &str) -> Vec<&str> {
 
 #[test]
 fn the_ten_lines_are_the_same_wherever_they_stand() {
-    let example = read("examples/three.rs");
+    let example = read("examples/quickstart.rs");
     let example = example.split_once("what it does\n").unwrap().1;
     for (file, fence) in [("src/lib.rs", "//! ```\n"), ("README.md", "```rust\n"), ("docs/guide.md", "```rust\n")] {
         let text = read(file);
