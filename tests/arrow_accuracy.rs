@@ -1,6 +1,6 @@
 //! How many lines are understood: labelled lines, scored as `loom parse` is scored, with floors.
 //!
-//! `tune.jsonl` was read while the rules were written, `held.jsonl` was not. A line counts as exact if operation and
+//! `tune.jsonl` was read while the rules were written, `heldout.jsonl` was not. A line counts as exact if operation and
 //! every argument are right (for a line that must not run: if it is refused), as wrong if another operation is run, or
 //! any on a line that must not run.
 
@@ -59,7 +59,7 @@ fn score(path: PathBuf) -> Option<Tally> {
         let gold = plain(&row["gold"], "");
         let trap = gold.get("error").is_some();
         let line = row["line"].as_str().unwrap().replace('\n', " ");
-        let got = arrow::understand(&line).ok().map(|u| plain(&serde_json::to_value(&u.command).unwrap(), ""));
+        let got = arrow::parse(&line).ok().map(|u| plain(&serde_json::to_value(&u.command).unwrap(), ""));
         let same = got.as_ref().is_some_and(|got| got.get("op") == gold.get("op"));
         let wrong = got.is_some() && (trap || !same);
         let looking = got.as_ref().and_then(|got| got["op"].as_str()).is_some_and(|op| LOOKING.contains(&op));
@@ -104,7 +104,7 @@ fn lines_that_were_read_are_understood() {
 
 #[test]
 fn lines_that_were_not_read_are_understood() {
-    let Some(tally) = score(fixture("held.jsonl")) else {
+    let Some(tally) = score(fixture("heldout.jsonl")) else {
         println!("skipped: no lines are kept unread");
         return;
     };

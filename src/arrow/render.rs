@@ -1,16 +1,16 @@
-//! A command as text, in its canonical form: what `understand` reads back to the same command.
+//! A command as text, in its canonical form: what `parse` reads back to the same command.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::{
     Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, RecallFilter, RecallScope, Relative, Rendering,
-    ResponseKind, SearchDepth, Topic, WritePlace, terms,
+    ResponseKind, SearchDepth, Topic, WritePlace, annotate_tokens,
 };
 
 impl Display for NodeRef {
     /// The id; in brackets where it could be taken for a word.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let plain = terms::is_id(&self.0) && self.0.len() > 3 && terms::number(&self.0).is_none();
+        let plain = annotate_tokens::is_id(&self.0) && self.0.len() > 3 && annotate_tokens::number(&self.0).is_none();
         if plain { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
     }
 }
@@ -62,7 +62,7 @@ words! {
 impl Display for RecallFilter {
     /// The options as a line has them, a space before each.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        Arguments(f).filter(self).map(drop)
+        ArgumentWriter(f).filter(self).map(drop)
     }
 }
 
@@ -83,14 +83,14 @@ impl Display for LinkEnd {
 impl Display for Command {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.tool().name())?;
-        self.arguments(&mut Arguments(f))
+        self.arguments(&mut ArgumentWriter(f))
     }
 }
 
 /// Writes arguments, each after a space, those that are absent not at all.
-struct Arguments<'a, 'f>(&'a mut Formatter<'f>);
+struct ArgumentWriter<'a, 'f>(&'a mut Formatter<'f>);
 
-impl Arguments<'_, '_> {
+impl ArgumentWriter<'_, '_> {
     fn plain(&mut self, value: Option<impl Display>) -> Result<&mut Self, fmt::Error> {
         self.named("", value)
     }
@@ -125,7 +125,7 @@ impl Arguments<'_, '_> {
 }
 
 impl Command {
-    fn arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+    fn arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
             Self::View { node, branch, full, annotations, rendering } => to
                 .plain(node.as_ref())?
@@ -177,8 +177,8 @@ impl Command {
         Ok(())
     }
 
-    /// What the agent keeps, documents, and the rest.
-    fn further_arguments(&self, to: &mut Arguments<'_, '_>) -> fmt::Result {
+    /// Arguments of memory, document and other commands.
+    fn further_arguments(&self, to: &mut ArgumentWriter<'_, '_>) -> fmt::Result {
         match self {
             Self::Read { doc, summary, lines, section } => to
                 .text("doc:", Some(doc))?

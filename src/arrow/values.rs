@@ -1,4 +1,4 @@
-//! What arguments are, once they are typed: nodes, ranges, choices.
+//! Typed arguments: node references, ranges, choices.
 
 use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
@@ -51,20 +51,20 @@ impl<'de> Deserialize<'de> for Range {
 
 /// Part of a path, from one node to another, written `a7x2-b3k9`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct NodeRange {
     /// The first node.
     pub first: NodeRef,
     /// The last node.
     pub last: NodeRef,
 }
 
-impl Serialize for Span {
+impl Serialize for NodeRange {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{}-{}", self.first.0, self.last.0))
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for NodeRange {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         match text.split_once('-') {
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// How `view` renders a branch.
+/// Rendering of a branch by `view`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rendering {
@@ -84,7 +84,7 @@ pub enum Rendering {
     Nodes,
 }
 
-/// What `list` lists.
+/// Kind of item that `list` shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Listing {
@@ -116,11 +116,11 @@ pub enum Relative {
     Previous,
     /// The newest end below.
     Leaf,
-    /// Where the agent stood before.
+    /// The agent's previous position.
     Back,
 }
 
-/// What a `respond` adds.
+/// Kind of node that `respond` adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResponseKind {
@@ -128,7 +128,7 @@ pub enum ResponseKind {
     Continuation,
     /// Material that an agent is shown.
     Context,
-    /// What an agent is told to do.
+    /// An instruction to an agent.
     Instruction,
 }
 
@@ -147,49 +147,49 @@ pub struct LinkEnd {
     pub node: Option<NodeRef>,
 }
 
-/// What a `decide` does to the session's state.
+/// Effect of `decide` on the session state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DecisionKind {
-    /// What was decided.
+    /// A decision.
     Decision,
-    /// What must hold from now on.
+    /// A constraint that holds from now on.
     Constraint,
     /// Takes out what was noted there with these words.
     Retract,
 }
 
-/// What `memory` shows instead of everything.
+/// The part that `memory` shows instead of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MemoryView {
     /// The agent's last actions.
     Trace,
-    /// What is set aside, by label.
+    /// The stash, by label.
     Stashed,
 }
 
-/// Where `recall` looks.
+/// Scope of a `recall`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecallScope {
-    /// What the agent's session caused.
+    /// Events of the agent's session.
     Session,
     /// The tree.
     Tree,
-    /// What sessions of the workspace caused.
+    /// Events of all sessions of the workspace.
     Workspace,
     /// Everything that the session may see.
     All,
 }
 
-/// What narrows a `recall` down.
+/// Filters of a `recall`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecallFilter {
     /// Only by this author: a role or an agent's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Where; the session if it is not said, and the tree where there is nothing in that.
+    /// The scope. `None`: the session, or the tree if the session has no hits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<RecallScope>,
     /// Only on the path to this node.
@@ -209,7 +209,7 @@ pub struct RecallFilter {
     pub kind: Option<EdgeKind>,
 }
 
-/// How far a web search goes.
+/// Depth of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchDepth {
@@ -219,7 +219,7 @@ pub enum SearchDepth {
     Deep,
 }
 
-/// What a web search looks through.
+/// Topic of a web search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Topic {
@@ -229,7 +229,7 @@ pub enum Topic {
     News,
 }
 
-/// Where `write` puts its text.
+/// Place in a document where `write` puts its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WritePlace {
     /// At the document's end, said as `append`.

@@ -1,8 +1,8 @@
 use proptest::{option, prelude::*};
 
 use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
-    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse, run::call::command as call,
 };
 use crate::model::{EdgeKind, TodoDraft};
 
@@ -126,7 +126,7 @@ fn about_the_rest() -> impl Strategy<Value = Command> {
             label,
             content: None,
             content_of: None,
-            summary_of: Some(Span { first, last })
+            summary_of: Some(NodeRange { first, last })
         }),
         recall(),
         words().prop_map(|pin| Command::Drop { pin: Some(pin), stash: None }),
@@ -248,7 +248,7 @@ proptest! {
     #[test]
     fn a_command_is_read_back_from_its_text(command in prop_oneof![about_nodes(), about_the_rest()]) {
         let text = command.to_string();
-        match understand(&text) {
+        match parse(&text) {
             Ok(understood) => prop_assert_eq!(understood.command, command, "{}", text),
             Err(refusal) => prop_assert!(false, "{text}: {refusal}"),
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{Code, Failure};
 use crate::{
-    arrow::{Command, extra::yes},
+    arrow::{Command, host_tool_args::yes},
     tools::{Argument, Form, Kind, Tool},
 };
 

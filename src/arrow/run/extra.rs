@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Code, Failure, Here, Runner, Said, Wanted, call, frame::escape, limits, meta::unknown};
 use crate::{
-    arrow::{Command, extra, understand},
+    arrow::{Command, host_tool_args, parse},
     model::{first_words, one_line},
     tools::{Extra, Form, Tool},
 };
@@ -18,13 +18,13 @@ impl Runner<'_> {
     #[must_use]
     pub fn read(&self, line: &str) -> Wanted {
         let extras = self.host.tools();
-        if let Some((extra, arguments)) = extra::read(line, extras) {
+        if let Some((extra, arguments)) = host_tool_args::read(line, extras) {
             return wanted(extra, arguments);
         }
-        if let Some(extra) = extra::explained(line, extras) {
+        if let Some(extra) = host_tool_args::explained(line, extras) {
             return Wanted::Command(Command::Help { tool: Some(extra.name.clone()) });
         }
-        understand(line).map(|understood| understood.command).map_err(Failure::from).into()
+        parse(line).map(|understood| understood.command).map_err(Failure::from).into()
     }
 
     /// What a provider's tool call asks for: the name of a tool as [`native()`](crate::tools::native()) gives it, and its arguments
@@ -38,7 +38,9 @@ impl Runner<'_> {
             return call::command(tool, arguments).into();
         }
         match self.extra(name) {
-            Some(extra) => wanted(extra, call::object(arguments).and_then(|given| extra::checked(extra, given))),
+            Some(extra) => {
+                wanted(extra, call::object(arguments).and_then(|given| host_tool_args::checked(extra, given)))
+            }
             None => Wanted::Refused(unknown(name, self.host.tools())),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     reply::{Code, Failure},
 };
 use crate::{
-    arrow::{Refusal, RefusalCode},
+    arrow::{ParseError, ParseErrorCode},
     model::SectionError,
     ops::OpsError,
     store::StoreError,
@@ -68,18 +68,18 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<ParseError> for Failure {
+    fn from(refusal: ParseError) -> Self {
         let code = match refusal.code {
-            RefusalCode::InvalidSyntax => Code::InvalidSyntax,
-            RefusalCode::LimitExceeded => Code::LimitExceeded,
+            ParseErrorCode::InvalidSyntax => Code::InvalidSyntax,
+            ParseErrorCode::LimitExceeded => Code::LimitExceeded,
         };
         let message = match refusal.understood.as_str() {
             "" => refusal.message,
             understood => format!("{} (read as {understood})", refusal.message),
         };
         let failure = Self::new(code, message);
-        match refusal.probable.as_slice() {
+        match refusal.suggestions.as_slice() {
             [] => failure,
             probable => failure.hint(probable.join(" · ")),
         }

@@ -7,7 +7,7 @@ use super::{
     parts, summary, trace,
 };
 use crate::{
-    arrow::{MemoryView, NodeRef, Span},
+    arrow::{MemoryView, NodeRange, NodeRef},
     id::{AgentId, TreeId},
     model::{Memory, Node, PinTarget, StashKind, Stashed, estimated_tokens, first_words, one_line, section},
     ops::{Loom, OpsError},
@@ -104,7 +104,7 @@ impl Runner<'_> {
         label: &str,
         words: Option<&str>,
         content_of: Option<&NodeRef>,
-        summary_of: Option<&Span>,
+        summary_of: Option<&NodeRange>,
     ) -> Outcome {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
@@ -126,7 +126,7 @@ impl Runner<'_> {
     }
 
     /// A summary of the part of a path between two nodes, whichever of them is above.
-    fn summary(&self, here: &Here, span: &Span) -> Result<String, Failure> {
+    fn summary(&self, here: &Here, span: &NodeRange) -> Result<String, Failure> {
         let (mut first, mut last) = (self.named(here, &span.first)?, self.named(here, &span.last)?);
         if first.depth > last.depth {
             std::mem::swap(&mut first, &mut last);

@@ -44,7 +44,7 @@ pub use wanted::Wanted;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
+use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse};
 use crate::{
     id::{SessionId, TodoId, TreeId},
     model::{Action, Agent, Node, Session, Stashed, Timestamp, TodoScope, Tree},
@@ -411,5 +411,5 @@ impl<'h> Runner<'h> {
 /// # Errors
 /// If it was not understood: with what was, and what was probably meant.
 pub fn read(line: &str) -> Result<Command, Failure> {
-    Ok(understand(line)?.command)
+    Ok(parse(line)?.command)
 }
