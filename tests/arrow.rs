@@ -53,6 +53,55 @@ fn what_is_probably_meant_is_understood() {
     }
 }
 
+/// Each row of the table is a line with `REF` for a reference and the command's text. Every kind of reference goes in.
+#[test]
+fn every_command_takes_every_reference() {
+    let table = |name: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/arrow/references").join(name);
+        let text = fs::read_to_string(path).unwrap();
+        let pair = |row: &str| row.split_once(" ⇒ ").map(|(line, text)| (line.to_owned(), text.to_owned())).unwrap();
+        text.lines().map(pair).collect::<Vec<_>>()
+    };
+    let (verbs, references) = (table("verbs.txt"), table("kinds.txt"));
+    assert!(verbs.len() > 20 && references.len() > 15);
+    for (line, text) in &verbs {
+        for (reference, meant) in &references {
+            let line = line.replace("REF", reference);
+            let text = text.replace("REF", meant);
+            let parsed = arrow::parse(&line).map(|parsed| parsed.command.to_string());
+            assert_eq!(parsed.as_deref(), Ok(text.as_str()), "{line}");
+        }
+    }
+}
+
+proptest! {
+    /// A noun, a name, a number or a flag that a changing command has no place for makes it refuse.
+    #[test]
+    fn a_changing_command_drops_no_word(
+        command in prop::sample::select(vec![
+            "prune a7x2", "restore a7x2", "annotate a7x2 \"x\"", "bookmark a7x2 \"x\"", "unbookmark a7x2", "edit a7x2 \"x\"",
+            "copy a7x2 to b3k9", "move a7x2 to b3k9", "exclude a7x2", "respond a7x2 \"x\"",
+        ]),
+        extra in prop::sample::select(vec![
+            "the parent", "of the root", "twice", "with Claude", "by Ada", "in the background", "the outcome", "next week's tokens",
+            "7 levels", "three lines", "and its siblings", "the plan", "--dry-run", "with the researcher",
+        ]),
+    ) {
+        let line = format!("→ {command} {extra}");
+        prop_assert!(arrow::parse(&line).is_err(), "{line}: {:?}", arrow::parse(&line).map(|parsed| parsed.command));
+    }
+}
+
+#[test]
+fn a_misspelt_verb_that_takes_something_away_is_asked_about() {
+    for line in ["→ prun a7x2", "→ purne a7x2", "→ mvoe a7x2 to b3k9"] {
+        let error = arrow::parse(line).unwrap_err();
+        assert_eq!(error.suggestions.len(), 1, "{line}: {error:?}");
+        assert!(arrow::parse(&error.suggestions[0]).is_ok());
+    }
+    assert!(arrow::parse("→ veiw a7x2").is_ok());
+}
+
 #[test]
 fn a_refusal_says_what_was_understood() {
     let refusal = arrow::parse("→ don't prune a7x2").unwrap_err();

@@ -1,8 +1,10 @@
 //! Tokens with what they may mean: ids told from words, numbers from ranges, every word looked up.
 
 use super::{
+    Relative,
     lex::{LexKind, Lexed, Span},
     lexicon::{self, Entry, Form, FunctionWord, Noun, Prep},
+    node_words,
     option_name::OptionName,
 };
 use crate::tools::TABLE;
@@ -18,6 +20,12 @@ pub(super) enum TokenKind {
     Id,
     /// Two ids, as `a7x2-b3k9`; the byte where the second begins, and where the first ends.
     IdRange { ends: usize, begins: usize },
+    /// A place relative to the position, as a noun phrase: `the parent`.
+    Place(Relative),
+    /// The label of `bookmark:"label"`, and whether it has escapes.
+    BookmarkLabel { escapes: bool },
+    /// The agent of `@agent` or `where the agent is`.
+    AgentPosition { escapes: bool },
     /// A whole number.
     Number(u32),
     /// Two numbers, as `5-10`.
@@ -58,7 +66,14 @@ impl AnnotatedToken {
 
     /// True if it is an id, whatever that names.
     pub(super) const fn is_id(&self) -> bool {
-        matches!(self.kind, TokenKind::Id | TokenKind::IdRange { .. })
+        matches!(
+            self.kind,
+            TokenKind::Id
+                | TokenKind::IdRange { .. }
+                | TokenKind::Place(_)
+                | TokenKind::BookmarkLabel { .. }
+                | TokenKind::AgentPosition { .. }
+        )
     }
 
     /// True if it is a string.
@@ -161,6 +176,7 @@ pub(super) fn terms(line: &str, lexed: &Lexed) -> Vec<AnnotatedToken> {
             (first.kind, first.entry) = (TokenKind::Word, entry);
         }
     }
+    node_words::fold_references(line, &mut terms);
     for at in 0..terms.len() {
         if matches!(terms[at].kind, TokenKind::Number(_))
             && is_number_id(terms[at].text.of(line))

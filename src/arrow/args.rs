@@ -7,6 +7,7 @@
 mod words;
 
 use super::{
+    Relative,
     annotate_tokens::{AnnotatedToken, TokenKind},
     intent::{ClauseRole, Intent},
     lex::Span,
@@ -24,6 +25,12 @@ pub(super) enum ArgKind {
     IdRange { ends: usize, begins: usize },
     /// A string, a block, or what stands unquoted after a colon.
     Text { escapes: bool },
+    /// A place relative to the position.
+    Place(Relative),
+    /// The label of a bookmark that names its node.
+    BookmarkLabel { escapes: bool },
+    /// An agent whose position names the node.
+    AgentPosition { escapes: bool },
     /// A document's or site's name.
     File,
     /// A word that names something.
@@ -193,6 +200,9 @@ impl<'a> Arguments<'a> {
             TokenKind::IdRange { ends, begins } => ArgKind::IdRange { ends, begins },
             TokenKind::Text { escapes } => ArgKind::Text { escapes },
             TokenKind::Block => ArgKind::Text { escapes: false },
+            TokenKind::Place(place) => ArgKind::Place(place),
+            TokenKind::BookmarkLabel { escapes } => ArgKind::BookmarkLabel { escapes },
+            TokenKind::AgentPosition { escapes } => ArgKind::AgentPosition { escapes },
             TokenKind::File => ArgKind::File,
             // What describes a noun may tell anything.
             TokenKind::Name if intent.zones[at] == ClauseRole::Relative => return at + 1,
@@ -292,11 +302,13 @@ impl<'a> Arguments<'a> {
     /// The text of an argument, escapes resolved.
     pub(super) fn value(&self, arg: &Arg) -> String {
         let text = arg.text.of(self.line);
-        if arg.kind == (ArgKind::Text { escapes: true }) && text.contains('\\') {
-            unescape(text)
-        } else {
-            text.to_owned()
-        }
+        let escapes = matches!(
+            arg.kind,
+            ArgKind::Text { escapes: true }
+                | ArgKind::BookmarkLabel { escapes: true }
+                | ArgKind::AgentPosition { escapes: true }
+        );
+        if escapes && text.contains('\\') { unescape(text) } else { text.to_owned() }
     }
 
     /// Takes the first argument that `fits` out.

@@ -136,41 +136,75 @@ impl Binder<'_, '_> {
     }
 
     fn node_ref(&self, arg: &Arg) -> NodeRef {
-        NodeRef::from(arg.text.of(self.arguments.line))
+        match arg.kind {
+            ArgKind::Place(place) => NodeRef::Place { place },
+            ArgKind::BookmarkLabel { .. } => NodeRef::Bookmark { bookmark: self.arguments.value(arg) },
+            // Ids in quotes are taken for ids before this.
+            ArgKind::Text { .. } if !self.is_quoted_id(arg) => {
+                NodeRef::Bookmark { bookmark: self.arguments.value(arg) }
+            }
+            ArgKind::AgentPosition { .. } => NodeRef::Agent { at: self.arguments.value(arg) },
+            _ => NodeRef::from(arg.text.of(self.arguments.line)),
+        }
     }
 
-    /// The first id.
+    /// The first reference to a node; `None` for the position itself.
     fn node(&mut self) -> Option<NodeRef> {
+        self.node_or_place().filter(|node| !node.is_here())
+    }
+
+    /// The first reference to a node, the position included.
+    fn node_or_place(&mut self) -> Option<NodeRef> {
         let arg = self.arguments.take(|arg| is_node(arg) && matches!(arg.key, Some(OptionName::Node)));
-        let arg = arg.or_else(|| self.arguments.take(is_node)).or_else(|| self.quoted_id())?;
+        let arg = arg.or_else(|| self.arguments.take(is_node)).or_else(|| self.quoted_node())?;
         Some(self.node_ref(&arg))
     }
 
-    /// An id in quotes, where the operation has no use for a string.
-    fn quoted_id(&mut self) -> Option<Arg> {
-        let line = self.arguments.line;
-        let wordless = matches!(
+    /// An id or a bookmark's label in quotes, where the operation has no other use for a string.
+    fn quoted_node(&mut self) -> Option<Arg> {
+        let takes_no_text = matches!(
             self.tool,
-            Tool::View
-                | Tool::List
+            Tool::List
                 | Tool::Tree
                 | Tool::Switch
+                | Tool::Diff
                 | Tool::Prune
                 | Tool::Restore
+                | Tool::Copy
+                | Tool::Move
                 | Tool::Unbookmark
                 | Tool::Exclude
                 | Tool::Include
         );
-        self.arguments.take(|arg| {
-            (wordless || arg.prep == Some(Prep::From))
-                && matches!(arg.kind, ArgKind::Text { .. })
-                && arg.key.is_none()
-                && (annotate_tokens::is_id(arg.text.of(line)) || annotate_tokens::is_number_id(arg.text.of(line)))
-        })
+        // `quote: "…"` names no label.
+        let views = self.tool == Tool::View && self.is_plain_view();
+        let takes_no_text = takes_no_text || views;
+        let ids = |arg: &Arg| arg.prep == Some(Prep::From) && self.is_quoted_id(arg);
+        let at = self.arguments.items.iter().position(|arg| {
+            matches!(arg.kind, ArgKind::Text { .. }) && arg.key.is_none() && (takes_no_text || ids(arg))
+        })?;
+        Some(self.arguments.items.remove(at))
+    }
+
+    /// True if the verb means `view` and nothing else.
+    fn is_plain_view(&self) -> bool {
+        matches!(self.verb_text, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat")
+    }
+
+    /// True if a string holds an id.
+    fn is_quoted_id(&self, arg: &Arg) -> bool {
+        let text = arg.text.of(self.arguments.line);
+        annotate_tokens::is_id(text) || annotate_tokens::is_number_id(text)
+    }
+
+    /// The first id.
+    fn node_id(&mut self) -> Option<String> {
+        let arg = self.arguments.take(|arg| arg.kind == ArgKind::Id)?;
+        Some(arg.text.of(self.arguments.line).to_ascii_lowercase())
     }
 
     fn needed_node(&mut self) -> Bound<NodeRef> {
-        self.node().ok_or(BindError::Missing("a node's id"))
+        self.node_or_place().ok_or(BindError::Missing("a node's id"))
     }
 
     /// The first id, or none where the line points at the position: `exclude this node`.
@@ -183,7 +217,10 @@ impl Binder<'_, '_> {
     /// All ids.
     fn nodes(&mut self) -> Vec<NodeRef> {
         let mut nodes = Vec::new();
-        while let Some(arg) = self.arguments.take(|arg| is_node(arg) || matches!(arg.kind, ArgKind::IdRange { .. })) {
+        let take = |arguments: &mut Arguments<'_>| {
+            arguments.take(|arg| is_node(arg) || matches!(arg.kind, ArgKind::IdRange { .. }))
+        };
+        while let Some(arg) = take(self.arguments).or_else(|| self.quoted_node()) {
             if let ArgKind::IdRange { ends, begins } = arg.kind {
                 let text = arg.text.of(self.arguments.line);
                 nodes.extend([NodeRef::from(&text[..ends]), NodeRef::from(&text[begins..])]);
@@ -266,7 +303,7 @@ impl Binder<'_, '_> {
 
     /// A part of a path.
     fn span(&mut self) -> Option<NodeRange> {
-        let mut nodes = self.nodes().into_iter();
+        let mut nodes = self.nodes().into_iter().filter(|node| node.id().is_some());
         Some(NodeRange { first: nodes.next()?, last: nodes.next()? })
     }
 
@@ -315,5 +352,7 @@ fn is_node(arg: &Arg) -> bool {
         )
     );
     let number = matches!(arg.kind, ArgKind::Number(1_000..)) && arg.text.end - arg.text.start > 3;
-    arg.kind == ArgKind::Id || number && !counts && beside_a_node
+    let is_reference =
+        matches!(arg.kind, ArgKind::Place(_) | ArgKind::BookmarkLabel { .. } | ArgKind::AgentPosition { .. });
+    arg.kind == ArgKind::Id || is_reference || number && !counts && beside_a_node
 }

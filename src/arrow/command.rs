@@ -154,11 +154,13 @@ pub enum Command {
     /// Hides a node and what is below it.
     Prune {
         /// The node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
     /// Brings a pruned node back.
     Restore {
         /// The node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
     },
     /// Takes the last changes back.
@@ -176,6 +178,7 @@ pub enum Command {
     /// Copies a branch under another node.
     Copy {
         /// The branch's first node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
         /// The new parent.
         to: NodeRef,
@@ -183,6 +186,7 @@ pub enum Command {
     /// Moves a branch under another node.
     Move {
         /// The branch's first node.
+        #[serde(default = "NodeRef::here", skip_serializing_if = "NodeRef::is_here")]
         node: NodeRef,
         /// The new parent.
         to: NodeRef,

@@ -10,6 +10,7 @@ mod host_tool_args;
 mod intent;
 mod lex;
 mod lexicon;
+mod node_words;
 mod option_name;
 mod parse;
 mod phrases;

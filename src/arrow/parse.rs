@@ -5,6 +5,7 @@
 //! may doubt, and doubt adds up: a line is run only if what is left of confidence is enough for what its operation can
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
+mod coverage;
 mod penalties;
 mod target;
 
@@ -14,7 +15,7 @@ use serde::Serialize;
 
 use self::penalties::{incomplete_tail, penalties};
 use super::{
-    Command,
+    Command, Relative,
     annotate_tokens::{self, AnnotatedToken, TokenKind},
     args::{self, Arguments},
     bind::{self, BindError, Binder, MAX_CONTENT_BYTES},
@@ -22,6 +23,7 @@ use super::{
     intent::{self, ClauseRole, Intent, Utterance},
     lex::{self, LexError, Span},
     lexicon::{self, FunctionWord, Noun, Prep, Verb},
+    node_words,
     option_name::OptionName,
     suggest,
 };
@@ -175,10 +177,10 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         let suggestions = suggest::commands(line, &trace.terms, Some(candidate.tool));
         return Err(refuse(ParseErrorCode::InvalidSyntax, line, Some(end), message, understood, suggestions));
     }
-    let mut arguments = arguments(line, &trace.terms, intent, &candidate);
-    if candidate.tool == Tool::Switch && candidate.group == Verb::Move && names_two(line, &arguments, &candidate) {
+    let mut arguments = collect_args(line, &trace.terms, intent, &candidate);
+    let moves = candidate.tool == Tool::Switch && candidate.group == Verb::Move;
+    if moves && (names_two(line, &arguments, &candidate) || moves_place(line, &trace.terms, intent, &candidate)) {
         candidate.tool = Tool::Move;
-        trace.candidate = Some(candidate);
     }
     let tool = candidate.tool;
     let said = trace.terms.get(candidate.verb).map_or_else(String::new, |term| {
@@ -186,6 +188,9 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
         lexicon::correct_typo(said).filter(|_| term.corrected).unwrap_or(said).to_ascii_lowercase()
     });
     promote_bare_ids(line, &trace.terms, &mut arguments, &candidate, &said);
+    node_words::promote_places(line, &mut trace.terms, intent, &mut arguments, &mut candidate)
+        .map_err(|place| other_node_error(line, place, tool))?;
+    trace.candidate = Some(candidate);
     let bound = bind::bind(
         tool,
         Binder {
@@ -200,6 +205,9 @@ pub(super) fn parse_traced(line: &str, trace: &mut ParseTrace) -> Result<ParsedL
     let mut command = bound.map_err(|error| bind_error(line, &trace.terms, tool, error))?;
     if let (Command::Think { content }, Some(thought)) = (&mut command, thought) {
         *content = Some(thought.to_owned());
+    }
+    if let Some(word) = coverage::dropped_word(&trace.terms, intent, &arguments, &candidate) {
+        return Err(bind_error(line, &trace.terms, tool, BindError::Unexpected(word)));
     }
     trace.penalties = penalties(&trace.terms, intent, &arguments, &candidate);
     trace.needed = confidence_threshold(tool);
@@ -245,6 +253,23 @@ fn names_two(line: &str, arguments: &Arguments<'_>, candidate: &Candidate) -> bo
         }
         _ => false,
     }
+}
+
+/// `move a7x2 under the root`: two nodes, one of them a place.
+fn moves_place(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> bool {
+    let mut trial = Candidate { tool: Tool::Move, ..*candidate };
+    let mut terms = terms.to_vec();
+    let mut arguments = collect_args(line, &terms, intent, &trial);
+    let promoted = node_words::promote_places(line, &mut terms, intent, &mut arguments, &mut trial);
+    let node = |arg: &&args::Arg| match arg.kind {
+        // `move back to a7x2` goes there.
+        args::ArgKind::Place(place) => place != Relative::Back || arg.prep == Some(Prep::To),
+        kind => matches!(
+            kind,
+            args::ArgKind::Id | args::ArgKind::BookmarkLabel { .. } | args::ArgKind::AgentPosition { .. }
+        ),
+    };
+    promoted.is_ok() && arguments.items.iter().filter(node).count() == 2
 }
 
 /// Takes words that could be ids without digits for ids, where the operation wants a node and a node stands.
@@ -339,7 +364,7 @@ fn strip_backticks(line: &str) -> Option<[usize; 2]> {
 }
 
 /// The arguments: those of the clause that asks; where it only points (`prune it`), also what stands before.
-fn arguments<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Arguments<'a> {
+fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, candidate: &Candidate) -> Arguments<'a> {
     let asked = |zone| matches!(zone, ClauseRole::Main | ClauseRole::Relative);
     let arguments = args::gather(line, terms, intent, candidate.verb, asked);
     let has_before = intent.zones.contains(&ClauseRole::Before);
@@ -412,6 +437,20 @@ fn lex_error(line: &str, error: LexError) -> ParseError {
         LexError::UnterminatedBlock(span) => (span, "a block has no line with >>> at its end"),
     };
     refuse(ParseErrorCode::InvalidSyntax, line, Some(span), message.into(), String::new(), Vec::new())
+}
+
+/// Error of a place that belongs to another node than the position.
+fn other_node_error(line: &str, place: Span, tool: Tool) -> ParseError {
+    let message = format!("{:?} belongs to another node here; name that node by its id", place.of(line));
+    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
+    refuse(
+        ParseErrorCode::InvalidSyntax,
+        line,
+        Some(place),
+        message,
+        understood,
+        suggest::commands("", &[], Some(tool)),
+    )
 }
 
 /// A line that asks for nothing that can be run.

@@ -8,10 +8,17 @@ use super::{
 };
 
 impl Display for NodeRef {
-    /// The id; in brackets where it could be taken for a word.
+    /// The reference as a line has it; an id in brackets where it could be taken for a word.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let plain = annotate_tokens::is_id(&self.0) && self.0.len() > 3 && annotate_tokens::number(&self.0).is_none();
-        if plain { f.write_str(&self.0) } else { write!(f, "[{}]", self.0) }
+        match self {
+            Self::Id(id) if annotate_tokens::is_id(id) && id.len() > 3 && annotate_tokens::number(id).is_none() => {
+                f.write_str(id)
+            }
+            Self::Id(id) => write!(f, "[{id}]"),
+            Self::Place { place } => place.fmt(f),
+            Self::Bookmark { bookmark } => write!(f, "bookmark:{}", Quoted(bookmark)),
+            Self::Agent { at } => write!(f, "@{}", Quoted(at)),
+        }
     }
 }
 
@@ -50,7 +57,7 @@ words! {
         Continuations => "continuations", Annotations => "annotations", Links => "links", Versions => "versions",
         Siblings => "siblings", Bookmarks => "bookmarks",
     }
-    Relative { Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
+    Relative { Here => "here", BranchPoint => "branch-point", Parent => "parent", Root => "root", Next => "next", Previous => "previous", Leaf => "leaf", Back => "back" }
     ResponseKind { Continuation => "continuation", Context => "context", Instruction => "instruction" }
     DecisionKind { Decision => "decision", Constraint => "constraint", Retract => "retract" }
     MemoryView { Trace => "trace", Stashed => "stashed" }
@@ -199,11 +206,14 @@ impl Command {
             Self::Pin { node, doc, section } => {
                 to.plain(node.as_ref())?.text("doc:", doc.as_ref())?.text("section:", section.as_ref())?
             }
-            Self::Stash { label, content, content_of, summary_of } => to
-                .text("", Some(label))?
-                .text("", content.as_ref())?
-                .named("content-of:", content_of.as_ref())?
-                .named("summary-of:", summary_of.as_ref().map(|span| format!("{}-{}", span.first.0, span.last.0)))?,
+            Self::Stash { label, content, content_of, summary_of } => {
+                to.text("", Some(label))?.text("", content.as_ref())?.named("content-of:", content_of.as_ref())?.named(
+                    "summary-of:",
+                    summary_of.as_ref().map(|span| {
+                        format!("{}-{}", span.first.id().unwrap_or_default(), span.last.id().unwrap_or_default())
+                    }),
+                )?
+            }
             Self::Recall { label, search, turns, tool, summary, limit, only } => to
                 .text("", label.as_ref())?
                 .text("search ", search.as_ref())?

@@ -4,22 +4,58 @@ use serde::{Deserialize, Serialize, de::Error as _, ser::SerializeMap};
 
 use crate::{model::EdgeKind, recall::When};
 
-/// A node as a line names it: a local id, a prefix of one, or a ULID; lower case, without brackets.
+/// Reference to a node: an id, a place, a bookmark's label, or the position of an agent.
+///
+/// In JSON an id is a string, and the others are objects: `{"place": "parent"}`, `{"bookmark": "key decision"}`,
+/// `{"at": "owner"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NodeRef(pub String);
+#[serde(untagged)]
+pub enum NodeRef {
+    /// A local id, a prefix of one, or a ULID; lower case, without brackets.
+    Id(String),
+    /// A place relative to the agent's position.
+    Place {
+        /// The place.
+        place: Relative,
+    },
+    /// The node with this bookmark.
+    Bookmark {
+        /// The bookmark's label.
+        bookmark: String,
+    },
+    /// The position of an agent.
+    Agent {
+        /// The agent's name; `human` for the person.
+        at: String,
+    },
+}
 
 impl NodeRef {
-    /// The id as it was written, in lower case.
+    /// The agent's own position.
     #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
+    pub const fn here() -> Self {
+        Self::Place { place: Relative::Here }
+    }
+
+    /// The id; `None` for the other kinds of reference.
+    #[must_use]
+    pub const fn id(&self) -> Option<&str> {
+        match self {
+            Self::Id(id) => Some(id.as_str()),
+            _ => None,
+        }
+    }
+
+    /// True for the agent's own position, which JSON leaves out.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        *self == Self::here()
     }
 }
 
 impl From<&str> for NodeRef {
     fn from(text: &str) -> Self {
-        Self(text.to_ascii_lowercase())
+        Self::Id(text.to_ascii_lowercase())
     }
 }
 
@@ -60,7 +96,11 @@ pub struct NodeRange {
 
 impl Serialize for NodeRange {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&format_args!("{}-{}", self.first.0, self.last.0))
+        serializer.collect_str(&format_args!(
+            "{}-{}",
+            self.first.id().unwrap_or_default(),
+            self.last.id().unwrap_or_default()
+        ))
     }
 }
 
@@ -103,9 +143,13 @@ pub enum Listing {
 }
 
 /// A place named by its relation to the current position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Relative {
+    /// The position itself.
+    Here,
+    /// The nearest ancestor with more than one continuation.
+    BranchPoint,
     /// The node before.
     Parent,
     /// The tree's first node.

@@ -228,13 +228,10 @@ impl Binder<'_, '_> {
             return Err(BindError::Missing("which: pin:ID or stash:\"label\""));
         }
         let said = self.arguments.take(|arg| arg.key == Some(OptionName::Pin)).map(|arg| match arg.kind {
-            ArgKind::Id => self.node_ref(&arg).0,
+            ArgKind::Id => arg.text.of(self.arguments.line).to_ascii_lowercase(),
             _ => self.arguments.value(&arg),
         });
-        let pin = said
-            .or_else(|| self.node().map(|node| node.0))
-            .or_else(|| self.doc())
-            .or_else(|| self.text_where(|_| true));
+        let pin = said.or_else(|| self.node_id()).or_else(|| self.doc()).or_else(|| self.text_where(|_| true));
         let pin = pin
             .or_else(|| self.name_where(|_| true))
             .ok_or(BindError::Missing("the pin: an id, or a document's name"))?;
@@ -331,6 +328,8 @@ impl Binder<'_, '_> {
         let wait =
             match self.arguments.take(|arg| arg.key == Some(OptionName::Wait)).map(|arg| self.arguments.value(&arg)) {
                 Some(said) => Some(matches!(said.to_ascii_lowercase().as_str(), "yes" | "true" | "on" | "1")),
+                // `delegate "x" in the background`
+                None if self.names(Noun::Background) && self.has(Prep::In) => Some(false),
                 None => self.arguments.modifiers.waits,
             };
         let goal =

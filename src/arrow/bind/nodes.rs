@@ -40,8 +40,7 @@ impl Binder<'_, '_> {
         let node = if branch.is_some() { None } else { self.node() };
         let full = self.flagged(&["full", "whole", "all"]) || self.arguments.modifiers.whole;
         let annotations = self.names(Noun::Annotation);
-        let plain =
-            matches!(self.verb_text, "view" | "show" | "look" | "display" | "inspect" | "open" | "print" | "cat");
+        let plain = self.is_plain_view();
         let alone = plain && self.arguments.items.is_empty() && self.features.is_view_alone();
         if branch.is_none() && node.is_none() && !self.names(Noun::Here) && !self.points_here() && !alone {
             return Err(BindError::Missing("a node's id"));
@@ -154,7 +153,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn continue_(&mut self) -> Bound {
-        let quoted = self.quoted_id().map(|arg| self.node_ref(&arg));
+        let quoted = self.quoted_node().map(|arg| self.node_ref(&arg));
         let agent = self.agent();
         let tokens = self.number(|arg| {
             arg.key == Some(OptionName::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
@@ -266,8 +265,8 @@ impl Binder<'_, '_> {
     fn two(&mut self, other: impl Fn(&Arg) -> bool) -> Option<(Option<NodeRef>, NodeRef)> {
         let arg = self.arguments.take(|arg| is_node(arg) && other(arg));
         let (node, arg) = match arg {
-            Some(arg) => (self.node(), arg),
-            None => (self.node(), self.arguments.take(is_node)?),
+            Some(arg) => (self.node_or_place(), arg),
+            None => (self.node_or_place(), self.arguments.take(is_node).or_else(|| self.quoted_node())?),
         };
         Some((node, self.node_ref(&arg)))
     }
@@ -307,7 +306,7 @@ impl Binder<'_, '_> {
             };
             let (node, to) =
                 self.two(onto).ok_or(BindError::Missing("what it is linked to: an id, doc:\"…\" or tree:\"…\""))?;
-            (node, LinkEnd { node: Some(to), ..LinkEnd::default() })
+            (node.filter(|node| !node.is_here()), LinkEnd { node: Some(to), ..LinkEnd::default() })
         };
         let note = note.or_else(|| self.text_where(|_| true));
         Ok(Command::Link { node, to: end, note })

@@ -61,6 +61,11 @@ impl Features {
         self.0 & other.0 != 0
     }
 
+    /// The features with a node.
+    pub(in crate::arrow) const fn with_node(self) -> Self {
+        self.or(Self::ID)
+    }
+
     /// True if there is something concrete to act on.
     pub(in crate::arrow) const fn has_explicit_target(self) -> bool {
         self.any(Self::ID.or(Self::TEXT).or(Self::FILE))
@@ -139,7 +144,9 @@ fn of_zone(line: &str, terms: &[AnnotatedToken], intent: &Intent, within: impl F
             continue;
         }
         match term.kind {
-            TokenKind::Id => ids += 1,
+            TokenKind::Id | TokenKind::Place(_) | TokenKind::BookmarkLabel { .. } | TokenKind::AgentPosition { .. } => {
+                ids += 1
+            }
             TokenKind::IdRange { .. } => ids += 2,
             TokenKind::Text { .. } | TokenKind::Block => features |= Features::TEXT,
             TokenKind::File => features |= Features::FILE,

@@ -78,7 +78,7 @@ fn joined(terms: &[AnnotatedToken], at: usize) -> Option<Prep> {
 }
 
 /// True if the operation may be said to be about this at a node.
-fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
+pub(super) fn takes(tool: Tool, noun: Noun, joined: Option<Prep>) -> bool {
     if matches!(noun, Noun::Node | Noun::Branch | Noun::Here) {
         return true;
     }

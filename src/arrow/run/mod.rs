@@ -379,8 +379,8 @@ impl<'h> Runner<'h> {
         }
     }
 
-    fn named(&self, here: &Here, id: &NodeRef) -> Result<Node, Failure> {
-        let node = self.node_of(here.tree.id, id.as_str())?;
+    fn by_id(&self, here: &Here, id: &str) -> Result<Node, Failure> {
+        let node = self.node_of(here.tree.id, id)?;
         if node.tree == here.tree.id {
             return Ok(node);
         }
