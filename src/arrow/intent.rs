@@ -14,7 +14,7 @@ mod predicates;
 mod rejections;
 mod verb_final;
 
-use self::clause::Clause;
+use self::{clause::Clause, predicates::is_finite};
 use super::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lex::Span,
@@ -417,17 +417,5 @@ impl IntentParser<'_> {
             at += 1;
         }
         (Utterance::Request, asked, verb)
-    }
-}
-
-/// True if a term is a verb that a subject goes with: `is`, `has`, `seems`.
-pub(super) fn is_finite(term: &AnnotatedToken) -> bool {
-    if !matches!(term.kind, TokenKind::Word) || term.entry.noun.is_some() {
-        return false;
-    }
-    match term.entry.func {
-        Some(FunctionWord::Be | FunctionWord::Have | FunctionWord::Modal | FunctionWord::Clause) => true,
-        Some(FunctionWord::Do) => term.text.end - term.text.start != 4,
-        _ => matches!(term.entry.verb, Some((_, Form::Third))) && term.entry.option.is_none(),
     }
 }

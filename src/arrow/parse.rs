@@ -6,14 +6,15 @@
 //! do. Everything else is refused, which costs a model one more line; a wrong operation costs more.
 
 mod coverage;
+mod error;
 mod penalties;
 mod target;
 
-use std::fmt;
-
-use serde::Serialize;
-
-use self::penalties::{incomplete_tail, penalties};
+pub use self::error::{ParseError, ParseErrorCode};
+use self::{
+    error::{bind_error, lex_error, not_a_request, other_node_error, refuse},
+    penalties::{incomplete_tail, penalties},
+};
 use super::{
     Command, Relative,
     annotate_tokens::{self, AnnotatedToken, TokenKind},
@@ -21,7 +22,7 @@ use super::{
     bind::{self, BindError, Binder, MAX_CONTENT_BYTES},
     classify::{self, Candidate},
     intent::{self, ClauseRole, Intent, Utterance},
-    lex::{self, LexError, Span},
+    lex,
     lexicon::{self, FunctionWord, Noun, Prep, Verb},
     node_words,
     option_name::OptionName,
@@ -36,9 +37,6 @@ const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
 /// time; a content without quotes may be longer.
 const MAX_WORDS: usize = 256;
 
-/// The longest sentence, and the longest command offered, in bytes.
-const MAX_MESSAGE_BYTES: usize = 1_000;
-
 /// A parsed line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedLine {
@@ -47,48 +45,6 @@ pub struct ParsedLine {
     /// Confidence up to 1, never below the threshold of the operation.
     pub confidence: f32,
 }
-
-/// Code of a parse error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ParseErrorCode {
-    /// The line was not understood, or not well enough.
-    InvalidSyntax,
-    /// A number or a content is over its limit.
-    LimitExceeded,
-}
-
-impl fmt::Display for ParseErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::InvalidSyntax => "INVALID_SYNTAX",
-            Self::LimitExceeded => "LIMIT_EXCEEDED",
-        })
-    }
-}
-
-/// Error of a line that is not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParseError {
-    /// The kind of error.
-    pub code: ParseErrorCode,
-    /// The part of the line that it is about; all of it, if no part.
-    pub span: Span,
-    /// Reason, one sentence.
-    pub message: String,
-    /// Interpretation so far, in words.
-    pub understood: String,
-    /// One or two probable commands, ready to copy; each starts with `→ `.
-    pub suggestions: Vec<String>,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Parses one arrow line: with or without its arrow, with its block if it has one.
 ///
@@ -412,82 +368,5 @@ fn confidence_threshold(tool: Tool) -> f32 {
         Weight::Moves => 0.8,
         Weight::Changes => 0.7,
         Weight::Risks => 0.8,
-    }
-}
-
-fn refuse(
-    code: ParseErrorCode,
-    line: &str,
-    span: Option<Span>,
-    mut message: String,
-    understood: String,
-    mut suggestions: Vec<String>,
-) -> ParseError {
-    // A refusal is for reading: it does not repeat a megabyte.
-    if message.len() > MAX_MESSAGE_BYTES {
-        message = message.chars().take(MAX_MESSAGE_BYTES / 4).chain(['…']).collect();
-    }
-    suggestions.retain(|command| command.len() <= MAX_MESSAGE_BYTES);
-    ParseError { code, span: span.unwrap_or(Span { start: 0, end: line.len() }), message, understood, suggestions }
-}
-
-fn lex_error(line: &str, error: LexError) -> ParseError {
-    let (span, message) = match error {
-        LexError::UnterminatedQuote(span) => (span, "a quote is never closed"),
-        LexError::UnterminatedBlock(span) => (span, "a block has no line with >>> at its end"),
-    };
-    refuse(ParseErrorCode::InvalidSyntax, line, Some(span), message.into(), String::new(), Vec::new())
-}
-
-/// Error of a place that belongs to another node than the position.
-fn other_node_error(line: &str, place: Span, tool: Tool) -> ParseError {
-    let message = format!("{:?} belongs to another node here; name that node by its id", place.of(line));
-    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-    refuse(
-        ParseErrorCode::InvalidSyntax,
-        line,
-        Some(place),
-        message,
-        understood,
-        suggest::commands("", &[], Some(tool)),
-    )
-}
-
-/// A line that asks for nothing that can be run.
-fn not_a_request(line: &str, terms: &[AnnotatedToken], intent: &Intent) -> ParseError {
-    let tool =
-        intent.verb.map(|_| ()).and_then(|()| classify::classify(line, terms, intent)).map(|candidate| candidate.tool);
-    let message = match intent.speech {
-        Utterance::Negated => "it says what shall not be done",
-        Utterance::Hypothetical => "it supposes something and asks for nothing",
-        Utterance::Question => "it is a question that no command answers",
-        Utterance::Several => "it asks for two things; write each on its own line",
-        Utterance::Choice => "it leaves a choice",
-        Utterance::Remark => "no command was found in it",
-        Utterance::Request => "what shall be done with that is not clear",
-    };
-    let understood = tool.map_or_else(|| "a remark".to_owned(), |tool| format!("something about `{}`", tool.name()));
-    let at = terms.get(intent.at).map(|term| term.whole);
-    // What was denied is not offered.
-    let suggestions =
-        if intent.speech == Utterance::Negated { Vec::new() } else { suggest::commands(line, terms, tool) };
-    refuse(ParseErrorCode::InvalidSyntax, line, at, message.into(), understood, suggestions)
-}
-
-fn bind_error(line: &str, terms: &[AnnotatedToken], tool: Tool, error: BindError) -> ParseError {
-    let understood = format!("`{}`: {}", tool.name(), tool.spec().help);
-    let suggestions = suggest::commands(line, terms, Some(tool));
-    match error {
-        BindError::Missing(what) => {
-            let message = format!("`{}` needs {what}", tool.name());
-            refuse(ParseErrorCode::InvalidSyntax, line, None, message, understood, suggestions)
-        }
-        BindError::Unexpected(span) => {
-            let message = format!("`{}` has no place for {:?}", tool.name(), span.of(line));
-            refuse(ParseErrorCode::InvalidSyntax, line, Some(span), message, understood, suggestions)
-        }
-        BindError::Limit(message, span) => {
-            refuse(ParseErrorCode::LimitExceeded, line, Some(span), message, understood, suggestions)
-        }
     }
 }

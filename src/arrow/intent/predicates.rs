@@ -1,6 +1,6 @@
 //! Predicates on the tokens of a line.
 
-use super::{IntentParser, is_finite};
+use super::IntentParser;
 use crate::arrow::{
     annotate_tokens::{AnnotatedToken, TokenKind},
     lexicon::{Form, FunctionWord, Noun, Prep, Verb},
@@ -177,5 +177,17 @@ impl IntentParser<'_> {
         let last = at + 1 == self.terms.len() && self.terms[at.saturating_sub(2)].is_id();
         let acts = !(0..at).any(|at| matches!(self.verb_at(at), Some((verb, _)) if phrases::bears_content(verb)));
         clause.clone().any(|term| term.kind == TokenKind::Name) && (clause.count() > 1 || last && acts)
+    }
+}
+
+/// True if a term is a verb that a subject goes with: `is`, `has`, `seems`.
+pub(super) fn is_finite(term: &AnnotatedToken) -> bool {
+    if !matches!(term.kind, TokenKind::Word) || term.entry.noun.is_some() {
+        return false;
+    }
+    match term.entry.func {
+        Some(FunctionWord::Be | FunctionWord::Have | FunctionWord::Modal | FunctionWord::Clause) => true,
+        Some(FunctionWord::Do) => term.text.end - term.text.start != 4,
+        _ => matches!(term.entry.verb, Some((_, Form::Third))) && term.entry.option.is_none(),
     }
 }
