@@ -280,7 +280,7 @@ fn narrowed() -> impl Strategy<Value = RecallFilter> {
             failed,
             count,
             around: None,
-            sort: sort.then_some(RecallSort::Time),
+            sort: sort.then_some(super::super::RecallSort::Time),
         })
 }
 
