@@ -14,8 +14,8 @@ use std::{
 
 use common::{memory_folder, owner};
 use loomtree::{
-    arrow::run::ToolError,
     context::{ContextOptions, Rendering},
+    exec::ToolError,
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::HostTool,
+    exec::HostTool,
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{self, GenerateRequest, HostTools, Progress, ToolAccess},

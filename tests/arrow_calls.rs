@@ -14,12 +14,10 @@ use std::sync::{
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{
-        self, Event,
-        run::{
-            BATCH, CONTENT, ContinueRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost, ToolError,
-            recent_actions,
-        },
+    arrow::{self, Event},
+    exec::{
+        BATCH, CONTENT, ContinueRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost, ToolError,
+        recent_actions,
     },
     id::NodeId,
     ops::Actor,
@@ -131,7 +129,7 @@ fn a_line_and_a_call_come_to_the_same() {
         assert_eq!((wrong.name(), wrong.to_string().as_str()), (None, ""));
     }
     // What the free function reads knows of no program.
-    assert!(arrow::run::read("→ weather Paris").is_err());
+    assert!(loomtree::exec::read("→ weather Paris").is_err());
 }
 
 #[test]

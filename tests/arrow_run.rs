@@ -10,10 +10,8 @@ use std::sync::Mutex;
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{
-        Command, NodeRef, Rendering,
-        run::{CommandReply, ContinueRequest, ErrorCode, Host, SummaryRequest, SummaryResponse, ToolError, escape},
-    },
+    arrow::{Command, NodeRef, Rendering},
+    exec::{CommandReply, ContinueRequest, ErrorCode, Host, SummaryRequest, SummaryResponse, ToolError, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
     store::{JournalFilter, Mutation, PurgeTarget},
@@ -806,7 +804,7 @@ fn memory_is_an_agents_own_and_of_one_tree_and_stays() {
     drop(runner);
     // Another process, later: the same file.
     let again = play.scene.over(play.scene.store());
-    let block = loomtree::arrow::run::memory_block(&again, again.agent("owner").unwrap().id(), play.tree).unwrap();
+    let block = loomtree::exec::memory_block(&again, again.agent("owner").unwrap().id(), play.tree).unwrap();
     assert!(block.contains("\"mine\"") && block.contains(&format!("[{marie}]")), "{block}");
 }
 

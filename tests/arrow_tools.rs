@@ -13,8 +13,8 @@ use loomtree::{
     arrow::{
         Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, Relative,
         Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
-        run::{INLINE, read},
     },
+    exec::{INLINE, read},
     tools::{self, TABLE, Tool},
     types::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
 };
@@ -184,7 +184,7 @@ fn the_reference_and_the_help_name_every_tool_and_code() {
         assert!(estimated_tokens(&explained) < INLINE, "{}", spec.name);
         assert!(explained.contains(spec.help) && spec.usage.arguments.iter().all(|a| explained.contains(a.name)));
     }
-    for code in loomtree::arrow::run::ErrorCode::ALL {
+    for code in loomtree::exec::ErrorCode::ALL {
         assert!(reference.contains(&format!("| `{code}` |")), "{code}");
     }
 }

@@ -8,11 +8,11 @@ mod play;
 mod support;
 
 use loomtree::{
-    arrow::run::{ContinueRequest, DelegateRequest, Host, ToolError},
     context::{
         AssembledPrompt, CommandResult, CommandRound, ContextError, ContextOptions, ContextRequest, ContextSection,
         Inclusion, InclusionReason, MessageRole, RenderedPrompt, Rendering, Strategy, assemble,
     },
+    exec::{ContinueRequest, DelegateRequest, Host, ToolError},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
     types::{

@@ -10,7 +10,7 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{ErrorCode, ExecRequest, Executor, NoHost},
+    exec::{ErrorCode, ExecRequest, Executor, NoHost},
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Model, Prompt, Scripted, ScriptedReply, ToolCall},

@@ -13,7 +13,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, HostTool, ToolError, recent_actions},
+    exec::{ErrorCode, HostTool, ToolError, recent_actions},
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Generation, Model, Prompt, Request, Role, Scripted, ScriptedEnd, ScriptedReply, ToolCall},

@@ -12,7 +12,7 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
+    exec::{ErrorCode, ToolError, WebHit, WebSearch},
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{GenerateRequest, Progress, Searcher, ToolAccess, generate, seat},

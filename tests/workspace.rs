@@ -18,7 +18,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{

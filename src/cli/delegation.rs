@@ -3,12 +3,12 @@
 use std::{path::PathBuf, sync::Arc};
 
 use loomtree::{
-    arrow::run::ToolError,
     context::ContextOptions,
     delegate::{
         AgentModel, DelegationUpdate, LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig,
         WorkerTools,
     },
+    exec::ToolError,
     ops::Loom,
     provider::Model,
     session::Approval,

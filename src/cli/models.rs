@@ -6,8 +6,8 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     delegate,
+    exec::{ErrorCode, ToolError, WebHit, WebSearch},
     id::AgentId,
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},

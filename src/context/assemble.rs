@@ -1,7 +1,7 @@
 //! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
 
 use crate::{
-    arrow::run::HostTool,
+    exec::HostTool,
     id::NodeId,
     recall::References,
     store::Snapshot,

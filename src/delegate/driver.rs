@@ -13,7 +13,7 @@ use super::{
     prompts,
 };
 use crate::{
-    arrow::run::{ErrorCode, HostTool, ToolError},
+    exec::{ErrorCode, HostTool, ToolError},
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,

@@ -2,7 +2,7 @@
 
 use super::{DelegationEvent, prompts};
 use crate::{
-    arrow::run::{CONTENT, ErrorCode, ToolError},
+    exec::{CONTENT, ErrorCode, ToolError},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, OpsError},
     store::Mutation,

@@ -12,7 +12,7 @@ use std::{
 };
 
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     id::NodeId,
     types::{Node, one_line},
 };

@@ -40,7 +40,7 @@ pub use state::{DelegationEffect, DelegationEvent, DelegationLimits, DelegationS
 pub use verdict::{Verdict, read as read_verdict};
 
 use crate::{
-    arrow::run::ToolError,
+    exec::ToolError,
     id::{LocalId, NodeId},
     ops::Actor,
     session::Promise,

@@ -6,8 +6,8 @@ use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    arrow::run::ToolError,
     delegate::{DelegationReport, Orchestrator, RunContext},
+    exec::ToolError,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     store::Mutation,

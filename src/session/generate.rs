@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
-    arrow::run::CommandReply,
     context::CommandRound,
     delegate::DelegationUpdate,
+    exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},

@@ -15,15 +15,13 @@ use super::{
 };
 use crate::{
     agent::ToolRequest,
-    arrow::{
-        Command,
-        run::{
-            CommandReply, ContinueRequest, DelegateRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost,
-            SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch,
-        },
-    },
+    arrow::Command,
     context::{self, CommandResult, CommandRound, RoundCall},
     delegate::{self, RunContext},
+    exec::{
+        CommandReply, ContinueRequest, DelegateRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost,
+        SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch,
+    },
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},

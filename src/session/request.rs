@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::Background;
 use crate::{
     agent::TurnConfig,
-    arrow::run::{CommandReply, HostTool, INLINE, ToolError, WebHit, WebSearch},
     context::{self, ContextError},
     delegate::{DelegationUpdate, Orchestrator},
+    exec::{CommandReply, HostTool, INLINE, ToolError, WebHit, WebSearch},
     id::{AgentId, NodeId},
     ops::OpsError,
     provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
@@ -120,7 +120,7 @@ pub struct ToolAccess {
     pub tools: Arc<HostTools>,
     /// What searches the web; `None`: nothing does.
     pub search: Option<Arc<dyn Searcher>>,
-    /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
+    /// Tokens of a command's answer that are shown at once; see [`crate::exec::INLINE`].
     pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,

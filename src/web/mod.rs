@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 pub use self::config::{SearchConfig, open};
 use self::page::PageFetcher;
 use crate::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
+    exec::{ErrorCode, ToolError, WebHit, WebSearch},
     provider::Secret,
     session::{Promise, Searcher},
     types::first_words,

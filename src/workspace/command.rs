@@ -11,7 +11,7 @@ use super::{
     process::{self, CommandOutcome, ExitReason},
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     session::Promise,
     types::Permission,
 };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, root, write::diff};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     session::Promise,
     types::Permission,
 };

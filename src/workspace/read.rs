@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     session::Promise,
     types::Permission,
 };

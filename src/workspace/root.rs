@@ -17,7 +17,7 @@ use cap_std::{
     fs::{Dir, File, Metadata, OpenOptions},
 };
 
-use crate::arrow::run::{ErrorCode, ToolError, escape::quoted};
+use crate::exec::{ErrorCode, ToolError, escape::quoted};
 
 /// Bytes of a file that is changed as a whole.
 pub(super) const CHANGED: u64 = 4 << 20;

@@ -14,7 +14,7 @@ use super::{
     walk::{self, Deadline},
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError, escape::count},
+    exec::{ErrorCode, ToolError, escape::count},
     session::Promise,
     types::Permission,
 };

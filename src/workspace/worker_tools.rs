@@ -4,8 +4,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
 use crate::{
-    arrow::run::{ErrorCode, HostTool, ToolError},
     delegate::{CheckResult, WorkerTools},
+    exec::{ErrorCode, HostTool, ToolError},
     session::{Promise, ToolHandler},
 };
 

@@ -8,7 +8,7 @@ use similar::TextDiff;
 
 use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     session::Promise,
     types::Permission,
 };

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use loomtree::{
-    arrow::run::{CommandReply, Executor, Host, NoHost, read},
+    exec::{CommandReply, Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, NodeDraft},
     types::{Mode, NewAgent, Parent, Permissions, Timestamp},

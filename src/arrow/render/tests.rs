@@ -1,10 +1,13 @@
 use proptest::{option, prelude::*};
 
-use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
-    Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, run::call::command as call, understand,
-};
 use crate::types::{EdgeKind, TodoDraft};
+use crate::{
+    arrow::{
+        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
+        Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace, understand,
+    },
+    exec::call::command as call,
+};
 
 fn node() -> impl Strategy<Value = NodeRef> + Clone {
     "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef)

@@ -9,11 +9,9 @@ use std::{
 };
 
 use loomtree::{
-    arrow::{
-        self, Event,
-        run::{CommandReply, Executor},
-    },
+    arrow::{self, Event},
     delegate::Orchestrator,
+    exec::{CommandReply, Executor},
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,

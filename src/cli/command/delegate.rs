@@ -7,8 +7,8 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError},
     delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
+    exec::{ErrorCode, ToolError},
     id::NodeId,
     ops::Actor,
     session::{Approval, Decision, keep_report},

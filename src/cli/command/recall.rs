@@ -7,7 +7,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{CommandReply, session_summary},
+    exec::{CommandReply, session_summary},
     recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec},
     store::SessionFilter,
     tools::Tool,

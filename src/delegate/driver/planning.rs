@@ -7,7 +7,7 @@ use super::{
     DelegationDriver, DelegationEffect, DelegationEvent,
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
+    exec::{ErrorCode, ToolError},
     provider::ProviderError,
     session::{ApprovalRequest, GenerateError, SideConversation},
 };

@@ -3,11 +3,11 @@
 //! Each way of looking (by words, by turns, by tool) takes the same filters, and says in its answer which it took. A turn that is
 //! asked for alone is whole; it is read part by part. Nothing is worded anew.
 
-mod shown;
+mod render;
 
-pub(super) use self::shown::WHOLE;
+pub(super) use self::render::WHOLE;
 
-use self::shown::{entries, fitted, header, indented, shown};
+use self::render::{entries, fitted, header, indented, shown};
 use super::{
     CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
     escape::{self, count, quoted},

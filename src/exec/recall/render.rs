@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    arrow::run::{
+    exec::{
         Position, ToolError,
         escape::{self, content, count, quoted},
     },
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Tokens of an answer at the most.
-pub(in crate::arrow::run) const WHOLE: u32 = 8_000;
+pub(in crate::exec) const WHOLE: u32 = 8_000;
 /// Tokens that a text is shortened to, the results of tools first.
 const SHORT: u32 = 60;
 /// Characters of a neighbour of what was found.

@@ -8,7 +8,7 @@
 //!
 //! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
 
-pub(in crate::arrow) mod call;
+pub(crate) mod call;
 mod documents;
 mod edits;
 mod error;
@@ -44,8 +44,8 @@ pub use trace::phrases as recent_actions;
 
 use std::{cell::Cell, collections::HashMap};
 
-use super::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand};
 use crate::{
+    arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand},
     id::{SessionId, TodoId, TreeId},
     ops::{Actor, Loom, OpsError},
     tools::Tool,

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// # Errors
 /// If the arguments are not the tool's: which is wrong, and which there are.
-pub(in crate::arrow) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError> {
+pub(crate) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError> {
     let known = tool.spec().usage.arguments;
     object(arguments).and_then(|given| fields(tool, given)).map_err(|message| {
         let all: Vec<String> = known
