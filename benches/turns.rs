@@ -15,11 +15,11 @@ use std::{
 use common::{memory_folder, owner};
 use loomtree::{
     context::{ContextOptions, Rendering},
-    exec::ToolError,
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},
     session::{GenerateRequest, ModelResolver, Progress, Promise, ToolAccess, generate, seat},
+    tools::ToolError,
     types::{Agent, Mode, Parent},
 };
 

@@ -11,11 +11,11 @@ use std::sync::Mutex;
 use insta::assert_snapshot;
 use loomtree::{
     arrow::{Command, NodeRef, Rendering},
-    exec::{CommandReply, ContinueRequest, ErrorCode, Host, SummaryRequest, SummaryResponse, ToolError, escape},
+    exec::{ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
     store::{JournalFilter, Mutation, PurgeTarget},
-    tools::{self, Tool},
+    tools::{self, CommandReply, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
     types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SessionInfo, SummarySubject},
 };
 use play::{Play, batch, lines};

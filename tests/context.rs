@@ -12,9 +12,10 @@ use loomtree::{
         AssembledPrompt, CommandResult, CommandRound, ContextError, ContextOptions, ContextRequest, ContextSection,
         Inclusion, InclusionReason, MessageRole, RenderedPrompt, Rendering, Strategy, assemble,
     },
-    exec::{ContinueRequest, DelegateRequest, Host, ToolError},
+    exec::{ContinueRequest, DelegateRequest, Host},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
+    tools::ToolError,
     types::{
         Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope, TokenCalibration,
         TokenizerFamily, ToolCallFields, TreePatch,

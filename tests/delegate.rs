@@ -20,7 +20,7 @@ use loomtree::{
         self, AgentModel, CheckResult, DelegationEvent, DelegationReport, DelegationStatus, DelegationUpdate,
         LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig, RunContext, SubtaskStatus, WorkerTools,
     },
-    exec::{ErrorCode, Executor, HostTool, NoHost, ToolError},
+    exec::{Executor, NoHost},
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
@@ -29,6 +29,7 @@ use loomtree::{
         seat, stats,
     },
     store::{GenerationFilter, SessionFilter},
+    tools::{ErrorCode, HostTool, ToolError},
     types::{Agent, Mode, Permission, Permissions},
 };
 use serde_json::{Value, json};

@@ -15,7 +15,7 @@ use super::{
     lexicon::{Noun, Prep, Verb},
     terms,
 };
-use crate::tools::Tool;
+use crate::tools::{MAX_CONTENT_BYTES, Tool};
 
 /// Why arguments make no command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,15 +29,6 @@ pub(super) enum BindError {
 }
 
 type Bound<T = Command> = Result<T, BindError>;
-
-/// The most bytes of a content.
-pub(super) const LONGEST_CONTENT: usize = 1 << 20;
-/// The most continuations of one `continue`.
-const MOST_CONTINUATIONS: u32 = 10;
-/// The most levels of a `tree`.
-const DEEPEST: u32 = 50;
-/// The most results of a `search`.
-const MOST_RESULTS: u32 = 10;
 
 /// A bag at work: what the verb and its objects said beside the arguments.
 pub(super) struct Binder<'a, 'b> {
@@ -218,8 +209,8 @@ impl Binder<'_, '_> {
         let arg = said.or_else(|| self.bag.take(|arg| matches!(arg.what, What::Text { .. })));
         let Some(arg) = arg else { return Err(BindError::Missing("the text, in quotes")) };
         let text = self.bag.value(&arg);
-        if text.len() > LONGEST_CONTENT {
-            return Err(BindError::Limit(format!("content is at most {LONGEST_CONTENT} bytes"), arg.text));
+        if text.len() > MAX_CONTENT_BYTES {
+            return Err(BindError::Limit(format!("content is at most {MAX_CONTENT_BYTES} bytes"), arg.text));
         }
         if text.is_empty() { Err(BindError::Missing("the text, in quotes")) } else { Ok(text) }
     }

@@ -5,6 +5,7 @@
 //! written, lowered and without brackets: looking them up needs a store and belongs to execution.
 
 mod items;
+mod permission;
 mod tool;
 
 use serde::{Deserialize, Serialize};

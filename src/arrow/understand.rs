@@ -17,7 +17,7 @@ use super::{
     Command,
     act::{self, Act, Speech, Zone},
     args::{self, Bag},
-    bind::{self, BindError, Binder, LONGEST_CONTENT},
+    bind::{self, BindError, Binder},
     classify::{self, Candidate},
     key::Key,
     lex::{self, Bytes, LexError},
@@ -25,10 +25,10 @@ use super::{
     probable,
     terms::{self, Shape, Term},
 };
-use crate::tools::{SideEffect, Tool};
+use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
 /// The longest line: content at its limit, escaped, and what stands around it.
-const LONGEST_LINE: usize = 4 * LONGEST_CONTENT;
+const LONGEST_LINE: usize = 4 * MAX_CONTENT_BYTES;
 
 /// The most tokens that are read as words of a request. Clauses are looked through more than once, so this bounds the
 /// time; a content without quotes may be longer.

@@ -8,10 +8,10 @@ use loomtree::{
         AgentModel, DelegationUpdate, LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig,
         WorkerTools,
     },
-    exec::ToolError,
     ops::Loom,
     provider::Model,
     session::Approval,
+    tools::ToolError,
     types::{Agent, AgentKind, Permission},
 };
 

@@ -7,12 +7,12 @@ use std::{
 
 use loomtree::{
     delegate,
-    exec::{ErrorCode, ToolError, WebHit, WebSearch},
     id::AgentId,
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, QueryEmbedding},
     session::{Background, Embedding, ModelResolver, Promise, Searcher, SessionHost, ToolAccess, of_provider},
+    tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
     web,
 };

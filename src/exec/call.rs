@@ -6,10 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::reply::{ErrorCode, ToolError};
 use crate::{
     arrow::{Command, extra::yes},
-    tools::{ArgSpec, ArgType, NativeAlias, Tool},
+    tools::{ArgSpec, ArgType, ErrorCode, NativeAlias, Tool, ToolError},
 };
 
 /// What a call of `tool` asks for.

@@ -1,13 +1,14 @@
 //! Documents: read whole or in part, written.
 
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, ToolError,
+    CommandOutput, Executor, Outcome,
     escape::{count, escape, quoted},
 };
 use crate::{
     arrow::{Range, WritePlace},
     id::DocumentId,
     ops::{DocumentEdit, OpsError},
+    tools::{ErrorCode, ToolError},
     types::{Document, section, sections},
 };
 

@@ -1,7 +1,7 @@
 //! What changes the tree. Each is one operation of [`crate::ops`]; here are the arguments and the answer.
 
 use super::{
-    CommandOutput, ContinueRequest, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, ContinueRequest, Executor, Outcome, Position,
     escape::{count, gist, id, mention, quoted},
 };
 use crate::{
@@ -9,13 +9,12 @@ use crate::{
     id::NodeId,
     ops::{NodeDraft, OpsError, SplitAt},
     store::Receipt,
+    tools::{ErrorCode, MAX_UNDO_STEPS, ToolError},
     types::{EdgeKind, LinkTarget, Node, Parent},
 };
 
 /// Who continues where nobody is named.
 const SUBJECT: &str = "subject";
-/// Operations that one line takes back or does again.
-const UNDONE: u32 = 50;
 
 impl Executor<'_> {
     pub(super) fn continue_(
@@ -164,8 +163,8 @@ impl Executor<'_> {
 
     /// Takes the agent's last operations in this tree back, or does them again.
     pub(super) fn undo(&self, here: &Position, n: u32, back: bool) -> Outcome {
-        if n > UNDONE {
-            let message = format!("one line takes at most {UNDONE} operations back");
+        if n > MAX_UNDO_STEPS {
+            let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
         }
         let actor = self.actor();

@@ -1,13 +1,11 @@
 //! Errors of lower floors as failures: the code, the words, and a hint where one helps.
 
-use super::{
-    escape::{gist, quoted},
-    reply::{ErrorCode, ToolError},
-};
+use super::escape::{gist, quoted};
 use crate::{
     arrow::{Refusal, RefusalCode},
     ops::OpsError,
     store::StoreError,
+    tools::{ErrorCode, ToolError},
     types::SectionError,
 };
 

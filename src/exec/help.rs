@@ -1,14 +1,14 @@
 //! What is about the agent itself: help, thoughts, decisions.
 
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     edits::not_empty,
     escape::{id, quoted},
 };
 use crate::{
     arrow::DecisionKind,
     ops::NodeDraft,
-    tools::{self, HostTool, Tool},
+    tools::{self, ErrorCode, HostTool, Tool, ToolError},
     types::{EdgeKind, Parent, RecordKind, SessionState, first_words, one_line},
 };
 

@@ -1,10 +1,11 @@
 //! What the program around the engine does for commands: models, tools, summaries.
 
-use super::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, escape};
+use super::escape;
 use crate::{
     id::NodeId,
     ops::Actor,
     recall::QueryEmbedding,
+    tools::{ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
     types::{Agent, Node},
 };
 
@@ -34,38 +35,6 @@ pub struct DelegateRequest<'a> {
     pub context: &'a str,
     /// Whether the report is waited for.
     pub wait: bool,
-}
-
-/// What the web is searched for.
-#[derive(Debug, Clone, Copy)]
-pub struct WebSearch<'a> {
-    /// The question.
-    pub query: &'a str,
-    /// Whether the texts of the pages are wanted too.
-    pub deep: bool,
-    /// Whether only news are.
-    pub news: bool,
-    /// At most so many results.
-    pub max: Option<u32>,
-    /// Only of these sites; empty for all.
-    pub include: &'a [String],
-    /// Of none of these sites.
-    pub exclude: &'a [String],
-}
-
-/// A page that was found. All of it is content of strangers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebHit {
-    /// Its title.
-    pub title: String,
-    /// Where it is.
-    pub url: String,
-    /// What the service shows of it.
-    pub excerpt: String,
-    /// When it was published, in the service's words.
-    pub published: Option<String>,
-    /// Its text, or why there is none; `None` if it was not wanted.
-    pub text: Option<Result<String, String>>,
 }
 
 /// What the program around the engine does for it. A [`super::Executor`] blocks while it waits, so an asynchronous program runs

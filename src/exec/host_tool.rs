@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use super::{
-    CommandOutput, ErrorCode, ExecRequest, Executor, Position, ToolError, call, escape::escape, help::unknown, limits,
-};
+use super::{CommandOutput, ExecRequest, Executor, Position, call, escape::escape, help::unknown, limits};
 use crate::{
     arrow::{Command, extra, understand},
-    tools::{HostTool, NativeAlias, Tool},
+    tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError},
     types::{first_words, one_line},
 };
 

@@ -2,35 +2,24 @@
 
 use serde_json::Value;
 
-use super::reply::{ErrorCode, ToolError};
 use crate::{
     arrow::Command,
-    tools::{self, HostTool},
+    tools::{
+        ErrorCode, HostTool, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, ToolError,
+        missing_permission,
+    },
     types::{Permission, Permissions},
 };
 
-/// Lines of a batch.
-pub const BATCH: usize = 32;
-/// Continuations at once.
-pub const CONTINUATIONS: u32 = 10;
-/// Levels of a drawing.
-pub const DEPTH: u32 = 50;
-/// Results of a search.
-pub const RESULTS: u32 = 10;
-/// Bytes of content: 1 MiB.
-pub const CONTENT: usize = 1 << 20;
-/// Tokens of a reply, unless the host says otherwise; what is longer is cut.
-pub const INLINE: u32 = 1_000;
-
 /// Whether an agent with these permissions may run a command, and the command is within its limits.
 pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
-    if let Some(missing) = tools::missing(command, held) {
+    if let Some(missing) = command.missing_permission(held) {
         return Err(denied(missing));
     }
     let numbers = match command {
-        Command::Continue { n, .. } => ("n", *n, CONTINUATIONS),
-        Command::Tree { depth, .. } => ("depth", *depth, DEPTH),
-        Command::Search { max, .. } => ("max", *max, RESULTS),
+        Command::Continue { n, .. } => ("n", *n, MAX_CONTINUATIONS),
+        Command::Tree { depth, .. } => ("depth", *depth, MAX_TREE_DEPTH),
+        Command::Search { max, .. } => ("max", *max, MAX_SEARCH_RESULTS),
         _ => ("", None, 0),
     };
     if let (name, Some(value), most) = numbers
@@ -52,7 +41,7 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolErro
 
 /// The same for a tool of the program around the engine.
 pub(super) fn check_extra(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
-    match tools::without(extra.permission, held) {
+    match missing_permission(extra.permission, held) {
         Some(missing) => Err(denied(missing)),
         None => fits("arguments are", arguments.to_string().len()),
     }
@@ -63,10 +52,13 @@ fn denied(missing: Permission) -> ToolError {
 }
 
 fn fits(what: &str, bytes: usize) -> Result<(), ToolError> {
-    if bytes <= CONTENT {
+    if bytes <= MAX_CONTENT_BYTES {
         return Ok(());
     }
-    Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} at most {CONTENT} bytes, and this has {bytes}")))
+    Err(ToolError::new(
+        ErrorCode::LimitExceeded,
+        format!("{what} at most {MAX_CONTENT_BYTES} bytes, and this has {bytes}"),
+    ))
 }
 
 /// The words that a command brings.

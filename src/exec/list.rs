@@ -1,12 +1,13 @@
 //! Lists: what belongs to a node, one line each.
 
 use super::{
-    CommandOutput, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     escape::{count, id, quoted},
 };
 use crate::{
     arrow::{Listing, NodeRef},
     id::{NodeId, TreeId},
+    tools::ToolError,
     types::{EdgeKind, Link, LinkTarget, Node, one_line},
 };
 

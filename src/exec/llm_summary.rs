@@ -8,10 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Executor, ToolError, escape::gist};
+use super::{Executor, escape::gist};
 use crate::{
     id::NodeId,
     store::{ChangeKind, JournalFilter, Snapshot},
+    tools::{SummaryRequest, ToolError},
     types::{
         Document, EdgeKind, Node, SummarySubject, Tree, estimated_tokens, first_sentence, first_words, one_line,
         sentences,
@@ -30,28 +31,6 @@ const SAID: usize = 180;
 const TOLD: [u32; 3] = [8, 16, 8];
 /// Journal entries among which the newest line is looked for.
 const LOOKED: u32 = 64;
-
-/// What is to be summed up, ready to be asked.
-#[derive(Debug)]
-pub struct SummaryRequest<'a> {
-    /// What it is of.
-    pub of: SummarySubject,
-    /// What the model is to do: the system prompt.
-    pub system: &'a str,
-    /// The material, marked as such: the user's message.
-    pub user: &'a str,
-    /// Words that the answer may have; more are cut.
-    pub words: usize,
-}
-
-/// What a model answered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SummaryResponse {
-    /// Its words as they came.
-    pub content: String,
-    /// Its reference.
-    pub model: String,
-}
 
 /// How long a summary is.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,7 @@
 //! Operational memory: what the agent keeps at hand in a tree, and the block that shows it.
 
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     documents::words,
     escape::{self, content, count, escape, gist, id, quoted},
     extractive_summary, paging, trace,
@@ -11,6 +11,7 @@ use crate::{
     id::{AgentId, TreeId},
     ops::{Loom, OpsError},
     store::Snapshot,
+    tools::{ErrorCode, ToolError},
     types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
 };
 

@@ -24,7 +24,6 @@ mod memory;
 mod navigate;
 mod paging;
 mod recall;
-mod reply;
 mod request;
 mod todo;
 mod trace;
@@ -32,12 +31,9 @@ mod tree;
 mod view;
 mod web;
 
-pub use host::{ContinueRequest, DelegateRequest, Host, NoHost, WebHit, WebSearch};
-pub use limits::{BATCH, CONTENT, CONTINUATIONS, DEPTH, INLINE, RESULTS};
-pub use llm_summary::{SummaryRequest, SummaryResponse};
+pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
 pub use memory::{block as memory_block, pinned};
 pub use recall::session_summary;
-pub use reply::{CommandReply, ErrorCode, ToolError};
 pub use request::ExecRequest;
 pub use todo::{named as todo_name, progress as todo_progress};
 pub use trace::phrases as recent_actions;
@@ -48,11 +44,9 @@ use crate::{
     arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, understand},
     id::{SessionId, TodoId, TreeId},
     ops::{Actor, Loom, OpsError},
-    tools::Tool,
+    tools::{CommandReply, DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
-
-pub use crate::tools::HostTool;
 
 /// An agent at work in a session.
 pub struct Executor<'h> {
@@ -111,7 +105,7 @@ impl<'h> Executor<'h> {
             agent,
             session,
             host,
-            inline: INLINE,
+            inline: DEFAULT_REPLY_TOKENS,
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
             recalled: None,
@@ -158,23 +152,26 @@ impl<'h> Executor<'h> {
     }
 
     /// Runs what a batch asks for in order. What was not understood is answered in its place, and what is over the
-    /// limit of [`BATCH`] by one answer for all of it.
+    /// limit of [`MAX_BATCH_LINES`] by one answer for all of it.
     pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
-        let mut replies = Vec::with_capacity(lines.len().min(BATCH + 1));
+        let mut replies = Vec::with_capacity(lines.len().min(MAX_BATCH_LINES + 1));
         self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
         replies
     }
 
     /// The same, with each answer told as it is there, and which it is of the batch.
     pub fn run_each(&mut self, wanted: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
-        let over = wanted.len().saturating_sub(BATCH);
-        for (at, wanted) in wanted.iter().take(BATCH).enumerate() {
+        let over = wanted.len().saturating_sub(MAX_BATCH_LINES);
+        for (at, wanted) in wanted.iter().take(MAX_BATCH_LINES).enumerate() {
             each(at, &self.one(wanted));
         }
         self.planned.clear();
         if over > 0 {
-            let message = format!("a batch is at most {BATCH} lines; the last {over} were not run");
-            each(BATCH, &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) });
+            let message = format!("a batch is at most {MAX_BATCH_LINES} lines; the last {over} were not run");
+            each(
+                MAX_BATCH_LINES,
+                &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) },
+            );
         }
         self.keep_acts();
     }
@@ -184,14 +181,14 @@ impl<'h> Executor<'h> {
             let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
             return match wanted {
                 ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
-                ExecRequest::Extra { name, .. } => CommandReply { tool: None, result: Err(stopped.of(name)) },
+                ExecRequest::Extra { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
                 ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
             };
         }
         match wanted {
             ExecRequest::Command(command) => self.command(command),
             ExecRequest::Extra { name, arguments } => {
-                let result = self.checked_call(name, arguments).map_err(|failure| failure.of(name));
+                let result = self.checked_call(name, arguments).map_err(|failure| failure.for_tool(name));
                 CommandReply { tool: None, result }
             }
             ExecRequest::Refused(failure) => CommandReply { tool: None, result: Err(failure.clone()) },

@@ -1,13 +1,14 @@
 //! Moving the position: to a node, to a place named by its relation, to another tree.
 
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     escape::{facts, id, mention},
 };
 use crate::{
     arrow::{NodeRef, Relative},
     id::NodeId,
     store::SessionFilter,
+    tools::{ErrorCode, ToolError},
     types::{Node, Session, Tree},
 };
 

@@ -9,14 +9,14 @@ pub(super) use self::render::WHOLE;
 
 use self::render::{entries, fitted, header, indented, shown};
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     escape::{self, count, quoted},
 };
 use crate::{
     arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
-    tools::NativeAlias,
+    tools::{ErrorCode, NativeAlias, ToolError},
     types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
 };
 

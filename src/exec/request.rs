@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::reply::ToolError;
-use crate::arrow::{Command, extra};
+use crate::{
+    arrow::{Command, extra},
+    tools::ToolError,
+};
 
 /// What a line or a call asks for.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
 //! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Executor::in_turn`].
 
 use super::{
-    ErrorCode, Executor, Outcome, ToolError,
+    Executor, Outcome,
     escape::{count, quoted},
 };
 use crate::{
     arrow::Command,
+    tools::{ErrorCode, ToolError},
     types::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
 

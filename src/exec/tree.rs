@@ -4,13 +4,14 @@
 use std::fmt::Write as _;
 
 use super::{
-    CommandOutput, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     escape::{count, gist, id, mention, quoted},
 };
 use crate::{
     arrow::NodeRef,
     id::NodeId,
     store::{ChildFilter, Snapshot},
+    tools::ToolError,
     types::{EdgeKind, Node, Tree, one_line},
 };
 

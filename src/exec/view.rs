@@ -5,13 +5,14 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    CommandOutput, ErrorCode, Executor, Outcome, Position, ToolError,
+    CommandOutput, Executor, Outcome, Position,
     escape::{self, content, facts, header, id},
 };
 use crate::{
     arrow::{NodeRef, Rendering},
     id::NodeId,
     store::ChildFilter,
+    tools::{ErrorCode, ToolError},
     types::{EdgeKind, Node},
 };
 

@@ -4,9 +4,11 @@
 use super::{
     CommandOutput, Executor, Outcome,
     escape::{count, escape, quoted},
-    host::{WebHit, WebSearch},
 };
-use crate::types::one_line;
+use crate::{
+    tools::{WebHit, WebSearch},
+    types::one_line,
+};
 
 impl Executor<'_> {
     pub(super) fn search(&self, asked: &WebSearch<'_>) -> Outcome {

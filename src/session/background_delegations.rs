@@ -7,11 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     delegate::{DelegationReport, Orchestrator, RunContext},
-    exec::ToolError,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     store::Mutation,
-    tools::Tool,
+    tools::{Tool, ToolError},
     types::{AuthorType, EdgeKind, Op, Parent, ToolCallFields},
 };
 

@@ -21,11 +21,10 @@ use crate::{
     agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
     context::CommandRound,
     delegate::DelegationUpdate,
-    exec::CommandReply,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
-    tools,
+    tools::{self, CommandReply},
     types::{Node, Todo, TodoScope},
 };
 

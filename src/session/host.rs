@@ -18,15 +18,13 @@ use crate::{
     arrow::Command,
     context::{self, CommandResult, CommandRound, RoundCall},
     delegate::{self, RunContext},
-    exec::{
-        CommandReply, ContinueRequest, DelegateRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost,
-        SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch,
-    },
+    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
     recall::{self, QueryEmbedding},
     store::{Mutation, SessionFilter},
+    tools::{CommandReply, ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 

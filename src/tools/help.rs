@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{ArgGroup, ArgSpec, ArgType, HostTool, TABLE, Tool, lacking, without};
+use super::{ArgGroup, ArgSpec, ArgType, HostTool, TABLE, Tool, missing_permission};
 use crate::types::{Permissions, first_sentence};
 
 /// What an agent with these permissions may use, one line a tool, by group; what the program around the engine brings
@@ -11,14 +11,15 @@ use crate::types::{Permissions, first_sentence};
 pub fn overview(held: Permissions, extras: &[HostTool]) -> String {
     let mut text = String::from("Write a command on a line of its own, after an arrow. `→ help view` explains one.");
     for group in ArgGroup::ALL {
-        let usable = TABLE.iter().filter(|spec| spec.usage.group == *group && lacking(spec.tool, held).is_none());
+        let usable =
+            TABLE.iter().filter(|spec| spec.usage.group == *group && spec.tool.missing_permission(held).is_none());
         let lines: Vec<String> =
             usable.map(|spec| format!("  {} — {}", spec.forms.first().unwrap_or(&spec.name), spec.help)).collect();
         if !lines.is_empty() {
             let _ = write!(text, "\n{}:\n{}", group.name(), lines.join("\n"));
         }
     }
-    let mut usable = extras.iter().filter(|extra| without(extra.permission, held).is_none()).peekable();
+    let mut usable = extras.iter().filter(|extra| missing_permission(extra.permission, held).is_none()).peekable();
     if usable.peek().is_some() {
         text.push_str("\nThis program's own:");
     }

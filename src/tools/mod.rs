@@ -4,26 +4,40 @@
 //! providers' tool calls, the reference in `docs/arrow.md`, and what an agent may do.
 
 mod args;
+mod error;
 mod help;
 mod host_tool;
+mod limits;
 mod native;
 mod permission;
 mod reference;
+mod reply;
 mod schema;
 mod spec;
+mod summary;
 mod table;
 mod tool;
+mod web_search;
 
 pub use args::{ArgGroup, ArgSpec, ArgType, ToolArgs};
+pub use error::{ErrorCode, ToolError};
 pub use help::{explain, explain_extra, overview};
 pub use host_tool::HostTool;
+pub use limits::{
+    DEFAULT_REPLY_TOKENS, MAX_BATCH_LINES, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH,
+    MAX_UNDO_STEPS,
+};
 pub use native::{NativeAlias, NativeToolSpec, native};
-pub use permission::{lacking, missing, needs, without};
+pub use permission::missing_permission;
+pub(crate) use permission::prerequisite;
 pub use reference::reference;
+pub use reply::CommandReply;
 pub use schema::schema;
 pub use spec::{SideEffect, ToolSpec};
+pub use summary::{SummaryRequest, SummaryResponse};
 pub use table::TABLE;
 pub use tool::Tool;
+pub use web_search::{WebHit, WebSearch};
 
 impl Tool {
     /// The tool's row.

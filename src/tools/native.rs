@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{HostTool, TABLE, Tool, lacking, schema, without};
+use super::{HostTool, TABLE, Tool, missing_permission, schema};
 use crate::types::Permissions;
 
 /// A tool and its arguments by name; or which of them cannot be meant.
@@ -254,7 +254,7 @@ fn only(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields
 /// Every tool that an agent with these permissions may use: the table's in its order, then the program's own.
 #[must_use]
 pub fn native(held: Permissions, extras: &[HostTool]) -> Vec<NativeToolSpec> {
-    let own = TABLE.iter().filter(|spec| lacking(spec.tool, held).is_none()).flat_map(|spec| {
+    let own = TABLE.iter().filter(|spec| spec.tool.missing_permission(held).is_none()).flat_map(|spec| {
         let forms = FORMS.iter().filter(|form| form.tool == spec.tool).map(|form| NativeToolSpec {
             name: form.name.to_owned(),
             description: form.help.to_owned(),
@@ -267,10 +267,12 @@ pub fn native(held: Permissions, extras: &[HostTool]) -> Vec<NativeToolSpec> {
         }
         offered
     });
-    let extras = extras.iter().filter(|extra| without(extra.permission, held).is_none()).map(|extra| NativeToolSpec {
-        name: extra.name.clone(),
-        description: extra.description.clone(),
-        parameters: extra.parameters.clone(),
+    let extras = extras.iter().filter(|extra| missing_permission(extra.permission, held).is_none()).map(|extra| {
+        NativeToolSpec {
+            name: extra.name.clone(),
+            description: extra.description.clone(),
+            parameters: extra.parameters.clone(),
+        }
     });
     own.chain(extras).collect()
 }

@@ -43,8 +43,8 @@ use serde_json::Value;
 use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
-    exec::{ErrorCode, HostTool, ToolError},
     session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
+    tools::{ErrorCode, HostTool, ToolError},
     types::Permission,
 };
 

@@ -5,8 +5,8 @@ use tokio_util::sync::CancellationToken;
 use super::Workspace;
 use crate::{
     delegate::{CheckResult, WorkerTools},
-    exec::{ErrorCode, HostTool, ToolError},
     session::{Promise, ToolHandler},
+    tools::{ErrorCode, HostTool, ToolError},
 };
 
 impl WorkerTools for Workspace {

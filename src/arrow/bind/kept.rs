@@ -1,6 +1,6 @@
 //! Commands about documents, about what the agent keeps, and the rest.
 
-use super::{BindError, Binder, Bound, MOST_RESULTS, is_node};
+use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, SearchDepth, Topic,
     WritePlace,
@@ -8,7 +8,10 @@ use crate::arrow::{
     key::Key,
     lexicon::{Noun, Prep, Verb},
 };
-use crate::{tools::TABLE, types::TodoDraft};
+use crate::{
+    tools::{MAX_SEARCH_RESULTS, TABLE},
+    types::TodoDraft,
+};
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.
@@ -330,7 +333,7 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn search(&mut self) -> Bound {
-        let max = self.limited("max", MOST_RESULTS, |arg| {
+        let max = self.limited("max", MAX_SEARCH_RESULTS, |arg| {
             matches!(arg.key, Some(Key::Limit)) || matches!(arg.unit, Some(Noun::Result)) || arg.key != Some(Key::Depth)
         })?;
         let depth = match self.bag.take(|arg| arg.key == Some(Key::Depth)).map(|arg| self.bag.value(&arg)) {

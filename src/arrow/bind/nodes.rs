@@ -1,12 +1,13 @@
 //! Commands about nodes.
 
-use super::{BindError, Binder, Bound, DEEPEST, MOST_CONTINUATIONS, is_node};
+use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
     args::{Arg, What},
     key::Key,
     lexicon::{Noun, Prep, Verb},
 };
+use crate::tools::{MAX_CONTINUATIONS, MAX_TREE_DEPTH};
 
 /// What can be listed, by its name.
 const LISTINGS: &[(&str, Noun, Listing)] = &[
@@ -86,7 +87,7 @@ impl Binder<'_, '_> {
 
     pub(super) fn tree(&mut self) -> Bound {
         let from = self.node();
-        let depth = self.limited("depth", DEEPEST, |arg| {
+        let depth = self.limited("depth", MAX_TREE_DEPTH, |arg| {
             arg.key == Some(Key::Depth) || arg.unit.is_none_or(|unit| unit == Noun::Level)
         })?;
         let summary = self.names(Noun::Summary) || self.flagged(&["summary"]) || self.verb == super::Verb::Summarise;
@@ -153,7 +154,7 @@ impl Binder<'_, '_> {
         let tokens = self.number(|arg| {
             arg.key == Some(Key::Tokens) || arg.unit == Some(Noun::Token) || arg.noun == Some(Noun::Token)
         });
-        let n = self.limited("n", MOST_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
+        let n = self.limited("n", MAX_CONTINUATIONS, |arg| arg.key != Some(Key::Tokens))?;
         let from = quoted.or_else(|| self.node());
         let n = n.or(self.bag.signs.once.then_some(1));
         Ok(Command::Continue { from, n, tokens: tokens.map(|(number, _)| number), agent })

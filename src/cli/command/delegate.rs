@@ -8,11 +8,10 @@ use std::{
 
 use loomtree::{
     delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
-    exec::{ErrorCode, ToolError},
     id::NodeId,
     ops::Actor,
     session::{Approval, Decision, keep_report},
-    tools::Tool,
+    tools::{ErrorCode, Tool, ToolError},
     types::Node,
 };
 use serde::Serialize;

@@ -10,7 +10,8 @@ use std::{
 
 use loomtree::{
     arrow::{self, Command, Event},
-    exec::{CommandReply, ErrorCode, ExecRequest, Executor, ToolError},
+    exec::{ExecRequest, Executor},
+    tools::{CommandReply, ErrorCode, ToolError},
 };
 use serde::Serialize;
 
@@ -72,7 +73,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
             all += 1;
             failed += u64::from(!reply.is_ok());
             if desk.out.json {
-                let line = batch.get(at).filter(|_| at < loomtree::exec::BATCH);
+                let line = batch.get(at).filter(|_| at < loomtree::tools::MAX_BATCH_LINES);
                 let command = line.and_then(|line| match &line.wanted {
                     ExecRequest::Command(command) => Some(command),
                     ExecRequest::Extra { .. } | ExecRequest::Refused(_) => None,

@@ -6,11 +6,12 @@ use std::collections::HashSet;
 
 use crate::{
     exec::{
-        Position, ToolError,
+        Position,
         escape::{self, content, count, quoted},
     },
     recall::{self, Hit, SearchResults, cut_at, excerpt},
     store::Snapshot,
+    tools::ToolError,
     types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
 };
 

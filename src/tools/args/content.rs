@@ -1,12 +1,13 @@
 //! Changing the tree, and documents.
 
 use super::{ArgGroup, ArgType, NODE, ToolArgs, may, needed};
+use crate::tools::{MAX_CONTINUATIONS, MAX_UNDO_STEPS};
 
 pub(in crate::tools) const CONTINUE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
         may("from", ArgType::Node, "The node to go on from; where you are, if not said."),
-        may("n", ArgType::Number(10), "How many continuations; 1 if not said."),
+        may("n", ArgType::Number(MAX_CONTINUATIONS), "How many continuations; 1 if not said."),
         may("tokens", ArgType::Number(u32::MAX), "At most so many tokens each."),
         may("agent", ArgType::Text, "Who writes, by name; the subject, if not said. Never yourself."),
     ],
@@ -90,14 +91,18 @@ pub(in crate::tools) const RESTORE: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const UNDO: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[may("n", ArgType::Number(50), "How many of your own operations in this tree; 1 if not said.")],
+    arguments: &[may(
+        "n",
+        ArgType::Number(MAX_UNDO_STEPS),
+        "How many of your own operations in this tree; 1 if not said.",
+    )],
     reply: "✓ took back 1 operation\n  pruned [a7x2kq]",
     example: "→ undo",
 };
 
 pub(in crate::tools) const REDO: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[may("n", ArgType::Number(50), "How many; 1 if not said.")],
+    arguments: &[may("n", ArgType::Number(MAX_UNDO_STEPS), "How many; 1 if not said.")],
     reply: "✓ did again 1 operation\n  prune [a7x2kq]",
     example: "→ redo",
 };

@@ -1,6 +1,7 @@
 //! Work beyond the tree, and what is about the agent itself.
 
 use super::{ArgGroup, ArgType, ToolArgs, may, needed};
+use crate::tools::MAX_SEARCH_RESULTS;
 
 pub(in crate::tools) const DELEGATE: ToolArgs = ToolArgs {
     group: ArgGroup::Meta,
@@ -19,7 +20,7 @@ pub(in crate::tools) const SEARCH: ToolArgs = ToolArgs {
         needed("query", ArgType::Text, "The query."),
         may("depth", ArgType::Word(&["basic", "deep"]), "Titles and excerpts, or the pages' texts too."),
         may("topic", ArgType::Word(&["general", "news"]), "What is looked through."),
-        may("max", ArgType::Number(10), "At most so many results."),
+        may("max", ArgType::Number(MAX_SEARCH_RESULTS), "At most so many results."),
         may("include", ArgType::Texts, "Only these sites."),
         may("exclude", ArgType::Texts, "None of these sites."),
     ],

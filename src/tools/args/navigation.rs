@@ -1,6 +1,7 @@
 //! Looking around and moving.
 
 use super::{ArgGroup, ArgSpec, ArgType, NODE, ToolArgs, may, needed};
+use crate::tools::MAX_TREE_DEPTH;
 
 pub(in crate::tools) const VIEW: ToolArgs = ToolArgs {
     group: ArgGroup::Navigation,
@@ -33,7 +34,7 @@ pub(in crate::tools) const TREE: ToolArgs = ToolArgs {
     group: ArgGroup::Navigation,
     arguments: &[
         may("from", ArgType::Node, "Where the drawing starts; where you are, if not said."),
-        may("depth", ArgType::Number(50), "Levels below it; 8 if not said."),
+        may("depth", ArgType::Number(MAX_TREE_DEPTH), "Levels below it; 8 if not said."),
         may("summary", ArgType::Flag, "The tree in words and figures instead of a drawing."),
     ],
     reply: "Tree: \"Marie Character Study\" (47 nodes, 6 branches)\n[r001aa] → … → [a7x2kq]* (you are here)\n                 ├→ [b3k9ze] → [e6p4tt] (leaf)\n                 └→ [d5n7hh] (leaf)",

@@ -1,0 +1,34 @@
+//! The permissions that a command needs: the only place that derives them from its arguments.
+
+use super::Command;
+use crate::{
+    arrow::RecallScope,
+    tools::prerequisite,
+    types::{Permission, Permissions},
+};
+
+impl Command {
+    /// Returns the permissions that an agent needs to run the command: the tool's, its prerequisite, and those that the
+    /// arguments add.
+    #[must_use]
+    pub fn required_permissions(&self) -> Permissions {
+        let own = self.tool().spec().permission;
+        let (document, other_tree) = match self {
+            Self::Pin { doc, .. } => (doc.is_some(), false),
+            Self::Switch { tree, .. } => (false, tree.is_some()),
+            Self::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
+            Self::Link { to, .. } => (false, to.tree.is_some()),
+            Self::Unlink { from, .. } => (false, from.tree.is_some()),
+            _ => (false, false),
+        };
+        let document = document.then_some(Permission::DocRead);
+        let other_tree = other_tree.then_some(Permission::CrossTree);
+        [Some(own), prerequisite(own), document, other_tree].into_iter().flatten().collect()
+    }
+
+    /// Returns the first required permission that is not in `held`; `None` if the agent may run the command.
+    #[must_use]
+    pub fn missing_permission(&self, held: Permissions) -> Option<Permission> {
+        self.required_permissions().iter().find(|permission| !held.has(*permission))
+    }
+}
