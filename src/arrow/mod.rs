@@ -4,7 +4,6 @@ mod act;
 mod args;
 mod bind;
 mod classify;
-mod command;
 mod explain;
 pub(crate) mod extra;
 mod key;
@@ -16,14 +15,12 @@ mod render;
 mod scan;
 mod terms;
 mod understand;
-mod values;
 
-pub use command::Command;
+pub use crate::tools::{
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
+    Relative, Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
+};
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Bytes;
 pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
 pub use understand::{Refusal, RefusalCode, Understood, understand};
-pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative,
-    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
-};

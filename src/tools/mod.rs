@@ -4,6 +4,7 @@
 //! providers' tool calls, the reference in `docs/arrow.md`, and what an agent may do.
 
 mod args;
+mod command;
 mod error;
 mod help;
 mod host_tool;
@@ -16,10 +17,11 @@ mod schema;
 mod spec;
 mod summary;
 mod table;
-mod tool;
+mod values;
 mod web_search;
 
 pub use args::{ArgGroup, ArgSpec, ArgType, ToolArgs};
+pub use command::{Command, Tool};
 pub use error::{ErrorCode, ToolError};
 pub use help::{explain, explain_extra, overview};
 pub use host_tool::HostTool;
@@ -29,14 +31,16 @@ pub use limits::{
 };
 pub use native::{NativeAlias, NativeToolSpec, native};
 pub use permission::missing_permission;
-pub(crate) use permission::prerequisite;
 pub use reference::reference;
 pub use reply::CommandReply;
 pub use schema::schema;
 pub use spec::{SideEffect, ToolSpec};
 pub use summary::{SummaryRequest, SummaryResponse};
 pub use table::TABLE;
-pub use tool::Tool;
+pub use values::{
+    DecisionKind, LinkEnd, Listing, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, Relative,
+    Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
+};
 pub use web_search::{WebHit, WebSearch};
 
 impl Tool {

@@ -1,11 +1,10 @@
-//! The permissions that a tool needs. The permissions of a command depend on its arguments and are in
-//! `arrow/command/permission.rs`.
+//! The permissions that a tool and a command need: the only place that derives them.
 
-use super::Tool;
+use super::{Command, RecallScope, Tool};
 use crate::types::{Permission, Permissions};
 
 /// Returns the permission that `permission` requires in addition: without it, `permission` allows nothing.
-pub(crate) const fn prerequisite(permission: Permission) -> Option<Permission> {
+const fn prerequisite(permission: Permission) -> Option<Permission> {
     match permission {
         Permission::LoomWrite | Permission::LoomGenerate | Permission::Delegate => Some(Permission::LoomAware),
         Permission::DocWrite => Some(Permission::DocRead),
@@ -24,5 +23,31 @@ impl Tool {
     #[must_use]
     pub fn missing_permission(self, held: Permissions) -> Option<Permission> {
         missing_permission(self.spec().permission, held)
+    }
+}
+
+impl Command {
+    /// Returns the permissions that an agent needs to run the command: the tool's, its prerequisite, and those that the
+    /// arguments add.
+    #[must_use]
+    pub fn required_permissions(&self) -> Permissions {
+        let own = self.tool().spec().permission;
+        let (document, other_tree) = match self {
+            Self::Pin { doc, .. } => (doc.is_some(), false),
+            Self::Switch { tree, .. } => (false, tree.is_some()),
+            Self::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
+            Self::Link { to, .. } => (false, to.tree.is_some()),
+            Self::Unlink { from, .. } => (false, from.tree.is_some()),
+            _ => (false, false),
+        };
+        let document = document.then_some(Permission::DocRead);
+        let other_tree = other_tree.then_some(Permission::CrossTree);
+        [Some(own), prerequisite(own), document, other_tree].into_iter().flatten().collect()
+    }
+
+    /// Returns the first required permission that is not in `held`; `None` if the agent may run the command.
+    #[must_use]
+    pub fn missing_permission(&self, held: Permissions) -> Option<Permission> {
+        self.required_permissions().iter().find(|permission| !held.has(*permission))
     }
 }

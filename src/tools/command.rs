@@ -1,12 +1,10 @@
-//! Canonical commands: what an arrow line comes to once it is understood.
+//! The operations and their typed arguments, declared once: arrow lines, tool calls and programs all build a [`Command`].
 //!
-//! One variant an operation, one field an argument; the JSON form (`loom parse` prints it) is the serde form of these
-//! types, fields in the order of the specification's table, absent options left out. Ids are kept as they were
-//! written, lowered and without brackets: looking them up needs a store and belongs to execution.
+//! Each operation is one variant and each argument one field. The JSON form (`loom parse` prints it) is the serde form of
+//! these types; absent options are left out. Ids stay as written, in lower case and without brackets. The executor
+//! resolves them, because that needs a store.
 
 mod items;
-mod permission;
-mod tool;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +14,42 @@ use super::{
 };
 use crate::types::TodoDraft;
 
-/// What a line asks for, with every argument typed and within its limits.
-///
-/// A node that is absent means the current position.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "op", rename_all = "lowercase")]
-pub enum Command {
+/// Declares [`Command`] with its arguments and [`Tool`] with the same names from one list of operations.
+macro_rules! commands {
+    ($($(#[$doc:meta])* $name:ident { $($fields:tt)* },)*) => {
+        /// An operation with its arguments, each typed and within its limits. An absent node means the current position.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(tag = "op", rename_all = "lowercase")]
+        pub enum Command {
+            $($(#[$doc])* $name { $($fields)* },)*
+        }
+
+        /// An operation without its arguments: the key of a row of [`TABLE`](super::TABLE).
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        #[repr(u8)]
+        pub enum Tool {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Tool {
+            /// Every operation, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+        }
+
+        impl Command {
+            /// Returns the tool that runs the command.
+            #[must_use]
+            pub const fn tool(&self) -> Tool {
+                match self {
+                    $(Self::$name { .. } => Tool::$name,)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Shows a node or a branch.
     View {
         /// The node; the position if neither is named.

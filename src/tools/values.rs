@@ -313,14 +313,14 @@ pub(super) mod node_or_end {
 
     use super::{LinkEnd, NodeRef};
 
-    pub(in crate::arrow) fn serialize<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::tools) fn serialize<S: serde::Serializer>(end: &LinkEnd, serializer: S) -> Result<S::Ok, S::Error> {
         match end {
             LinkEnd { doc: None, tree: None, node: Some(node) } => node.serialize(serializer),
             end => end.serialize(serializer),
         }
     }
 
-    pub(in crate::arrow) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<LinkEnd, D::Error> {
+    pub(in crate::tools) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<LinkEnd, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Either {
