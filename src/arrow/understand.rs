@@ -353,11 +353,11 @@ fn bag<'a>(line: &'a str, terms: &[Term], act: &Act, candidate: &Candidate) -> B
 
 /// What an operation needs of confidence.
 fn needed(tool: Tool) -> f32 {
-    match tool.spec().weight {
-        SideEffect::Looks => 0.55,
-        SideEffect::Moves => 0.8,
-        SideEffect::Changes => 0.7,
-        SideEffect::Risks => 0.8,
+    match tool.spec().side_effect {
+        SideEffect::ReadOnly => 0.55,
+        SideEffect::Navigation => 0.8,
+        SideEffect::Write => 0.7,
+        SideEffect::Destructive => 0.8,
     }
 }
 

@@ -113,16 +113,18 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
         (ArgType::Items, value) => todo(value).map(|item| json!([item])),
         (ArgType::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
         (ArgType::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
-        (ArgType::Choice, value) => truth(&value).map(Value::Bool),
-        (ArgType::Word(words), Value::String(text)) => {
+        (ArgType::Bool, value) => truth(&value).map(Value::Bool),
+        (ArgType::Enum(words), Value::String(text)) => {
             words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| (*word).into())
         }
         (ArgType::Range, Value::String(text)) => range(&text),
         (ArgType::Range, value) => number(&value).map(|n| format!("{n}-{n}").into()),
-        (ArgType::Span, Value::String(text)) => span(&text),
-        (ArgType::End, value) => end(value),
-        (ArgType::Place, Value::String(text)) if matches!(text.trim(), "start" | "end") => Some(text.trim().into()),
-        (ArgType::Place, value) => number(&value).filter(|line| *line > 0).map(Value::from),
+        (ArgType::NodeRange, Value::String(text)) => span(&text),
+        (ArgType::LinkTarget, value) => end(value),
+        (ArgType::InsertPosition, Value::String(text)) if matches!(text.trim(), "start" | "end") => {
+            Some(text.trim().into())
+        }
+        (ArgType::InsertPosition, value) => number(&value).filter(|line| *line > 0).map(Value::from),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! Documents: read whole or in part, written.
 
 use super::{
-    CommandOutput, Executor, Outcome,
+    CommandOutput, Executor, OutputResult,
     escape::{count, escape, quoted},
 };
 use crate::{
@@ -19,12 +19,12 @@ impl Executor<'_> {
         summary: bool,
         lines: Option<Range>,
         heading: Option<&str>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let document = self.loom.document(name)?;
         let text = self.document_text(&document)?;
         let mut about = format!("doc:{}", quoted(&document.name));
         let body = match (summary, heading, lines) {
-            (true, ..) => outline(&self.document_told(&document, &text)?, &text),
+            (true, ..) => outline(&self.document_summary(&document, &text)?, &text),
             (false, Some(heading), _) => {
                 let found = section(&text, heading).map_err(OpsError::from)?;
                 about.push_str(&format!(" §{}", crate::types::one_line(&found.title)));
@@ -52,7 +52,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(said, format!("doc:{}", quoted(&document.name))))
     }
 
-    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> Outcome {
+    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> OutputResult {
         super::edits::not_empty(text, "a document")?;
         let document = self.loom.document(name)?;
         let text = text.to_owned();

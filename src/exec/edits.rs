@@ -1,7 +1,7 @@
-//! What changes the tree. Each is one operation of [`crate::ops`]; here are the arguments and the answer.
+//! Commands that change the tree. Each resolves its arguments, calls one operation of [`crate::ops`] and formats the reply.
 
 use super::{
-    CommandOutput, ContinueRequest, Executor, Outcome, Position,
+    CommandOutput, ContinueRequest, Executor, OutputResult, Position,
     escape::{count, gist, id, mention, quoted},
 };
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     types::{EdgeKind, LinkTarget, Node, Parent},
 };
 
-/// Who continues where nobody is named.
-const SUBJECT: &str = "subject";
+/// The agent that writes continuations if the command names none.
+const DEFAULT_AUTHOR: &str = "subject";
 
 impl Executor<'_> {
     pub(super) fn continue_(
@@ -24,9 +24,9 @@ impl Executor<'_> {
         n: u32,
         tokens: Option<u32>,
         agent: Option<&str>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let from = self.node(here, from)?;
-        let author = self.loom.agent(agent.unwrap_or(SUBJECT))?;
+        let author = self.loom.agent(agent.unwrap_or(DEFAULT_AUTHOR))?;
         if author.id() == self.agent.id() {
             let failure = ToolError::new(ErrorCode::PermissionDenied, "an agent cannot have itself continue");
             return Err(failure.hint("→ continue using agent:\"NAME\" names another one"));
@@ -49,7 +49,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         words: &str,
         kind: Option<ResponseKind>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let node = self.node(here, node)?;
         not_empty(words, "a response")?;
         let (kind, name) = match kind {
@@ -57,34 +57,40 @@ impl Executor<'_> {
             Some(ResponseKind::Context) => (EdgeKind::Context, "context"),
             Some(ResponseKind::Instruction) => (EdgeKind::Instruction, "instruction"),
         };
-        // Only who stands there goes on to what they said; a word left elsewhere leaves them where they are.
+        // The position moves to the response only if it was added at the position.
         let stay = node.id != here.position.id;
         let draft = NodeDraft { kind: Some(kind), stay, ..NodeDraft::text(words) };
         let added = self.added(&self.actor().append(Parent::Node(node.id), draft)?)?;
         Ok(CommandOutput::about(format!("✓ created {} as {name} of {}", id(&added), id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn annotate(&self, here: &Position, node: Option<&NodeRef>, note: &str) -> Outcome {
+    pub(super) fn annotate(&self, here: &Position, node: Option<&NodeRef>, note: &str) -> OutputResult {
         let node = self.node(here, node)?;
         let added = self.added(&self.actor().annotate(node.id, note)?)?;
         Ok(CommandOutput::about(format!("✓ annotation {} added to {}", id(&added), id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn link(&self, here: &Position, node: Option<&NodeRef>, to: &LinkEnd, note: Option<String>) -> Outcome {
+    pub(super) fn link(
+        &self,
+        here: &Position,
+        node: Option<&NodeRef>,
+        to: &LinkEnd,
+        note: Option<String>,
+    ) -> OutputResult {
         let node = self.node(here, node)?;
         let (target, name) = self.link_end(here, to)?;
         self.actor().link(node.id, target, note)?;
         Ok(CommandOutput::about(format!("✓ linked {} ↔ {name}", id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn unlink(&self, here: &Position, node: Option<&NodeRef>, from: &LinkEnd) -> Outcome {
+    pub(super) fn unlink(&self, here: &Position, node: Option<&NodeRef>, from: &LinkEnd) -> OutputResult {
         let node = self.node(here, node)?;
         let (target, name) = self.link_end(here, from)?;
         self.actor().unlink(node.id, &target)?;
         Ok(CommandOutput::about(format!("✓ unlinked {} from {name}", id(&node)), node.local.as_str()))
     }
 
-    /// What a link points at, and how it is named in the answer.
+    /// Resolves the target of a link. Returns it with its name for the reply.
     fn link_end(&self, here: &Position, end: &LinkEnd) -> Result<(LinkTarget, String), ToolError> {
         if let Some(name) = &end.doc {
             let document = self.loom.document(name)?;
@@ -96,11 +102,11 @@ impl Executor<'_> {
                 let tree = self.loom.find_tree_among(tree, |tree| tree.is_seen_by(&here.session))?;
                 let name = format!("tree:{}", quoted(&tree.title));
                 let Some(node) = node else { return Ok((LinkTarget::Tree(tree.id), name)) };
-                let node = self.node_of(tree.id, node.as_str())?;
+                let node = self.find_visible_node(tree.id, node.as_str())?;
                 Ok((LinkTarget::Node(node.id), format!("{} in {name}", id(&node))))
             }
             (None, Some(node)) => {
-                let node = self.named(here, node)?;
+                let node = self.resolve_node(here, node)?;
                 Ok((LinkTarget::Node(node.id), id(&node)))
             }
             (None, None) => {
@@ -110,7 +116,7 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn edit(&self, here: &Position, node: Option<&NodeRef>, words: &str) -> Outcome {
+    pub(super) fn edit(&self, here: &Position, node: Option<&NodeRef>, words: &str) -> OutputResult {
         let node = self.node(here, node)?;
         not_empty(words, "an edit")?;
         let added = self.added(&self.actor().edit(node.id, words)?)?;
@@ -121,22 +127,22 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    pub(super) fn merge(&self, here: &Position, nodes: &[NodeRef], words: &str) -> Outcome {
-        let nodes = nodes.iter().map(|node| self.named(here, node)).collect::<Result<Vec<Node>, _>>()?;
+    pub(super) fn merge(&self, here: &Position, nodes: &[NodeRef], words: &str) -> OutputResult {
+        let nodes = nodes.iter().map(|node| self.resolve_node(here, node)).collect::<Result<Vec<Node>, _>>()?;
         let ids: Vec<NodeId> = nodes.iter().map(|node| node.id).collect();
         let added = self.added(&self.actor().merge(&ids, words)?)?;
         let names = nodes.iter().map(id).collect::<Vec<_>>().join(" + ");
         Ok(CommandOutput::about(format!("✓ created {} from {names}", id(&added)), added.local.as_str()))
     }
 
-    pub(super) fn bookmark(&self, here: &Position, node: Option<&NodeRef>, label: Option<&str>) -> Outcome {
+    pub(super) fn bookmark(&self, here: &Position, node: Option<&NodeRef>, label: Option<&str>) -> OutputResult {
         let node = self.node(here, node)?;
         self.actor().bookmark(node.id, label.unwrap_or(""))?;
         let named = label.map(|label| format!(" as {}", quoted(label))).unwrap_or_default();
         Ok(CommandOutput::about(format!("✓ bookmarked {}{named}", id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn unbookmark(&self, here: &Position, node: Option<&NodeRef>) -> Outcome {
+    pub(super) fn unbookmark(&self, here: &Position, node: Option<&NodeRef>) -> OutputResult {
         let node = self.node(here, node)?;
         if node.state.bookmark.is_none() {
             return Err(ToolError::new(ErrorCode::NotFound, format!("{} has no bookmark", id(&node))));
@@ -145,8 +151,8 @@ impl Executor<'_> {
         Ok(CommandOutput::about(format!("✓ took the bookmark off {}", id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn prune(&self, here: &Position, node: &NodeRef) -> Outcome {
-        let node = self.named(here, node)?;
+    pub(super) fn prune(&self, here: &Position, node: &NodeRef) -> OutputResult {
+        let node = self.resolve_node(here, node)?;
         let receipt = self.actor().prune(node.id)?;
         let below = descendants(&receipt);
         Ok(CommandOutput::about(
@@ -155,14 +161,14 @@ impl Executor<'_> {
         ))
     }
 
-    pub(super) fn restore(&self, here: &Position, node: &NodeRef) -> Outcome {
-        let node = self.named(here, node)?;
+    pub(super) fn restore(&self, here: &Position, node: &NodeRef) -> OutputResult {
+        let node = self.resolve_node(here, node)?;
         let receipt = self.actor().restore(node.id)?;
         Ok(CommandOutput::about(format!("✓ restored {}{}", id(&node), descendants(&receipt)), node.local.as_str()))
     }
 
-    /// Takes the agent's last operations in this tree back, or does them again.
-    pub(super) fn undo(&self, here: &Position, n: u32, back: bool) -> Outcome {
+    /// Undoes (`back`) or redoes the agent's last operations in this tree.
+    pub(super) fn undo(&self, here: &Position, n: u32, back: bool) -> OutputResult {
         if n > MAX_UNDO_STEPS {
             let message = format!("one line takes at most {MAX_UNDO_STEPS} operations back");
             return Err(ToolError::new(ErrorCode::LimitExceeded, message));
@@ -188,8 +194,8 @@ impl Executor<'_> {
         Ok(text.into())
     }
 
-    pub(super) fn copy(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> Outcome {
-        let (node, to) = (self.named(here, node)?, self.named(here, to)?);
+    pub(super) fn copy(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> OutputResult {
+        let (node, to) = (self.resolve_node(here, node)?, self.resolve_node(here, to)?);
         let receipt = self.actor().copy_branch(node.id, to.id)?;
         let copy = self.added(&receipt)?;
         let below = descendants(&receipt);
@@ -199,8 +205,8 @@ impl Executor<'_> {
         ))
     }
 
-    pub(super) fn move_(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> Outcome {
-        let (node, to) = (self.named(here, node)?, self.named(here, to)?);
+    pub(super) fn move_(&self, here: &Position, node: &NodeRef, to: &NodeRef) -> OutputResult {
+        let (node, to) = (self.resolve_node(here, node)?, self.resolve_node(here, to)?);
         let receipt = self.actor().move_branch(node.id, to.id)?;
         let copy = self.added(&receipt)?;
         let text = format!("✓ moved {} to {} as {} · undo with → undo", id(&node), id(&to), id(&copy));
@@ -213,7 +219,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         at: Option<u32>,
         after: Option<&str>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let node = self.node(here, node)?;
         let at = match (at, after) {
             (Some(at), None) => SplitAt::Character(at as usize),
@@ -228,7 +234,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(format!("✓ split {} into {halves}", id(&node)), node.local.as_str()))
     }
 
-    pub(super) fn exclude(&self, here: &Position, node: Option<&NodeRef>, out: bool) -> Outcome {
+    pub(super) fn exclude(&self, here: &Position, node: Option<&NodeRef>, out: bool) -> OutputResult {
         let node = self.node(here, node)?;
         let (actor, name) = (self.actor(), id(&node));
         let text = if out {
@@ -241,14 +247,14 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    /// The node that a commit added first.
+    /// Loads the first node that a commit added.
     pub(super) fn added(&self, receipt: &Receipt) -> Result<Node, ToolError> {
         let added = receipt.nodes.first().ok_or_else(|| OpsError::missing("node", "new"))?;
         Ok(self.loom.node(added.id)?)
     }
 }
 
-/// ` and 12 descendants` of what a branch was done to.
+/// Formats the number of affected descendants: ` and 12 descendants`, or nothing.
 fn descendants(receipt: &Receipt) -> String {
     match receipt.affected.saturating_sub(1) {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! Errors of lower floors as failures: the code, the words, and a hint where one helps.
+//! Conversions of errors of lower layers to [`ToolError`]: code, message and hint.
 
 use super::escape::{gist, quoted};
 use crate::{
@@ -54,7 +54,7 @@ impl From<StoreError> for ToolError {
         let code = match &error {
             StoreError::NotFound { .. } => ErrorCode::NotFound,
             StoreError::Conflict(_) | StoreError::Leased { .. } | StoreError::Refused(_) => ErrorCode::Conflict,
-            // Locked, full, read-only or damaged: nothing that a model could mend, and nothing was changed.
+            // Locked, full, read-only or damaged: a model cannot fix it, and nothing was changed.
             _ => ErrorCode::Busy,
         };
         let failure = Self::new(code, error.to_string());

@@ -12,18 +12,18 @@ use crate::{
 };
 
 /// Characters in which a line's arrow stands, if it has one.
-const LEAD: usize = 160;
+const MAX_ARROW_OFFSET_CHARS: usize = 160;
 
 /// `text` with a backslash before each line that would read as part of the frame: a reply, a command, a node's header,
 /// the edge of a block, a note of the engine.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
-    if !lines(text).any(forges) {
+    if !lines(text).any(looks_like_frame) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for line in lines(text) {
-        if forges(line) {
+        if looks_like_frame(line) {
             escaped.push('\\');
         }
         escaped.push_str(line);
@@ -36,7 +36,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
-fn forges(line: &str) -> bool {
+fn looks_like_frame(line: &str) -> bool {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || is_invisible(c));
     if line.starts_with(['✓', '✔', '✗', '✘', '✖', '←']) || is_command(line) {
         return true;
@@ -47,7 +47,7 @@ fn forges(line: &str) -> bool {
 /// Whether a line would be read as a command, by the scanner's own rules.
 fn is_command(line: &str) -> bool {
     const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
-    let start: String = line.chars().take(LEAD).collect();
+    let start: String = line.chars().take(MAX_ARROW_OFFSET_CHARS).collect();
     line.starts_with(ARROWS)
         || (start.contains(ARROWS) || start.contains("->"))
             && scan(line).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
@@ -219,7 +219,7 @@ mod tests {
             let found = scan(&escaped).into_iter().find(|event| matches!(event, Event::Call(_) | Event::Thought(_)));
             proptest::prop_assert_eq!(found, None, "{:?}", escaped);
             proptest::prop_assert_eq!(escape(&escaped), escaped.clone());
-            let forged = lines(&escaped).find(|line| forges(line));
+            let forged = lines(&escaped).find(|line| looks_like_frame(line));
             proptest::prop_assert_eq!(forged, None);
         }
     }

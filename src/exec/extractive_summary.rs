@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use crate::types::{estimated_tokens, one_line, sentences};
 
 /// Sentences of each text that can be chosen: its first, where people say what it is about.
-const FIRST: usize = 3;
+const MAX_SENTENCES_PER_TEXT: usize = 3;
 /// Letters below which a word says nothing about the matter.
-const SHORT: usize = 4;
+const MIN_TERM_CHARS: usize = 4;
 
 /// The sentences that say most, in their order, at most about `most` tokens; at least one, if there is any.
 pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32) -> String {
@@ -19,7 +19,7 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
         for word in terms(text) {
             *weights.entry(word).or_default() += 1;
         }
-        for sentence in sentences(text).take(FIRST) {
+        for sentence in sentences(text).take(MAX_SENTENCES_PER_TEXT) {
             let line = one_line(sentence);
             let terms = terms(&line);
             if !terms.is_empty() && candidates.iter().all(|(known, _)| *known != line) {
@@ -50,7 +50,7 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
 /// The words that say what a text is about, in lower case.
 fn terms(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
-        .filter(|word| word.chars().count() >= SHORT || word.chars().any(|c| c as u32 >= 0x2e80))
+        .filter(|word| word.chars().count() >= MIN_TERM_CHARS || word.chars().any(|c| c as u32 >= 0x2e80))
         .map(str::to_lowercase)
         .collect()
 }

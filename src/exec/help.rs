@@ -1,7 +1,7 @@
 //! What is about the agent itself: help, thoughts, decisions.
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     edits::not_empty,
     escape::{id, quoted},
 };
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Characters of a decision as it is answered.
-const LONGEST: usize = 200;
+const MAX_DECISION_CHARS: usize = 200;
 
 /// That there is no tool of this name, and which are nearest to it.
 pub(super) fn unknown(name: &str, extras: &[HostTool]) -> ToolError {
@@ -27,11 +27,11 @@ pub(super) fn unknown(name: &str, extras: &[HostTool]) -> ToolError {
 }
 
 impl Executor<'_> {
-    pub(super) fn help(&self, name: Option<&str>) -> Outcome {
+    pub(super) fn help(&self, name: Option<&str>) -> OutputResult {
         let extras = self.host.tools();
         let Some(name) = name else { return Ok(tools::overview(self.agent.profile.permissions, extras).into()) };
-        if let Some(extra) = self.extra(name) {
-            return Ok(CommandOutput::about(tools::explain_extra(extra), name));
+        if let Some(extra) = self.host_tool(name) {
+            return Ok(CommandOutput::about(tools::explain_host_tool(extra), name));
         }
         let wanted = name.trim().to_lowercase();
         let found = Tool::ALL.iter().copied().find(|tool| {
@@ -45,7 +45,7 @@ impl Executor<'_> {
     }
 
     /// A thought stays beside the position: it is nobody's turn.
-    pub(super) fn think(&self, here: &Position, thought: Option<&str>) -> Outcome {
+    pub(super) fn think(&self, here: &Position, thought: Option<&str>) -> OutputResult {
         let thought = thought.unwrap_or("").trim();
         not_empty(thought, "a thought")?;
         let draft = NodeDraft { kind: Some(EdgeKind::Thought), ..NodeDraft::text(thought) };
@@ -55,7 +55,7 @@ impl Executor<'_> {
 
     /// Writes a decision or constraint into the session's state, with the turn in which it was made; or takes out what was
     /// noted there.
-    pub(super) fn decide(&self, here: &Position, words: &str, kind: Option<DecisionKind>) -> Outcome {
+    pub(super) fn decide(&self, here: &Position, words: &str, kind: Option<DecisionKind>) -> OutputResult {
         not_empty(words, "a decision")?;
         let (kind, name) = match kind {
             None | Some(DecisionKind::Decision) => (RecordKind::Decision, "decision"),
@@ -63,11 +63,11 @@ impl Executor<'_> {
             Some(DecisionKind::Retract) => return self.retract(here, words),
         };
         self.actor().record(kind, words)?;
-        let words = first_words(&one_line(words), LONGEST);
+        let words = first_words(&one_line(words), MAX_DECISION_CHARS);
         Ok(format!("✓ recorded {name}: {} (turn {})", quoted(&words), here.session.turns).into())
     }
 
-    fn retract(&self, here: &Position, words: &str) -> Outcome {
+    fn retract(&self, here: &Position, words: &str) -> OutputResult {
         let noted = |register: &SessionState| {
             let said =
                 [&register.key_decisions, &register.constraints, &register.errors_resolved].into_iter().flatten();

@@ -1,4 +1,4 @@
-//! What the program around the engine does for commands: models, tools, summaries.
+//! The interface that the embedding program implements for the executor: models, host tools, search, summaries.
 
 use super::escape;
 use crate::{
@@ -9,61 +9,61 @@ use crate::{
     types::{Agent, Node},
 };
 
-/// What continues a node: which, by whom, how often, how long.
+/// The parameters of a `continue` command.
 #[derive(Debug)]
 pub struct ContinueRequest<'a> {
     /// The node to continue.
     pub from: &'a Node,
-    /// The versions to read on the way to it.
+    /// Versions chosen on the path to the node.
     pub versions: &'a [NodeId],
-    /// Who writes.
+    /// The agent that writes the continuations.
     pub author: &'a Agent,
-    /// How many continuations.
+    /// The number of continuations.
     pub n: u32,
-    /// At most so many tokens each.
+    /// The maximum tokens of each continuation; `None` leaves it to the agent's settings.
     pub tokens: Option<u32>,
 }
 
-/// Work that is handed over.
+/// The parameters of a `delegate` command.
 #[derive(Debug)]
 pub struct DelegateRequest<'a> {
-    /// The node below which it is done.
+    /// The node under which the delegation works.
     pub at: NodeId,
-    /// What is wanted.
+    /// The goal.
     pub goal: &'a str,
-    /// What is to be known for that.
+    /// Context for the goal; empty if none was given.
     pub context: &'a str,
-    /// Whether the report is waited for.
+    /// True if the call blocks until the report exists.
     pub wait: bool,
 }
 
-/// What the program around the engine does for it. A [`super::Executor`] blocks while it waits, so an asynchronous program runs
-/// it where that does no harm.
+/// The services of the embedding program. Every method blocks, so an asynchronous program runs the
+/// [`Executor`](super::Executor) on a thread that may block.
 pub trait Host: Send + Sync {
-    /// Has a model continue a node; returns what was saved, in the order in which it ended.
+    /// Generates continuations of a node. Returns the saved nodes in the order of completion.
     ///
     /// # Errors
-    /// If there is no model, it failed, or somebody stopped it, and nothing was saved.
+    /// If nothing was saved: no model is configured, it failed, or the user cancelled.
     fn generate(&self, actor: &Actor, asked: &ContinueRequest<'_>) -> Result<Vec<NodeId>, ToolError>;
 
-    /// Hands work over to an orchestrator; returns its report, or, where nobody waits, what it is to be asked for by.
+    /// Delegates a goal to an orchestrator. Returns its report or, without waiting, the command that shows its state.
     ///
     /// # Errors
-    /// If there is no orchestrator, the person does not agree, or it failed.
+    /// If no orchestrator is configured, the user rejects the plan, or the delegation fails.
     fn delegate(&self, actor: &Actor, asked: &DelegateRequest<'_>) -> Result<String, ToolError> {
         let _ = (actor, asked);
         Err(ToolError::new(ErrorCode::NotConfigured, "no orchestrator is set up"))
     }
 
-    /// The program's own tools. [`Extra::check`] has to hold for them.
+    /// Returns the program's own tools. [`HostTool::check`] must accept them.
     fn tools(&self) -> &[HostTool] {
         &[]
     }
 
-    /// Runs one of [`Host::tools`] with arguments as its schema has them; returns what it says.
+    /// Runs one of [`Host::tools`] with arguments that match its schema. Returns its output.
     ///
     /// # Errors
-    /// If there is no such tool, or it failed.
+    /// If there is no such tool, or it fails.
     fn call(&self, name: &str, _arguments: &serde_json::Value) -> Result<String, ToolError> {
         Err(ToolError::new(ErrorCode::NotFound, format!("no tool {}", escape::quoted(name))))
     }
@@ -71,32 +71,32 @@ pub trait Host: Send + Sync {
     /// Searches the web.
     ///
     /// # Errors
-    /// If there is no service, or it failed.
+    /// If no service is configured, or it fails.
     fn search(&self, _asked: &WebSearch<'_>) -> Result<Vec<WebHit>, ToolError> {
         let failure = ToolError::new(ErrorCode::NotConfigured, "no search service is set up");
         Err(failure.hint("set TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or `search` in the configuration"))
     }
 
-    /// Whether somebody stopped the work. Lines of a batch that are not run yet are then answered so.
+    /// Returns whether the user cancelled the work. The remaining lines of a batch then fail with `CANCELLED`.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// What a question means, for a recall that goes by more than words; `None`: there is no model for that, or it failed.
-    fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
+    /// Embeds a query for semantic recall; `None` if there is no embedding model or it failed.
+    fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
         let _ = (actor, question);
         None
     }
 
-    /// Has a small model sum something up. `None`: there is none, or it failed; then the first sentence serves, and this
-    /// runner asks no more. The answer is kept, and asked for only once.
+    /// Requests a summary from a small model. `None` if there is no model or it failed: the executor then uses the first
+    /// sentence and requests no more. A response is stored and requested only once.
     fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         let _ = asked;
         None
     }
 }
 
-/// A host without a model.
+/// A host without models, tools and services.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHost;
 

@@ -1,4 +1,4 @@
-//! Tools of the program around the engine: read by lines and calls, run at the same door as the table's.
+//! Host tools: parsed from lines and tool calls, and run with the same checks as the engine's own tools.
 
 use serde_json::Value;
 
@@ -9,17 +9,16 @@ use crate::{
     types::{first_words, one_line},
 };
 
-/// Characters of a call's arguments that its result is named by.
-const ABOUT: usize = 60;
+/// Characters of the arguments in the label of a stored result.
+const MAX_LABEL_CHARS: usize = 60;
 
 impl Executor<'_> {
-    /// What a line asks for, with or without its arrow: one of the host's tools, if its exact name is the first word,
-    /// else what is understood.
+    /// Parses a line, with or without its arrow. A first word that is the exact name of a host tool calls that tool.
     #[must_use]
     pub fn read(&self, line: &str) -> ExecRequest {
         let extras = self.host.tools();
         if let Some((extra, arguments)) = extra::read(line, extras) {
-            return wanted(extra, arguments);
+            return host_request(extra, arguments);
         }
         if let Some(extra) = extra::explained(line, extras) {
             return ExecRequest::Command(Command::Help { tool: Some(extra.name.clone()) });
@@ -27,8 +26,7 @@ impl Executor<'_> {
         understand(line).map(|understood| understood.command).map_err(ToolError::from).into()
     }
 
-    /// What a provider's tool call asks for: the name of a tool as [`native()`](crate::tools::native()) gives it, and its arguments
-    /// as JSON.
+    /// Parses a provider's tool call: a name of [`native()`](crate::tools::native()) and its arguments as JSON.
     #[must_use]
     pub fn read_call(&self, name: &str, arguments: &str) -> ExecRequest {
         if let Some(form) = NativeAlias::named(name) {
@@ -37,22 +35,26 @@ impl Executor<'_> {
         if let Some(tool) = Tool::named(name) {
             return call::command(tool, arguments).into();
         }
-        match self.extra(name) {
-            Some(extra) => wanted(extra, call::object(arguments).and_then(|given| extra::checked(extra, given))),
+        match self.host_tool(name) {
+            Some(extra) => host_request(extra, call::object(arguments).and_then(|given| extra::checked(extra, given))),
             None => ExecRequest::Refused(unknown(name, self.host.tools())),
         }
     }
 
-    /// The host's tool of this name.
-    pub(super) fn extra(&self, name: &str) -> Option<&HostTool> {
+    /// Returns the host tool of this name.
+    pub(super) fn host_tool(&self, name: &str) -> Option<&HostTool> {
         self.host.tools().iter().find(|extra| extra.name == name)
     }
 
-    /// Has the host run one of its tools. Its words are content: nobody vouches that they do not look like an answer.
-    pub(super) fn call(&mut self, name: &str, arguments: &Value) -> Result<(Position, CommandOutput), ToolError> {
-        let extra = self.extra(name).ok_or_else(|| unknown(name, self.host.tools()))?;
-        limits::check_extra(extra, arguments, self.agent.profile.permissions)?;
-        let here = self.here()?;
+    /// Runs a host tool. Its output is untrusted content, so each line is escaped and indented.
+    pub(super) fn call_host_tool(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<(Position, CommandOutput), ToolError> {
+        let extra = self.host_tool(name).ok_or_else(|| unknown(name, self.host.tools()))?;
+        limits::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
+        let here = self.load_position()?;
         let answer = self.host.call(name, arguments)?;
         let mut text = format!("✓ {name}");
         for line in escape(answer.trim_end()).lines() {
@@ -60,13 +62,13 @@ impl Executor<'_> {
             text.push_str(if line.is_empty() { "" } else { "  " });
             text.push_str(line);
         }
-        Ok((here, CommandOutput::about(text, about(arguments))))
+        Ok((here, CommandOutput::about(text, argument_label(arguments))))
     }
 }
 
-fn wanted(extra: &HostTool, arguments: Result<Value, String>) -> ExecRequest {
+fn host_request(extra: &HostTool, arguments: Result<Value, String>) -> ExecRequest {
     match arguments {
-        Ok(arguments) => ExecRequest::Extra { name: extra.name.clone(), arguments },
+        Ok(arguments) => ExecRequest::HostTool { name: extra.name.clone(), arguments },
         Err(message) => {
             let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{}: {message}", extra.name));
             ExecRequest::Refused(failure.hint(extra.arguments()))
@@ -74,9 +76,9 @@ fn wanted(extra: &HostTool, arguments: Result<Value, String>) -> ExecRequest {
     }
 }
 
-/// What tells one call of a tool from another, in few words: the values of its arguments.
-fn about(arguments: &Value) -> String {
+/// Returns a short label of a call from the values of its arguments.
+fn argument_label(arguments: &Value) -> String {
     let said = |value: &Value| value.as_str().map_or_else(|| value.to_string(), one_line);
     let values: Vec<String> = arguments.as_object().into_iter().flatten().map(|(_, value)| said(value)).collect();
-    first_words(&values.join(" "), ABOUT)
+    first_words(&values.join(" "), MAX_LABEL_CHARS)
 }

@@ -1,4 +1,4 @@
-//! The limits of a command, checked at the one door, whoever made the command.
+//! The check of permissions and limits that every command passes, from a line, a tool call or a program.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{
     types::{Permission, Permissions},
 };
 
-/// Whether an agent with these permissions may run a command, and the command is within its limits.
+/// Checks that an agent with these permissions may run a command and that its arguments are within the limits.
 pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
     if let Some(missing) = command.missing_permission(held) {
         return Err(denied(missing));
@@ -39,8 +39,8 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolErro
     content(command).map_or(Ok(()), |content| fits("content is", content.len()))
 }
 
-/// The same for a tool of the program around the engine.
-pub(super) fn check_extra(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
+/// Checks the permission and the size of the arguments of a host tool's call.
+pub(super) fn check_host_tool(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
     match missing_permission(extra.permission, held) {
         Some(missing) => Err(denied(missing)),
         None => fits("arguments are", arguments.to_string().len()),
@@ -61,7 +61,7 @@ fn fits(what: &str, bytes: usize) -> Result<(), ToolError> {
     ))
 }
 
-/// The words that a command brings.
+/// Returns the text that a command adds to the store.
 fn content(command: &Command) -> Option<&str> {
     match command {
         Command::Respond { content, .. }

@@ -1,7 +1,7 @@
 //! Lists: what belongs to a node, one line each.
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     escape::{count, id, quoted},
 };
 use crate::{
@@ -12,15 +12,17 @@ use crate::{
 };
 
 impl Executor<'_> {
-    pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> Outcome {
+    pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> OutputResult {
         // Whoever asks for bookmarks of no node looks for all that there are.
         let node = match (what, node, here.tree.root) {
             (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
             _ => self.node(here, node)?,
         };
         let (noun, lines) = match what {
-            Listing::Continuations => ("continuation", self.lines(&self.beside(&node, EdgeKind::Continuation)?)?),
-            Listing::Annotations => ("annotation", self.lines(&self.beside(&node, EdgeKind::Annotation)?)?),
+            Listing::Continuations => {
+                ("continuation", self.lines(&self.children_of_kind(&node, EdgeKind::Continuation)?)?)
+            }
+            Listing::Annotations => ("annotation", self.lines(&self.children_of_kind(&node, EdgeKind::Annotation)?)?),
             Listing::Versions => ("version", self.lines(&self.versions(&node)?)?),
             Listing::Siblings => ("sibling", self.lines(&self.siblings(&node)?)?),
             Listing::Bookmarks => ("bookmark", self.bookmarks(&node)?),
@@ -42,7 +44,7 @@ impl Executor<'_> {
     fn siblings(&self, node: &Node) -> Result<Vec<Node>, ToolError> {
         let Some(parent) = node.parent else { return Ok(Vec::new()) };
         let place = node.version_of.unwrap_or(node.id);
-        let mut children = self.beside(&self.loom.node(parent)?, EdgeKind::Continuation)?;
+        let mut children = self.children_of_kind(&self.loom.node(parent)?, EdgeKind::Continuation)?;
         children.retain(|child| child.id != place);
         Ok(children)
     }
@@ -57,7 +59,7 @@ impl Executor<'_> {
             if marked.id == node.id || path.iter().any(|above| above.id == node.id) {
                 let label = marked.state.bookmark.as_deref().unwrap_or("");
                 let label = if label.is_empty() { String::new() } else { format!("{} · ", one_line(label)) };
-                lines.push(format!("  {} {label}{}", id(&marked), self.gist(&marked)?));
+                lines.push(format!("  {} {label}{}", id(&marked), self.stored_summary(&marked)?));
             }
         }
         Ok(lines)
@@ -87,7 +89,7 @@ impl Executor<'_> {
     fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, ToolError> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
-            return Ok(format!("{} {}", id(&other), self.gist(&other)?));
+            return Ok(format!("{} {}", id(&other), self.stored_summary(&other)?));
         }
         Ok(format!("{} in {}", id(&other), self.title(other.tree)?))
     }
@@ -100,6 +102,9 @@ impl Executor<'_> {
 
     /// A line for each node.
     fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, ToolError> {
-        nodes.iter().map(|node| Ok(format!("  {} {} · {}", id(node), node.author_type, self.gist(node)?))).collect()
+        nodes
+            .iter()
+            .map(|node| Ok(format!("  {} {} · {}", id(node), node.author_type, self.stored_summary(node)?)))
+            .collect()
     }
 }

@@ -1,7 +1,7 @@
 //! Operational memory: what the agent keeps at hand in a tree, and the block that shows it.
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     documents::words,
     escape::{self, content, count, escape, gist, id, quoted},
     extractive_summary, paging, trace,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.
-const SUMMARY: (u32, u32) = (40, 300);
+const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
 /// The operational memory block of an agent in a tree.
 ///
@@ -82,7 +82,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         doc: Option<&str>,
         heading: Option<&str>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let (target, name) = match doc {
             Some(doc) => self.document_pin(doc, heading)?,
             None => {
@@ -112,29 +112,29 @@ impl Executor<'_> {
         words: Option<&str>,
         content_of: Option<&NodeRef>,
         summary_of: Option<&Span>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let content = match (words, content_of, summary_of) {
             (Some(words), None, None) => {
                 super::edits::not_empty(words, "a stash")?;
                 StashContent::Words(words.to_owned())
             }
-            (None, Some(node), None) => StashContent::Node(self.named(here, node)?.id),
+            (None, Some(node), None) => StashContent::Node(self.resolve_node(here, node)?.id),
             (None, None, Some(span)) => StashContent::Summary(self.summary(here, span)?),
             _ => {
                 let failure = ToolError::new(ErrorCode::InvalidSyntax, "a stash holds one thing");
                 return Err(failure.hint("→ stash \"label\" \"text\" · → stash \"label\" content-of:ID"));
             }
         };
-        let before = self.memory_of(here)?.stashes.iter().any(|stash| stash.label == label);
+        let before = self.load_memory(here)?.stashes.iter().any(|stash| stash.label == label);
         self.actor().stash(here.tree.id, label, content)?;
-        let tokens = self.memory_of(here)?.stashes.iter().find(|stash| stash.label == label).map_or(0, |s| s.tokens);
+        let tokens = self.load_memory(here)?.stashes.iter().find(|stash| stash.label == label).map_or(0, |s| s.tokens);
         let again = if before { " in the place of what was there" } else { "" };
         Ok(format!("✓ stashed {} ({}){again}", quoted(label), count(tokens, "token")).into())
     }
 
     /// A summary of the part of a path between two nodes, whichever of them is above.
     fn summary(&self, here: &Position, span: &Span) -> Result<String, ToolError> {
-        let (mut first, mut last) = (self.named(here, &span.first)?, self.named(here, &span.last)?);
+        let (mut first, mut last) = (self.resolve_node(here, &span.first)?, self.resolve_node(here, &span.last)?);
         if first.depth > last.depth {
             std::mem::swap(&mut first, &mut last);
         }
@@ -146,7 +146,7 @@ impl Executor<'_> {
         let spoken = |node: &&Node| node.purged_at.is_none() && !node.state.excluded;
         let texts: Vec<&str> = path[from..].iter().filter(spoken).map(|node| node.content.as_str()).collect();
         let whole: u32 = texts.iter().map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
-        let text = extractive_summary::summarise(texts, (whole / 10).clamp(SUMMARY.0, SUMMARY.1));
+        let text = extractive_summary::summarise(texts, (whole / 10).clamp(SUMMARY_TOKENS.0, SUMMARY_TOKENS.1));
         if text.is_empty() {
             return Err(ToolError::new(ErrorCode::NotFound, "there is nothing to sum up between them"));
         }
@@ -154,19 +154,19 @@ impl Executor<'_> {
     }
 
     /// What is under a label: a stash, or a result that was cut; of either perhaps a part.
-    pub(super) fn stashed_part(&self, here: &Position, label: &str) -> Outcome {
-        let (whole, part) = paging::named(label);
+    pub(super) fn recall_stash(&self, here: &Position, label: &str) -> OutputResult {
+        let (whole, part) = paging::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
             let Some(text) = self.kept(here, label)? else { continue };
-            let all = paging::of(&text, self.inline);
+            let all = paging::split_pages(&text, self.max_reply_tokens);
             if part > all.len() {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
                 return Err(ToolError::new(ErrorCode::NotFound, message));
             }
-            let said = CommandOutput::about(paging::shown(&all, part, label), quoted(label));
+            let said = CommandOutput::about(paging::render_page(&all, part, label), quoted(label));
             return Ok(CommandOutput { is_part: true, ..said });
         }
-        let nearest: Vec<String> = self.memory_of(here)?.stashes.into_iter().map(|stash| stash.label).collect();
+        let nearest: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
         // Who keeps nothing under labels means what was said.
         let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
         let failure = ToolError::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
@@ -193,7 +193,7 @@ impl Executor<'_> {
         Ok(Some(format!("stash {}:\n{words}", quoted(label))))
     }
 
-    pub(super) fn let_go(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> Outcome {
+    pub(super) fn drop_item(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> OutputResult {
         if let Some(label) = stash {
             self.actor().unstash(here.tree.id, label)?;
             return Ok(format!("✓ dropped stash {}", quoted(label)).into());
@@ -202,8 +202,8 @@ impl Executor<'_> {
             let failure = ToolError::new(ErrorCode::InvalidSyntax, "drop what?");
             return Err(failure.hint("→ drop pin:ID · → drop stash:\"label\""));
         };
-        let (target, name) = self.pin_named(here, pin)?;
-        if self.memory_of(here)?.pins.iter().all(|pin| pin.target != target) {
+        let (target, name) = self.find_pin(here, pin)?;
+        if self.load_memory(here)?.pins.iter().all(|pin| pin.target != target) {
             return Err(ToolError::new(ErrorCode::NotFound, format!("{name} is not pinned")));
         }
         self.actor().unpin(here.tree.id, target)?;
@@ -212,12 +212,12 @@ impl Executor<'_> {
 
     /// The pin that a text means: a node's id, or a document's name, with `§section` or `#section` behind it if one of
     /// its sections is meant.
-    fn pin_named(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
-        let as_node = self.named(here, &NodeRef::from(text));
+    fn find_pin(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
+        let as_node = self.resolve_node(here, &NodeRef::from(text));
         if let Ok(node) = as_node {
             return Ok((PinTarget::Node(node.id), id(&node)));
         }
-        for pin in self.memory_of(here)?.pins {
+        for pin in self.load_memory(here)?.pins {
             if let PinTarget::Document { id, section } = &pin.target {
                 let name = self.document_name(*id)?;
                 let heading = section.as_deref().unwrap_or("");
@@ -233,9 +233,9 @@ impl Executor<'_> {
         as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
     }
 
-    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> Outcome {
+    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> OutputResult {
         // What the lines before this one looked at is part of it.
-        self.keep_acts();
+        self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {
             None => block(&self.loom, agent, tree)?.into(),
@@ -248,7 +248,7 @@ impl Executor<'_> {
     }
 
     fn stashed(&self, here: &Position) -> Result<String, ToolError> {
-        let stashes = self.memory_of(here)?.stashes;
+        let stashes = self.load_memory(here)?.stashes;
         if stashes.is_empty() {
             return Ok("Stashed: nothing".to_owned());
         }
@@ -264,7 +264,7 @@ impl Executor<'_> {
         Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.collect::<Vec<_>>().join("\n")))
     }
 
-    fn memory_of(&self, here: &Position) -> Result<Memory, ToolError> {
+    fn load_memory(&self, here: &Position) -> Result<Memory, ToolError> {
         Ok(self.loom.snapshot()?.memory(self.agent.id(), here.tree.id)?)
     }
 }

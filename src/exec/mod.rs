@@ -1,12 +1,12 @@
-//! Running commands: one door for every face. What may be run, in which limits, and in which words it is answered is
-//! decided here; what is done is done by [`crate::ops`].
+//! The executor of commands, shared by every front end. It checks permissions and limits, calls the operations of
+//! [`crate::ops`] and formats the replies.
 //!
-//! A [`Executor`] is an agent at work in a session. Each command is answered by a [`Reply`]: text for a model to read, in
-//! the shapes that `docs/arrow.md` shows, or a failure with its code. Lines of a batch see what the lines before them
-//! did, and one that fails does not stop the others. Nothing but the lines that are handed in is ever run: content,
-//! documents and results are data.
+//! An [`Executor`] runs commands as one agent in one session. Each command returns a [`CommandReply`]: text for a model, in
+//! the formats that `docs/arrow.md` shows, or an error with its code. The lines of a batch see the changes of the lines
+//! before them, and a failed line does not stop the others. Only the lines passed in are run: content, documents and
+//! results are data.
 //!
-//! The engine is synchronous here; a model that continues a node is asked through the [`Host`].
+//! The executor is synchronous. It calls models, services and host tools through the [`Host`].
 
 pub(crate) mod call;
 mod documents;
@@ -48,25 +48,25 @@ use crate::{
     types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
 };
 
-/// An agent at work in a session.
+/// Runs commands as one agent in one session.
 pub struct Executor<'h> {
     loom: Loom,
     agent: Agent,
     session: SessionId,
     host: &'h dyn Host,
-    inline: u32,
-    /// Whose plan it works on.
+    max_reply_tokens: u32,
+    /// The session and turn of the current plan.
     scope: TodoScope,
-    /// What was planned in the batch that is being run.
+    /// Todo items added by the running batch.
     planned: Vec<TodoId>,
-    /// In a turn, what was recalled in it, by the lines that asked for it.
+    /// Answers to recalls of this turn by their canonical line; `None` outside a turn.
     recalled: Option<HashMap<String, String>>,
-    acts: Vec<AgentAction>,
-    /// Whether the host had no summary when it was asked for one.
+    trace_buffer: Vec<AgentAction>,
+    /// True if the host returned no summary once; it is not asked again.
     no_summaries: Cell<bool>,
 }
 
-/// Where the agent stands when a command is run.
+/// The agent's session, tree and position when a command starts.
 struct Position {
     session: Session,
     tree: Tree,
@@ -74,11 +74,11 @@ struct Position {
     now: Timestamp,
 }
 
-/// What a command has to say, and what it was about.
+/// The text of a reply and the label of its subject.
 struct CommandOutput {
     text: String,
     about: Option<String>,
-    /// Whether it is a part of something kept already, and not to be cut again.
+    /// True if the text is a page of a stored result, which is not paginated again.
     is_part: bool,
 }
 
@@ -94,10 +94,10 @@ impl CommandOutput {
     }
 }
 
-type Outcome = Result<CommandOutput, ToolError>;
+type OutputResult = Result<CommandOutput, ToolError>;
 
 impl<'h> Executor<'h> {
-    /// An agent at work in one of its sessions.
+    /// Creates an executor for an agent in one of its sessions.
     #[must_use]
     pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
         Self {
@@ -105,23 +105,23 @@ impl<'h> Executor<'h> {
             agent,
             session,
             host,
-            inline: DEFAULT_REPLY_TOKENS,
+            max_reply_tokens: DEFAULT_REPLY_TOKENS,
             scope: TodoScope { session, turn: 0 },
             planned: Vec::new(),
             recalled: None,
-            acts: Vec::new(),
+            trace_buffer: Vec::new(),
             no_summaries: Cell::new(false),
         }
     }
 
-    /// The same within a turn, whose plan it then works on; else that is what was planned by hand in the session.
+    /// Sets the turn whose plan `todo` reads and changes. The default is the session's plan outside any turn.
     #[must_use]
     pub fn in_turn(mut self, scope: TodoScope) -> Self {
         self.scope = scope;
         self
     }
 
-    /// The same within a turn, with what was answered before in it, each with its line: a recall is answered once.
+    /// Adds earlier answers of this turn as (canonical line, answer). A repeated recall returns the earlier answer.
     #[must_use]
     pub fn answered<'a>(mut self, before: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let recalled = self.recalled.get_or_insert_default();
@@ -131,14 +131,15 @@ impl<'h> Executor<'h> {
         self
     }
 
-    /// The same with another limit for replies, in tokens: at most 8,000, which is what a recall may say.
+    /// Sets the maximum tokens of a reply, clamped to 1–8,000. The default is
+    /// [`DEFAULT_REPLY_TOKENS`](crate::tools::DEFAULT_REPLY_TOKENS).
     #[must_use]
     pub fn inline(mut self, tokens: u32) -> Self {
-        self.inline = tokens.clamp(1, recall::WHOLE);
+        self.max_reply_tokens = tokens.clamp(1, recall::MAX_REPLY_TOKENS);
         self
     }
 
-    /// The session it is in: another one once it switched to another tree.
+    /// Returns the current session. It changes when a command switches to another tree.
     #[must_use]
     pub const fn session(&self) -> SessionId {
         self.session
@@ -146,24 +147,24 @@ impl<'h> Executor<'h> {
 
     /// Runs one command.
     pub fn run(&mut self, command: &Command) -> CommandReply {
-        let reply = self.command(command);
-        self.keep_acts();
+        let reply = self.run_command(command);
+        self.flush_trace();
         reply
     }
 
-    /// Runs what a batch asks for in order. What was not understood is answered in its place, and what is over the
-    /// limit of [`MAX_BATCH_LINES`] by one answer for all of it.
+    /// Runs the requests of a batch in order and returns one reply each. Requests beyond
+    /// [`MAX_BATCH_LINES`](crate::tools::MAX_BATCH_LINES) are not run and share one error.
     pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
         let mut replies = Vec::with_capacity(lines.len().min(MAX_BATCH_LINES + 1));
         self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
         replies
     }
 
-    /// The same, with each answer told as it is there, and which it is of the batch.
+    /// Runs a batch like [`Self::run_batch`] and passes each reply with its index to `each` as soon as it exists.
     pub fn run_each(&mut self, wanted: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
         let over = wanted.len().saturating_sub(MAX_BATCH_LINES);
         for (at, wanted) in wanted.iter().take(MAX_BATCH_LINES).enumerate() {
-            each(at, &self.one(wanted));
+            each(at, &self.run_request(wanted));
         }
         self.planned.clear();
         if over > 0 {
@@ -173,75 +174,81 @@ impl<'h> Executor<'h> {
                 &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) },
             );
         }
-        self.keep_acts();
+        self.flush_trace();
     }
 
-    fn one(&mut self, wanted: &ExecRequest) -> CommandReply {
+    fn run_request(&mut self, wanted: &ExecRequest) -> CommandReply {
         if self.host.is_cancelled() {
             let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
             return match wanted {
                 ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
-                ExecRequest::Extra { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
+                ExecRequest::HostTool { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
                 ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
             };
         }
         match wanted {
-            ExecRequest::Command(command) => self.command(command),
-            ExecRequest::Extra { name, arguments } => {
-                let result = self.checked_call(name, arguments).map_err(|failure| failure.for_tool(name));
+            ExecRequest::Command(command) => self.run_command(command),
+            ExecRequest::HostTool { name, arguments } => {
+                let result = self.run_host_tool(name, arguments).map_err(|failure| failure.for_tool(name));
                 CommandReply { tool: None, result }
             }
             ExecRequest::Refused(failure) => CommandReply { tool: None, result: Err(failure.clone()) },
         }
     }
 
-    fn command(&mut self, command: &Command) -> CommandReply {
-        CommandReply { tool: Some(command.tool()), result: self.checked(command) }
+    fn run_command(&mut self, command: &Command) -> CommandReply {
+        CommandReply { tool: Some(command.tool()), result: self.run_checked(command) }
     }
 
-    fn checked(&mut self, command: &Command) -> Result<String, ToolError> {
-        self.look_up_agent()?;
+    fn run_checked(&mut self, command: &Command) -> Result<String, ToolError> {
+        self.reload_agent()?;
         limits::check(command, self.agent.profile.permissions)?;
-        // What is stashed may have been replaced meanwhile; what was said is as it was.
+        // A stash can be replaced within the turn, so only recalls of nodes are cached.
         let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
         if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {
             return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}"));
         }
-        let here = self.here()?;
+        let here = self.load_position()?;
         let said = self.dispatch(command, &here)?;
         let tool = command.tool();
-        let answer = self.finish(tool.name(), trace::is_kept(tool), &here, said)?;
+        let answer = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, said)?;
         if let Some((line, all)) = recall.zip(self.recalled.as_mut()) {
             all.insert(line, answer.clone());
         }
         Ok(answer)
     }
 
-    fn checked_call(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
-        self.look_up_agent()?;
-        let (here, said) = self.call(name, arguments)?;
-        self.finish(name, true, &here, said)
+    fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
+        self.reload_agent()?;
+        let (here, said) = self.call_host_tool(name, arguments)?;
+        self.record_and_format(name, true, &here, said)
     }
 
-    /// What the agent may do can have changed since the last command.
-    fn look_up_agent(&mut self) -> Result<(), ToolError> {
+    /// Reloads the agent: its permissions can change between commands.
+    fn reload_agent(&mut self) -> Result<(), ToolError> {
         let agents = self.loom.snapshot()?.agents()?;
         let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
         self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
         Ok(())
     }
 
-    /// Notes what was done, where the journal does not tell, and brings the answer into its frame.
-    fn finish(&mut self, tool: &str, noted: bool, here: &Position, said: CommandOutput) -> Result<String, ToolError> {
+    /// Records an action that the journal does not hold, then appends the position and paginates the reply.
+    fn record_and_format(
+        &mut self,
+        tool: &str,
+        noted: bool,
+        here: &Position,
+        said: CommandOutput,
+    ) -> Result<String, ToolError> {
         if noted {
             let after = self.loom.snapshot()?.last_seq()?;
-            self.acts.push(AgentAction { tool: tool.to_owned(), about: said.about.clone(), after });
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: said.about.clone(), after });
         }
-        let text = self.moved(tool, here, said.text)?;
-        Ok(if said.is_part { text } else { self.cut(tool, here, text, said.about.as_deref()) })
+        let text = self.append_position(tool, here, said.text)?;
+        Ok(if said.is_part { text } else { self.paginate(tool, here, text, said.about.as_deref()) })
     }
 
-    fn dispatch(&mut self, command: &Command, here: &Position) -> Outcome {
+    fn dispatch(&mut self, command: &Command, here: &Position) -> OutputResult {
         match command {
             Command::View { node, branch, full, annotations, rendering } => match branch {
                 Some(branch) => self.view_branch(here, branch, *rendering),
@@ -286,7 +293,7 @@ impl<'h> Executor<'h> {
                 let message = format!("a stash and the summary are not narrowed down, and{only} would");
                 Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
             }
-            Command::Recall { label: Some(label), .. } => self.stashed_part(here, label),
+            Command::Recall { label: Some(label), .. } => self.recall_stash(here, label),
             Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
             Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
             Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
@@ -294,7 +301,7 @@ impl<'h> Executor<'h> {
                 self.recall_around(here, node, *limit)
             }
             Command::Recall { .. } => self.recall_summary(here),
-            Command::Drop { pin, stash } => self.let_go(here, pin.as_deref(), stash.as_deref()),
+            Command::Drop { pin, stash } => self.drop_item(here, pin.as_deref(), stash.as_deref()),
             Command::Decide { content, kind } => self.decide(here, content, *kind),
             Command::Memory { view } => self.memory(here, *view),
             Command::Think { content } => self.think(here, content.as_deref()),
@@ -316,8 +323,8 @@ impl<'h> Executor<'h> {
         }
     }
 
-    /// The text with a line that says where the agent is now, if a command moved it by the way.
-    fn moved(&self, tool: &str, before: &Position, text: String) -> Result<String, ToolError> {
+    /// Appends the agent's new position to the text if a command other than `switch` moved it.
+    fn append_position(&self, tool: &str, before: &Position, text: String) -> Result<String, ToolError> {
         if tool == Tool::Switch.name() {
             return Ok(text);
         }
@@ -328,34 +335,34 @@ impl<'h> Executor<'h> {
         }
     }
 
-    /// The text as far as a reply may go; the whole is kept, and the last line names the command that shows the rest.
-    fn cut(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
-        let parts = paging::of(&text, self.inline);
+    /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
+    fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+        let parts = paging::split_pages(&text, self.max_reply_tokens);
         if parts.len() == 1 {
             return text;
         }
         let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
         let label = label.trim_end();
-        let kept = StashContent::Result(paging::kept(&text).to_owned());
+        let kept = StashContent::Result(paging::truncate_stored(&text).to_owned());
         match self.actor().stash(here.tree.id, label, kept) {
-            Ok(_) => paging::shown(&parts, 1, label),
-            // What was asked for is there; only its rest cannot be asked for.
+            Ok(_) => paging::render_page(&parts, 1, label),
+            // The first page is still valid; only the rest cannot be paged.
             Err(error) => {
-                tracing::warn!(%error, "a long answer is not kept");
-                paging::shown(&parts, 1, "")
+                tracing::warn!(%error, "a long reply could not be stored");
+                paging::render_page(&parts, 1, "")
             }
         }
     }
 
-    /// Keeps what was done for the trace. An answer that was given stands, also where this fails.
-    fn keep_acts(&mut self) {
-        let acts = std::mem::take(&mut self.acts);
+    /// Writes the buffered actions for the trace. A failure is logged: the replies were returned already.
+    fn flush_trace(&mut self) {
+        let acts = std::mem::take(&mut self.trace_buffer);
         if acts.is_empty() {
             return;
         }
         let tree = self.loom.session(self.session).map(|session| session.tree);
         if let Err(error) = tree.and_then(|tree| self.actor().act(tree, acts)) {
-            tracing::warn!(%error, "what was looked at is not kept for the trace");
+            tracing::warn!(%error, "actions could not be stored for the trace");
         }
     }
 
@@ -363,7 +370,7 @@ impl<'h> Executor<'h> {
         self.loom.actor(&self.agent).in_session(self.session)
     }
 
-    fn here(&self) -> Result<Position, ToolError> {
+    fn load_position(&self) -> Result<Position, ToolError> {
         let session = self.loom.session(self.session)?;
         let tree = self.loom.tree(session.tree)?;
         let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
@@ -371,21 +378,21 @@ impl<'h> Executor<'h> {
         Ok(Position { session, tree, position, now: self.loom.now() })
     }
 
-    /// The node that an id means in the tree where the agent is; without one, the position.
+    /// Resolves an id in the current tree; `None` is the position.
     fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
         match id {
-            Some(id) => self.named(here, id),
+            Some(id) => self.resolve_node(here, id),
             None => Ok(here.position.clone()),
         }
     }
 
-    fn named(&self, here: &Position, id: &NodeRef) -> Result<Node, ToolError> {
-        let node = self.node_of(here.tree.id, id.as_str())?;
+    fn resolve_node(&self, here: &Position, id: &NodeRef) -> Result<Node, ToolError> {
+        let node = self.find_visible_node(here.tree.id, id.as_str())?;
         if node.tree == here.tree.id {
             return Ok(node);
         }
         let message = format!("[{}] is in another tree", node.local);
-        // A title is content of a tree that the agent may not see without it.
+        // The title is content of a tree that this agent may not read.
         if !self.agent.profile.permissions.has(crate::types::Permission::CrossTree) {
             return Err(
                 ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
@@ -396,10 +403,10 @@ impl<'h> Executor<'h> {
         Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
     }
 
-    /// The node that an id means in a tree; a full id may name one of another.
-    fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
+    /// Finds the node of an id in a tree. A full id can name a node of another tree.
+    fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
         let node = self.loom.find_node(tree, id)?;
-        // Whoever guesses an id of another work item's is told what a wrong one is told.
+        // A guessed id of another work item's tree gets the same error as a wrong id.
         if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
             return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
         }
@@ -407,10 +414,10 @@ impl<'h> Executor<'h> {
     }
 }
 
-/// What a line asks for, with or without its arrow.
+/// Parses a line, with or without its arrow, to a command.
 ///
 /// # Errors
-/// If it was not understood: with what was, and what was probably meant.
+/// If the line cannot be parsed. The error holds the partial reading and suggestions.
 pub fn read(line: &str) -> Result<Command, ToolError> {
     Ok(understand(line)?.command)
 }

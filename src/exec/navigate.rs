@@ -1,7 +1,7 @@
 //! Moving the position: to a node, to a place named by its relation, to another tree.
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     escape::{facts, id, mention},
 };
 use crate::{
@@ -19,7 +19,7 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         relative: Option<Relative>,
         tree: Option<&str>,
-    ) -> Outcome {
+    ) -> OutputResult {
         let seen = |tree: &Tree| tree.is_seen_by(&here.session);
         let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
         let tree = tree.filter(|tree| tree.id != here.tree.id);
@@ -27,7 +27,7 @@ impl Executor<'_> {
             return self.switch_tree(here, node, relative, &tree);
         }
         let target = match (node, relative) {
-            (Some(node), _) => self.named(here, node)?,
+            (Some(node), _) => self.resolve_node(here, node)?,
             (None, Some(relative)) => self.relative(here, relative)?,
             (None, None) => {
                 return Err(
@@ -40,7 +40,7 @@ impl Executor<'_> {
             return Err(failure.hint(format!("→ restore {} shows it again", mention(&target))));
         }
         self.actor().switch(&here.session, &target)?;
-        self.arrived(&self.loom.session(self.session)?, &target, None)
+        self.describe_position(&self.loom.session(self.session)?, &target, None)
     }
 
     fn switch_tree(
@@ -49,9 +49,9 @@ impl Executor<'_> {
         node: Option<&NodeRef>,
         relative: Option<Relative>,
         tree: &Tree,
-    ) -> Outcome {
+    ) -> OutputResult {
         let target = match (node, relative) {
-            (Some(node), _) => Some(self.node_of(tree.id, node.as_str())?),
+            (Some(node), _) => Some(self.find_visible_node(tree.id, node.as_str())?),
             (None, Some(Relative::Root)) => tree.root.map(|root| self.loom.node(root)).transpose()?,
             (None, Some(_)) => {
                 return Err(ToolError::new(
@@ -89,10 +89,10 @@ impl Executor<'_> {
                 self.loom.node(position)?
             }
         };
-        self.keep_acts();
+        self.flush_trace();
         self.session = session.id;
         self.actor().switch(&session, &target)?;
-        self.arrived(&self.loom.session(self.session)?, &target, Some(tree))
+        self.describe_position(&self.loom.session(self.session)?, &target, Some(tree))
     }
 
     fn relative(&self, here: &Position, relative: Relative) -> Result<Node, ToolError> {
@@ -116,7 +116,7 @@ impl Executor<'_> {
         })
     }
 
-    fn arrived(&self, session: &Session, node: &Node, tree: Option<&Tree>) -> Outcome {
+    fn describe_position(&self, session: &Session, node: &Node, tree: Option<&Tree>) -> OutputResult {
         let tree = tree.map(|tree| format!(" in tree:{}", super::escape::quoted(&tree.title))).unwrap_or_default();
         let facts = facts(node);
         let gap = if facts.is_empty() { "" } else { " · " };

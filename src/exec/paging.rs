@@ -1,34 +1,34 @@
-//! Long results in parts: what is shown at once, and how the rest is asked for.
+//! Pagination of long results.
 //!
-//! The whole is kept for the agent under the command's name, and `→ recall "view a7x2kq part 2"` shows the next part: one
-//! way for every tool, and the same part however often it is asked for.
+//! The whole result is stored for the agent under the command's label. `→ recall "view a7x2kq part 2"` shows the second
+//! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
 
 use super::escape::count;
 use crate::types::estimated_tokens;
 
-/// Bytes of a result that are kept.
-const KEPT: usize = 256 * 1024;
+/// The maximum bytes of a stored result.
+const MAX_STORED_BYTES: usize = 256 * 1024;
 
-/// The part of a result that is kept.
-pub(super) fn kept(text: &str) -> &str {
-    let mut end = text.len().min(KEPT);
+/// Cuts a result to the bytes that are stored, at a character boundary.
+pub(super) fn truncate_stored(text: &str) -> &str {
+    let mut end = text.len().min(MAX_STORED_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     &text[..end]
 }
 
-/// A label with the part that it asks for: `view a7x2kq part 2` is part 2 of `view a7x2kq`.
-pub(super) fn named(label: &str) -> (&str, usize) {
+/// Splits a label into the result's label and the page number: `view a7x2kq part 2` is page 2 of `view a7x2kq`.
+pub(super) fn parse_label(label: &str) -> (&str, usize) {
     let asked = label.rsplit_once(" part ").and_then(|(whole, part)| Some((whole, part.trim().parse().ok()?)));
     asked.filter(|(_, part)| *part > 0).unwrap_or((label, 1))
 }
 
-/// A part as it is shown, counted from 1: with a last line that says how much is left and, unless it was not kept (an
-/// empty label), how it is shown.
-pub(super) fn shown(parts: &[&str], part: usize, label: &str) -> String {
+/// Formats a page, counted from 1. The last line has the number of remaining tokens and the command for the next page; an
+/// empty label means that the rest is not stored.
+pub(super) fn render_page(parts: &[&str], part: usize, label: &str) -> String {
     let within = |part: usize| part > 0 && parts.get(part - 1).is_some_and(|text| !text.ends_with('\n'));
-    // Where a line was cut inside, its rest must not stand there as a line of its own, which could forge an answer.
+    // The rest of a line that was cut inside gets an ellipsis: on its own it could look like a reply.
     let before = if within(part - 1) { "…" } else { "" };
     let after = if within(part) && part < parts.len() { "…" } else { "" };
     let text = parts.get(part - 1).map_or("", |text| text.trim_end_matches('\n'));
@@ -45,8 +45,8 @@ pub(super) fn shown(parts: &[&str], part: usize, label: &str) -> String {
     }
 }
 
-/// `text` in parts of at most about `most` tokens, cut at line ends; a single line that is longer is cut inside.
-pub(super) fn of(text: &str, most: u32) -> Vec<&str> {
+/// Splits `text` into pages of about `most` tokens at line ends. A longer single line is cut inside.
+pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
     let (mut parts, mut start, mut used) = (Vec::new(), 0, 0);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -86,35 +86,35 @@ mod tests {
     #[test]
     fn parts_are_cut_at_line_ends_and_make_up_the_whole() {
         let text = (1..=300).map(|n| format!("this is line number {n}\n")).collect::<String>();
-        let cut = of(&text, 200);
+        let cut = split_pages(&text, 200);
         assert!(cut.len() > 3);
         assert_eq!(cut.concat(), text);
         assert!(cut.iter().all(|part| part.ends_with('\n') && estimated_tokens(part) <= 200));
-        assert_eq!(of("short", 200), ["short"]);
-        assert_eq!(of("", 200), [""]);
+        assert_eq!(split_pages("short", 200), ["short"]);
+        assert_eq!(split_pages("", 200), [""]);
     }
 
     #[test]
     fn a_part_says_how_to_see_the_next() {
-        assert_eq!(named("view a7x2kq part 2"), ("view a7x2kq", 2));
+        assert_eq!(parse_label("view a7x2kq part 2"), ("view a7x2kq", 2));
         for whole in ["view a7x2kq", "the last part of it", "part 0 part 0", "my part x"] {
-            assert_eq!(named(whole), (whole, 1));
+            assert_eq!(parse_label(whole), (whole, 1));
         }
         let parts = ["one\n", "two\n"];
-        assert_eq!(shown(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
-        assert_eq!(shown(&parts, 2, "view x"), "two");
+        assert_eq!(render_page(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
+        assert_eq!(render_page(&parts, 2, "view x"), "two");
         let inside = ["one → ", "✓ two\n", "three"];
-        assert_eq!(shown(&inside, 2, "x"), "…✓ two\n[about 1 token more · → recall \"x part 3\"]");
-        assert!(shown(&inside, 1, "x").starts_with("one → …\n["));
-        assert_eq!(shown(&inside, 3, "x"), "three");
-        assert_eq!(shown(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
-        assert!(kept(&"漢".repeat(KEPT)).len() <= KEPT);
+        assert_eq!(render_page(&inside, 2, "x"), "…✓ two\n[about 1 token more · → recall \"x part 3\"]");
+        assert!(render_page(&inside, 1, "x").starts_with("one → …\n["));
+        assert_eq!(render_page(&inside, 3, "x"), "three");
+        assert_eq!(render_page(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
+        assert!(truncate_stored(&"漢".repeat(MAX_STORED_BYTES)).len() <= MAX_STORED_BYTES);
     }
 
     #[test]
     fn a_line_that_is_too_long_is_cut_inside() {
         for text in ["word ".repeat(3_000), "漢字".repeat(2_000), format!("first\n{}\nlast", "x".repeat(9_000))] {
-            let cut = of(&text, 100);
+            let cut = split_pages(&text, 100);
             assert_eq!(cut.concat(), text);
             assert!(cut.iter().all(|part| !part.is_empty() && estimated_tokens(part) <= 150), "{}", cut.len());
         }

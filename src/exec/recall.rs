@@ -5,11 +5,11 @@
 
 mod render;
 
-pub(super) use self::render::WHOLE;
+pub(super) use self::render::MAX_REPLY_TOKENS;
 
 use self::render::{entries, fitted, header, indented, shown};
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     escape::{self, count, quoted},
 };
 use crate::{
@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// Hits where no other number is asked for, and turns or results at the most.
-const HITS: u32 = 5;
-const MOST: u32 = 200;
+const DEFAULT_HITS: u32 = 5;
+const MAX_HITS: u32 = 200;
 /// Nodes of a turn that are looked through for the message it answers.
-const TURN: u32 = 500;
+const MAX_TURN_NODES: u32 = 500;
 
 /// What a recall goes through.
 struct RecallRange {
@@ -44,8 +44,8 @@ impl Executor<'_> {
         text: &str,
         limit: Option<u32>,
         only: &RecallFilter,
-    ) -> Outcome {
-        let limit = limit.unwrap_or(HITS).clamp(1, MOST) as usize;
+    ) -> OutputResult {
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
         let within = self.within(here, only)?;
         let asker = Some(match self.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
@@ -53,7 +53,7 @@ impl Executor<'_> {
         });
         let query = Query {
             // Failed ones are chosen from what is found.
-            limit: if only.failed { MOST as usize } else { limit },
+            limit: if only.failed { MAX_HITS as usize } else { limit },
             asker,
             only: within.only,
             exact: only.exact,
@@ -63,7 +63,7 @@ impl Executor<'_> {
         if only.count {
             return self.recall_count(&query, &within);
         }
-        let meaning = if only.exact { None } else { self.host.meaning(&self.actor(), text) };
+        let meaning = if only.exact { None } else { self.host.embed_query(&self.actor(), text) };
         let snapshot = self.loom.snapshot()?;
         let mut found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
         if only.failed {
@@ -89,7 +89,7 @@ impl Executor<'_> {
     }
 
     /// Figures alone.
-    fn recall_count(&self, query: &Query, within: &RecallRange) -> Outcome {
+    fn recall_count(&self, query: &Query, within: &RecallRange) -> OutputResult {
         let failed = within.failed;
         let counts = recall::count(&*self.loom.snapshot()?, query, &|node| !failed || recall::is_failure(node))?;
         let mut parts: Vec<String> = counts.authors.iter().map(|(author, n)| format!("{author} {n}")).collect();
@@ -102,10 +102,10 @@ impl Executor<'_> {
     }
 
     /// A node with what stands before and after it.
-    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> Outcome {
-        let node = self.named(here, at)?;
+    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> OutputResult {
+        let node = self.resolve_node(here, at)?;
         let snapshot = self.loom.snapshot()?;
-        let each = limit.unwrap_or(HITS).clamp(1, MOST);
+        let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
         let head = format!("around {}, in order:", escape::id(&node));
         let text = fitted(entries(&*snapshot, here, &nodes)?);
@@ -118,13 +118,13 @@ impl Executor<'_> {
         turns: Range,
         limit: Option<u32>,
         only: &RecallFilter,
-    ) -> Outcome {
+    ) -> OutputResult {
         if let Some(scope) = only.scope.filter(|scope| *scope != RecallScope::Session) {
             let message = format!("turns are of your session, and scope:{scope} is not");
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
         }
         let within = self.within(here, only)?;
-        let limit = limit.unwrap_or(MOST).clamp(1, MOST);
+        let limit = limit.unwrap_or(MAX_HITS).clamp(1, MAX_HITS);
         let snapshot = self.loom.snapshot()?;
         let range = turns.first.into()..=turns.last.into();
         let nodes = recall::turns(&*snapshot, here.session.id, range, &within.only, limit)?;
@@ -146,13 +146,19 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, name))
     }
 
-    pub(super) fn recall_tool(&self, here: &Position, tool: &str, limit: Option<u32>, only: &RecallFilter) -> Outcome {
+    pub(super) fn recall_tool(
+        &self,
+        here: &Position,
+        tool: &str,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> OutputResult {
         let within = self.within(here, only)?;
         let snapshot = self.loom.snapshot()?;
-        let limit = limit.unwrap_or(HITS).clamp(1, MOST);
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         // Results are kept under the tool's name, by whichever name it was called.
         let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
-        let most = if only.failed { MOST } else { limit };
+        let most = if only.failed { MAX_HITS } else { limit };
         let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
         results.retain(|(node, _)| !only.failed || recall::is_failure(node));
         results.truncate(limit as usize);
@@ -171,7 +177,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(said, format!("tool:{tool}")))
     }
 
-    pub(super) fn recall_summary(&self, here: &Position) -> Outcome {
+    pub(super) fn recall_summary(&self, here: &Position) -> OutputResult {
         Ok(CommandOutput::about(session_summary(&self.loom, &here.session)?, "summary"))
     }
 
@@ -187,8 +193,8 @@ impl Executor<'_> {
         };
         let branch = match (&only.path, &only.below) {
             (None, None) => None,
-            (Some(node), None) => Some(Branch::To(self.named(here, node)?.id)),
-            (None, Some(node)) => Some(Branch::Below(self.named(here, node)?.id)),
+            (Some(node), None) => Some(Branch::To(self.resolve_node(here, node)?.id)),
+            (None, Some(node)) => Some(Branch::Below(self.resolve_node(here, node)?.id)),
             (Some(_), Some(_)) => return Err(wrong("path: and below: exclude each other".to_owned())),
         };
         let (from, to) = (only.from.map(|when| when.first(here.now)), only.to.map(|when| when.last(here.now)));
@@ -214,7 +220,7 @@ impl Executor<'_> {
         if self.recalled.is_none() || self.agent.profile.kind == AgentKind::Human {
             return Ok(None);
         }
-        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, TURN)?;
+        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, MAX_TURN_NODES)?;
         let message = path.iter().rev().find(|node| node.author_type == AuthorType::Human);
         Ok(message.map(|node| node.seq))
     }

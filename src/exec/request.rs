@@ -1,4 +1,4 @@
-//! What a line or a tool call asks for: one type for all ways of asking, so that there is one door behind them.
+//! The request that the executor runs: one type for arrow lines, tool calls and programs.
 
 use std::fmt;
 
@@ -9,29 +9,29 @@ use crate::{
     tools::ToolError,
 };
 
-/// What a line or a call asks for.
+/// A parsed request of a line or a tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExecRequest {
-    /// A tool of the table.
+    /// An operation of the engine.
     Command(Command),
-    /// A tool of the program around the engine.
-    Extra {
-        /// Its name.
+    /// A call of a host tool.
+    HostTool {
+        /// The tool's name.
         name: String,
-        /// Its arguments, an object.
+        /// The arguments, an object.
         arguments: Value,
     },
-    /// Nothing that can be run.
+    /// A line or call that could not be parsed. The error is its reply.
     Refused(ToolError),
 }
 
 impl ExecRequest {
-    /// The tool's name; `None` if nothing was understood.
+    /// Returns the tool's name; `None` for a refused request.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Command(command) => Some(command.tool().name()),
-            Self::Extra { name, .. } => Some(name),
+            Self::HostTool { name, .. } => Some(name),
             Self::Refused(_) => None,
         }
     }
@@ -47,11 +47,11 @@ impl From<Result<Command, ToolError>> for ExecRequest {
 }
 
 impl fmt::Display for ExecRequest {
-    /// The canonical line without its arrow; empty for what is refused.
+    /// Writes the canonical line without its arrow; nothing for a refused request.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Command(command) => command.fmt(f),
-            Self::Extra { name, arguments } => extra::write(f, name, arguments),
+            Self::HostTool { name, arguments } => extra::write(f, name, arguments),
             Self::Refused(_) => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Executor::in_turn`].
 
 use super::{
-    Executor, Outcome,
+    Executor, OutputResult,
     escape::{count, quoted},
 };
 use crate::{
@@ -11,18 +11,18 @@ use crate::{
 };
 
 /// Items of one plan.
-const ITEMS: usize = 100;
+const MAX_PLAN_ITEMS: usize = 100;
 /// Items that one command adds.
-const ADDED: usize = 32;
+const MAX_ADDED_ITEMS: usize = 32;
 /// Characters of a title where it stands among others.
-const TITLE: usize = 100;
+const MAX_TITLE_CHARS: usize = 100;
 /// Characters of an outcome in a list.
-const SHOWN: usize = 200;
+const MAX_OUTCOME_CHARS: usize = 200;
 
 /// What an item is called in lists: its number and title.
 #[must_use]
 pub fn named(todo: &Todo) -> String {
-    format!("{} {}", todo.number, quoted(&first_words(&todo.title, TITLE)))
+    format!("{} {}", todo.number, quoted(&first_words(&todo.title, MAX_TITLE_CHARS)))
 }
 
 /// How far a plan is: `2 of 5 done · 1 cancelled`.
@@ -33,7 +33,7 @@ pub fn progress(counts: TodoCounts) -> String {
 }
 
 impl Executor<'_> {
-    pub(super) fn todo(&mut self, command: &Command) -> Outcome {
+    pub(super) fn todo(&mut self, command: &Command) -> OutputResult {
         let Command::Todo { add, done, cancel, resume, outcome, status } = command else {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "this is not about a plan"));
         };
@@ -47,7 +47,7 @@ impl Executor<'_> {
         }
     }
 
-    fn todos(&self, status: Option<&str>) -> Outcome {
+    fn todos(&self, status: Option<&str>) -> OutputResult {
         let wanted = wanted(status)?;
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
@@ -66,17 +66,17 @@ impl Executor<'_> {
         Ok(text.into())
     }
 
-    fn add_todos(&mut self, items: &[TodoDraft]) -> Outcome {
+    fn add_todos(&mut self, items: &[TodoDraft]) -> OutputResult {
         let actor = self.actor();
         let before = self.loom.todos(self.scope)?;
         let over = |what: &str, most: usize| {
             Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} has at most {most} items")))
         };
-        if items.len() > ADDED {
-            return over("one command", ADDED);
+        if items.len() > MAX_ADDED_ITEMS {
+            return over("one command", MAX_ADDED_ITEMS);
         }
-        if before.len() + items.len() > ITEMS {
-            return over("a plan", ITEMS);
+        if before.len() + items.len() > MAX_PLAN_ITEMS {
+            return over("a plan", MAX_PLAN_ITEMS);
         }
         if items.iter().any(|item| item.title.trim().is_empty()) {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "an item needs a title")
@@ -91,13 +91,18 @@ impl Executor<'_> {
     }
 
     /// Says what became of an item.
-    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> Outcome {
+    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> OutputResult {
         let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
         let plan = self.loom.todos(self.scope)?;
         let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown(number, &plan))?;
         if !todo.status.is_open() {
             let said = todo.outcome.as_deref().unwrap_or("");
-            let message = format!("{} is {} already: {}", named(todo), todo.status, quoted(&first_words(said, SHOWN)));
+            let message = format!(
+                "{} is {} already: {}",
+                named(todo),
+                todo.status,
+                quoted(&first_words(said, MAX_OUTCOME_CHARS))
+            );
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
         let outcome = outcome.map(str::trim).filter(|outcome| !outcome.is_empty()).ok_or_else(|| {
@@ -119,7 +124,7 @@ impl Executor<'_> {
         Ok(format!("✓ {said} {} · {} left{next}", named(todo), TodoCounts::of(&plan).open()).into())
     }
 
-    fn resume_todos(&self) -> Outcome {
+    fn resume_todos(&self) -> OutputResult {
         let taken = self.actor().resume_todos(self.scope)?;
         if taken.is_empty() {
             return Err(ToolError::new(ErrorCode::NotFound, "no earlier turn of this session left anything open"));
@@ -183,7 +188,7 @@ fn item(todo: &Todo) -> String {
     let outcome = todo.outcome.as_deref().unwrap_or("");
     for (what, said) in [("context", &*todo.context), ("done when", &todo.criteria), ("outcome", outcome)] {
         if !said.is_empty() {
-            text.push_str(&format!("\n      {what}: {}", quoted(&first_words(said, SHOWN))));
+            text.push_str(&format!("\n      {what}: {}", quoted(&first_words(said, MAX_OUTCOME_CHARS))));
         }
     }
     text

@@ -1,5 +1,4 @@
-//! The trace: an agent's last actions in a tree, folded from the journal and, for what the journal does not tell, from
-//! what is kept beside it.
+//! The trace: an agent's last actions in a tree, from the journal and, for reads, from the actions that the executor stores.
 
 use super::escape::{count, quoted};
 use crate::{
@@ -10,37 +9,37 @@ use crate::{
     types::{JournalEntry, Op},
 };
 
-/// Phrases of a trace.
-const PHRASES: usize = 10;
-/// Nodes that one phrase names.
-const NAMED: usize = 5;
-/// Entries of the journal that are looked at: others may have worked here meanwhile. It is part of every prompt.
-const ENTRIES: u32 = 100;
-/// Actions that are folded: more than ten phrases' worth costs more than it tells.
-const STEPS: usize = 20;
+/// The maximum number of phrases in a trace.
+const MAX_PHRASES: usize = 10;
+/// The maximum number of nodes in one phrase.
+const MAX_NODES_PER_PHRASE: usize = 5;
+/// Journal entries that are read, those of other agents included. The bound matters because every prompt has a trace.
+const MAX_JOURNAL_ENTRIES: u32 = 100;
+/// Actions that are folded into phrases.
+const MAX_STEPS: usize = 20;
 
-/// Whether a tool's use is kept beside the journal: it looked, or changed what belongs to no tree.
-pub(super) const fn is_kept(tool: Tool) -> bool {
+/// Returns whether a tool's use is stored as an action because the tree's journal has no entry of it.
+pub(super) const fn is_recorded(tool: Tool) -> bool {
     matches!(tool, Tool::View | Tool::List | Tool::Tree | Tool::Diff | Tool::Read | Tool::Write | Tool::Recall)
 }
 
-/// One action: what was done and to what; `of` counts results where there are several.
+/// One action with its target. `results` counts the results of actions that can have several.
 struct TraceStep {
     verb: &'static str,
     about: Option<String>,
     results: Option<u32>,
 }
 
-/// An agent's last actions in a tree, folded, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze
+/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze
 /// (2 results)`. At most ten.
 ///
 /// # Errors
 /// If the store cannot be read.
 pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<Vec<String>> {
-    let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: ENTRIES })?;
+    let entries = snapshot.journal(JournalFilter { tree: Some(tree), before: 0, limit: MAX_JOURNAL_ENTRIES })?;
     let mut steps: Vec<(u64, TraceStep)> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.agent == agent && entry.seq == entry.group) {
-        if steps.len() == STEPS {
+        if steps.len() == MAX_STEPS {
             break;
         }
         if let Some(step) = step(snapshot, entry)? {
@@ -50,7 +49,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
     steps.reverse();
     // An action after entry 7 comes after it; both lists are in order, and the sort keeps that.
     for action in snapshot.memory(agent, tree)?.actions {
-        let (verb, about) = match looked(&action.tool) {
+        let (verb, about) = match past_tense(&action.tool) {
             Some(verb) => (verb, action.about),
             // One of the host's: its name says more than what it was given.
             None => ("used", Some(action.tool)),
@@ -58,7 +57,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
         steps.push((action.after, TraceStep { verb, about, results: None }));
     }
     steps.sort_by_key(|(seq, _)| *seq);
-    steps.drain(..steps.len().saturating_sub(STEPS));
+    steps.drain(..steps.len().saturating_sub(MAX_STEPS));
     let mut phrases: Vec<(TraceStep, Vec<String>)> = Vec::new();
     for (_, step) in steps {
         match phrases.last_mut() {
@@ -76,7 +75,7 @@ pub fn phrases(snapshot: &dyn Snapshot, agent: AgentId, tree: TreeId) -> Result<
             }
         }
     }
-    let from = phrases.len().saturating_sub(PHRASES);
+    let from = phrases.len().saturating_sub(MAX_PHRASES);
     Ok(phrases[from..].iter().map(|(step, named)| phrase(step, named)).collect())
 }
 
@@ -88,12 +87,12 @@ fn phrase(step: &TraceStep, named: &[String]) -> String {
     if named.is_empty() {
         return step.verb.to_owned();
     }
-    let more = if named.len() > NAMED { ", …" } else { "" };
-    let from = named.len().saturating_sub(NAMED);
+    let more = if named.len() > MAX_NODES_PER_PHRASE { ", …" } else { "" };
+    let from = named.len().saturating_sub(MAX_NODES_PER_PHRASE);
     format!("{} {}{more}", step.verb, named[from..].join(", "))
 }
 
-fn looked(tool: &str) -> Option<&'static str> {
+fn past_tense(tool: &str) -> Option<&'static str> {
     Some(match tool {
         "view" => "viewed",
         "list" => "listed",
@@ -106,7 +105,7 @@ fn looked(tool: &str) -> Option<&'static str> {
     })
 }
 
-/// What an entry of the journal tells; `None` for what is no action of the agent's on the tree's nodes.
+/// Converts a journal entry to a step; `None` if it is no action on the tree's nodes.
 fn step(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<Option<TraceStep>> {
     use Op::{Agent, Archive, CreateTree, Delegate, Import, Plan, Purge, Rename, Session, Turn, WriteDocument};
     let is_move = entry.change == "update_session" && entry.node.is_some();

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     escape::{count, gist, id, mention, quoted},
 };
 use crate::{
@@ -16,18 +16,18 @@ use crate::{
 };
 
 /// Levels that are drawn unless a line says otherwise.
-const LEVELS: u32 = 8;
+const DEFAULT_LEVELS: u32 = 8;
 /// Branches that are drawn at one branch point.
-const BRANCHES: usize = 24;
+const MAX_BRANCHES: usize = 24;
 /// Lines of a drawing.
-const LINES: usize = 200;
+const MAX_LINES: usize = 200;
 /// A run of more nodes than this is folded.
-const RUN: usize = 4;
+const MAX_RUN_NODES: usize = 4;
 /// Bookmarks that a summary names.
-const NAMED: usize = 5;
+const MAX_NAMED_NODES: usize = 5;
 
 impl Executor<'_> {
-    pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> Outcome {
+    pub(super) fn tree(&self, here: &Position, from: Option<&NodeRef>, depth: Option<u32>) -> OutputResult {
         let top = self.node(here, from)?;
         let mut text = format!("Tree: {} ({})\n", quoted(&here.tree.title), sizes(&here.tree));
         let trail = self.trail(&top, &here.session.versions, 1)?;
@@ -48,19 +48,19 @@ impl Executor<'_> {
         }
         text.push_str(&line);
         let snapshot = self.loom.snapshot()?;
-        let levels = depth.unwrap_or(LEVELS);
+        let levels = depth.unwrap_or(DEFAULT_LEVELS);
         let mut drawing = TreeDrawing { snapshot: &*snapshot, here: here.position.id, text: &mut text, lines: 0 };
         drawing.branches(drawn, &indent, levels)?;
         Ok(CommandOutput::about(text, drawn.local.as_str()))
     }
 
     /// The tree in words and figures.
-    pub(super) fn tree_summary(&self, here: &Position) -> Outcome {
+    pub(super) fn tree_summary(&self, here: &Position) -> OutputResult {
         let (tree, counts) = (&here.tree, &here.tree.counts);
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
         let points = count(counts.branch_points, "branch point");
         let _ = write!(text, "{} · {points} · depth: {}", sizes(tree).replace(", ", " · "), counts.max_depth);
-        for words in [tree.description.clone(), self.tree_told(tree)?].into_iter().flatten() {
+        for words in [tree.description.clone(), self.tree_description(tree)?].into_iter().flatten() {
             let _ = write!(text, "\n{}", quoted(&words));
         }
         if let Some(root) = tree.root {
@@ -74,7 +74,7 @@ impl Executor<'_> {
         if !marked.is_empty() {
             let _ = write!(text, "\nBookmarks ({}):", marked.len());
         }
-        for node in marked.iter().rev().take(NAMED) {
+        for node in marked.iter().rev().take(MAX_NAMED_NODES) {
             let label = one_line(node.state.bookmark.as_deref().unwrap_or(""));
             let _ = write!(text, "\n  {} {}", id(node), if label.is_empty() { gist(node) } else { label });
         }
@@ -104,10 +104,10 @@ impl TreeDrawing<'_> {
         if levels == 0 && !children.is_empty() {
             return Ok(());
         }
-        let more = (above.state.continuations as usize).saturating_sub(BRANCHES);
-        let last = children.len().min(BRANCHES);
-        for (at, child) in children.into_iter().take(BRANCHES).enumerate() {
-            if self.lines >= LINES {
+        let more = (above.state.continuations as usize).saturating_sub(MAX_BRANCHES);
+        let last = children.len().min(MAX_BRANCHES);
+        for (at, child) in children.into_iter().take(MAX_BRANCHES).enumerate() {
+            if self.lines >= MAX_LINES {
                 let _ = write!(self.text, "\n{indent}└→ … (→ tree from:{} shows more)", mention(above));
                 return Ok(());
             }
@@ -144,7 +144,9 @@ impl TreeDrawing<'_> {
 
     /// A run on one line; of a long one the ends, and the position if it is inside.
     fn push_run(&mut self, run: &[Node]) {
-        let shown = |at: usize, node: &Node| run.len() <= RUN || at == 0 || at + 1 == run.len() || node.id == self.here;
+        let shown = |at: usize, node: &Node| {
+            run.len() <= MAX_RUN_NODES || at == 0 || at + 1 == run.len() || node.id == self.here
+        };
         let mut folded = 0;
         for (at, node) in run.iter().enumerate() {
             if !shown(at, node) {
@@ -169,7 +171,7 @@ impl TreeDrawing<'_> {
         if of.state.continuations == 0 {
             return Ok(Vec::new());
         }
-        let most = u32::try_from(BRANCHES).unwrap_or(u32::MAX);
+        let most = u32::try_from(MAX_BRANCHES).unwrap_or(u32::MAX);
         let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: most };
         Ok(self.snapshot.children(of.id, &filter)?)
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use similar::{ChangeTag, TextDiff};
 
 use super::{
-    CommandOutput, Executor, Outcome, Position,
+    CommandOutput, Executor, OutputResult, Position,
     escape::{self, content, facts, header, id},
 };
 use crate::{
@@ -17,23 +17,23 @@ use crate::{
 };
 
 /// Lines or words of both texts together beyond which they are not compared.
-const COMPARED: usize = 20_000;
+const MAX_DIFF_ITEMS: usize = 20_000;
 
 /// Nodes of a branch that are shown at once.
-const BRANCH: u32 = 1_000;
+const MAX_BRANCH_NODES: u32 = 1_000;
 
 impl Executor<'_> {
-    pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> Outcome {
+    pub(super) fn view(&self, here: &Position, node: Option<&NodeRef>, full: bool, annotations: bool) -> OutputResult {
         let node = self.node(here, node)?;
         let mut text = format!("{} · depth:{}\n", header(&node, here.now), node.depth);
-        let shown = if full { content(&node).into_owned() } else { self.told(&node)? };
+        let shown = if full { content(&node).into_owned() } else { self.quoted_summary(&node)? };
         text.push_str(&shown);
         let facts = facts(&node);
         if !facts.is_empty() {
             let _ = write!(text, "\n{facts}");
         }
         if annotations {
-            for note in self.beside(&node, EdgeKind::Annotation)? {
+            for note in self.children_of_kind(&node, EdgeKind::Annotation)? {
                 let words = content(&note).replace('\n', "\n  ");
                 let _ = write!(text, "\n  {}\n  {words}", header(&note, here.now));
             }
@@ -41,9 +41,9 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<Rendering>) -> Outcome {
-        let last = self.named(here, last)?;
-        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, BRANCH)?;
+    pub(super) fn view_branch(&self, here: &Position, last: &NodeRef, rendering: Option<Rendering>) -> OutputResult {
+        let last = self.resolve_node(here, last)?;
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, MAX_BRANCH_NODES)?;
         let before = path.first().and_then(|first| first.parent).map(|parent| self.loom.node(parent)).transpose()?;
         let text = match rendering {
             Some(Rendering::Prose) => {
@@ -68,21 +68,21 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, last.local.as_str()))
     }
 
-    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> Outcome {
+    pub(super) fn diff(&self, here: &Position, nodes: &[NodeRef]) -> OutputResult {
         let [first, second] = nodes else {
             let message = format!("two nodes are compared, and {} were named", nodes.len());
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ diff ID ID"));
         };
-        let (first, second) = (self.named(here, first)?, self.named(here, second)?);
+        let (first, second) = (self.resolve_node(here, first)?, self.resolve_node(here, second)?);
         let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
-        text.push_str(&self.parting(here, &first, &second)?);
+        text.push_str(&self.describe_divergence(here, &first, &second)?);
         text.push('\n');
         text.push_str(&compared(&first, &second));
         Ok(CommandOutput::about(text, format!("{} {}", first.local, second.local)))
     }
 
     /// Where the paths to two nodes part.
-    fn parting(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
+    fn describe_divergence(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
         let (one, two) = (path(first.id)?, path(second.id)?);
@@ -97,7 +97,7 @@ impl Executor<'_> {
     }
 
     /// What of one kind hangs beside a node.
-    pub(super) fn beside(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, ToolError> {
+    pub(super) fn children_of_kind(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, ToolError> {
         Ok(self.loom.snapshot()?.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 0 })?)
     }
 }
@@ -113,7 +113,7 @@ fn compared(first: &Node, second: &Node) -> String {
         return "the words are the same".to_owned();
     }
     let words = |text: &str| text.split_whitespace().count();
-    if words(old) + words(new) > COMPARED {
+    if words(old) + words(new) > MAX_DIFF_ITEMS {
         return format!("too long to be compared: {} and {}", size(words(old)), size(words(new)));
     }
     if !old.trim_end().contains('\n') && !new.trim_end().contains('\n') {

@@ -1,8 +1,8 @@
-//! `search`: asked of the host, answered as a numbered list. What comes back was written by strangers: it stands indented,
-//! and a line that would read as an answer or a command gets its backslash.
+//! `search`: sends the query to the host and formats the results as a numbered list. The results are untrusted: every line is
+//! indented, and a line that looks like a reply or a command is escaped.
 
 use super::{
-    CommandOutput, Executor, Outcome,
+    CommandOutput, Executor, OutputResult,
     escape::{count, escape, quoted},
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Executor<'_> {
-    pub(super) fn search(&self, asked: &WebSearch<'_>) -> Outcome {
+    pub(super) fn search(&self, asked: &WebSearch<'_>) -> OutputResult {
         let hits = self.host.search(asked)?;
         let query = quoted(asked.query);
         let mut text = format!("✓ {} for {query}", count(hits.len() as u64, "result"));
@@ -30,7 +30,7 @@ impl Executor<'_> {
     }
 }
 
-/// The excerpt, with the date before it.
+/// Returns the excerpt, preceded by the date of publication.
 fn dated(hit: &WebHit) -> String {
     match &hit.published {
         Some(published) => format!("{} · {}", one_line(published), one_line(&hit.excerpt)),
@@ -38,7 +38,7 @@ fn dated(hit: &WebHit) -> String {
     }
 }
 
-/// The lines of a text below a result's title.
+/// Appends the escaped lines of a text below a result's title.
 fn push(out: &mut String, text: &str) {
     for line in escape(text.trim()).lines().filter(|line| !line.trim().is_empty()) {
         out.push_str("\n   ");

@@ -157,7 +157,7 @@ impl Host for SessionHost {
         self.cancel.is_cancelled()
     }
 
-    fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
+    fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
         let client = self.runtime.block_on(self.commands.models.embeddings())?;
         let embedder = Embedding { runtime: self.runtime.clone(), client };
         let made = recall::embed(actor, &embedder, MISSING).and_then(|_| QueryEmbedding::of(&embedder, question));
@@ -331,7 +331,7 @@ impl CommandBatch {
 /// reply itself.
 fn done(outcome: &CommandResult, wanted: Option<&ExecRequest>) -> Value {
     let mut done = json!({ "command": outcome.line });
-    if let Some(ExecRequest::Extra { arguments: Value::Object(given), .. }) = wanted {
+    if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = wanted {
         let short = given.iter().filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= KEPT));
         done["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
     }

@@ -68,7 +68,8 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
     let mut doubts = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
     let strange = (bag.strange + other_verbs(line, terms, act, candidate)) as f32;
-    let changes = !matches!(candidate.tool.spec().weight, SideEffect::Looks) && candidate.tool != Tool::Continue;
+    let changes =
+        !matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly) && candidate.tool != Tool::Continue;
     if strange > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
         // A light verb means what its objects say, so there an unknown word may be the object.
@@ -89,8 +90,8 @@ pub(super) fn doubts(terms: &[Term], act: &Act, bag: &Bag<'_>, candidate: &Candi
                 | Verb::Go
         );
         let each = match (candidate.cues.is_concrete(), light) {
-            (true, false) => match candidate.tool.spec().weight {
-                SideEffect::Risks => 0.25,
+            (true, false) => match candidate.tool.spec().side_effect {
+                SideEffect::Destructive => 0.25,
                 _ if changes => 0.19,
                 _ => 0.15,
             },
@@ -183,7 +184,7 @@ fn other_verbs(line: &str, terms: &[Term], act: &Act, candidate: &Candidate) -> 
     if candidate.tool == Tool::Think {
         return 0;
     }
-    let tells = matches!(candidate.tool.spec().weight, SideEffect::Looks);
+    let tells = matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
     let mut count = 0;
     for (at, term) in terms.iter().enumerate() {
         let entry = term.entry;

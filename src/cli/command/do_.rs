@@ -76,7 +76,7 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
                 let line = batch.get(at).filter(|_| at < loomtree::tools::MAX_BATCH_LINES);
                 let command = line.and_then(|line| match &line.wanted {
                     ExecRequest::Command(command) => Some(command),
-                    ExecRequest::Extra { .. } | ExecRequest::Refused(_) => None,
+                    ExecRequest::HostTool { .. } | ExecRequest::Refused(_) => None,
                 });
                 desk.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {

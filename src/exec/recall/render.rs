@@ -16,19 +16,19 @@ use crate::{
 };
 
 /// Tokens of an answer at the most.
-pub(in crate::exec) const WHOLE: u32 = 8_000;
+pub(in crate::exec) const MAX_REPLY_TOKENS: u32 = 8_000;
 /// Tokens that a text is shortened to, the results of tools first.
-const SHORT: u32 = 60;
+const SHORTENED_TOKENS: u32 = 60;
 /// Characters of a neighbour of what was found.
-const BESIDE: usize = 160;
+const MAX_NEIGHBOR_CHARS: usize = 160;
 /// Bytes that are shown of what is long, and tokens from which on it is.
-const PIECE: usize = 400;
-const LONG: u32 = 200;
+const EXCERPT_BYTES: usize = 400;
+const LONG_ENTRY_TOKENS: u32 = 200;
 /// Tokens kept for an answer's first line, and for the line on what is left out.
-const NOTE: u32 = 160;
+const NOTE_TOKENS: u32 = 160;
 /// Commands that are named whole for what is left out; of the others the ids are, which take so many tokens each.
-const NAMED: usize = 5;
-const MENTION: u32 = 5;
+const MAX_LISTED_COMMANDS: usize = 5;
+const TOKENS_PER_ID: u32 = 5;
 
 /// What is shown of a node: its first line and its words.
 pub(super) struct RecallEntry {
@@ -123,7 +123,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
     for (at, hit) in found.hits.iter().enumerate() {
         let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
         used += estimated_tokens(&block);
-        if used > WHOLE {
+        if used > MAX_REPLY_TOKENS {
             let left: Vec<RecallEntry> =
                 found.hits[at..].iter().map(|hit| RecallEntry::of(here, &hit.node, None)).collect();
             blocks.push(left_out(&left));
@@ -140,7 +140,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
     for hit in near.collect::<Vec<_>>() {
         let block = with_context(snapshot, here, hit, &found.words, &mut told)?;
         used += estimated_tokens(&block);
-        if used > WHOLE {
+        if used > MAX_REPLY_TOKENS {
             break;
         }
         blocks.push(block);
@@ -158,8 +158,8 @@ fn with_context(
 ) -> Result<String, ToolError> {
     let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
     told.insert(hit.node.seq);
-    if entry.tokens > LONG {
-        entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, PIECE), entry.rest);
+    if entry.tokens > LONG_ENTRY_TOKENS {
+        entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, EXCERPT_BYTES), entry.rest);
     }
     let mut lines = vec![entry.shown()];
     for (place, node) in [("before", &hit.before), ("after", &hit.after)] {
@@ -170,7 +170,10 @@ fn with_context(
         if told.insert(node.seq) {
             let head = header(node, None);
             let head = head.strip_suffix(':').unwrap_or(&head);
-            lines.push(format!("    {place}: {head} {}", quoted(&first_words(&one_line(&node.content), BESIDE))));
+            lines.push(format!(
+                "    {place}: {head} {}",
+                quoted(&first_words(&one_line(&node.content), MAX_NEIGHBOR_CHARS))
+            ));
         }
     }
     Ok(lines.join("\n"))
@@ -184,15 +187,15 @@ pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
     let alone = entries.len() == 1;
     for tools in [true, false] {
         for entry in entries.iter_mut().filter(|entry| entry.tool == tools) {
-            if !alone && all > WHOLE {
+            if !alone && all > MAX_REPLY_TOKENS {
                 let before = cost(entry);
-                entry.shorten(SHORT);
+                entry.shorten(SHORTENED_TOKENS);
                 all = all.saturating_sub(before).saturating_add(cost(entry));
             }
         }
     }
     let mut left: Vec<RecallEntry> = Vec::new();
-    while all > WHOLE && entries.len() > 1 {
+    while all > MAX_REPLY_TOKENS && entries.len() > 1 {
         // Turns stand in their order, and results of a tool the newest first: the oldest is at one of the ends.
         let last = entries.first().map(|entry| entry.seq) > entries.last().map(|entry| entry.seq);
         let oldest = entries.remove(if last { entries.len() - 1 } else { 0 });
@@ -212,7 +215,7 @@ fn left_out(left: &[RecallEntry]) -> String {
     let commands = match (turns.iter().min(), turns.iter().max()) {
         (Some(first), Some(last)) if turns.len() == left.len() => format!("→ recall turns:{first}-{last}"),
         _ => {
-            let (named, others) = left.split_at(left.len().min(NAMED));
+            let (named, others) = left.split_at(left.len().min(MAX_LISTED_COMMANDS));
             let mut text = named.iter().map(|entry| entry.rest.as_str()).collect::<Vec<_>>().join(" · ");
             if !others.is_empty() {
                 text.push_str(" · and so ");
@@ -226,7 +229,7 @@ fn left_out(left: &[RecallEntry]) -> String {
 
 /// Tokens kept for what is said around so many entries.
 fn note(entries: usize) -> u32 {
-    NOTE + MENTION * u32::try_from(entries).unwrap_or(u32::MAX / MENTION / 2)
+    NOTE_TOKENS + TOKENS_PER_ID * u32::try_from(entries).unwrap_or(u32::MAX / TOKENS_PER_ID / 2)
 }
 
 /// Each line two columns further in.
