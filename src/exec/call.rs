@@ -1,8 +1,8 @@
-//! A provider's tool call as a command. The fields are those of the tool's schema, and the table says what each is.
+//! The parser of providers' tool calls. The fields are those of the tool's schema, and the table has their types.
 //!
-//! Models are sloppy about forms and exact about meanings: a number may be a string, an id may stand in brackets, what
-//! is null or empty is absent. But an argument that the tool does not have, one that is missing, or two of which only
-//! one can be meant, is refused: what was written there was meant to do something.
+//! Models are often inexact about form: a number can be a string, an id can be in brackets, and null or empty means
+//! absent. Unknown, missing and conflicting arguments are errors, because ignoring them would run another command than
+//! intended.
 
 use serde_json::{Map, Value, json};
 
@@ -11,10 +11,10 @@ use crate::{
     tools::{ArgSpec, ArgType, ErrorCode, NativeAlias, Tool, ToolError},
 };
 
-/// What a call of `tool` asks for.
+/// Parses the arguments of a call of `tool`.
 ///
 /// # Errors
-/// If the arguments are not the tool's: which is wrong, and which there are.
+/// If the arguments do not match the tool; the hint lists its arguments.
 pub(crate) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError> {
     let known = tool.spec().usage.arguments;
     object(arguments).and_then(|given| fields(tool, given)).map_err(|message| {
@@ -30,10 +30,10 @@ pub(crate) fn command(tool: Tool, arguments: &str) -> Result<Command, ToolError>
     })
 }
 
-/// What a call in one of a tool's forms of its own asks for.
+/// Parses the arguments of a call of an alias.
 ///
 /// # Errors
-/// The same.
+/// If the arguments do not match the alias.
 pub(super) fn form(form: &NativeAlias, arguments: &str) -> Result<Command, ToolError> {
     let read = object(arguments).and_then(|given| form.fields(given)).and_then(|(tool, given)| fields(tool, given));
     read.map_err(|message| {
@@ -48,7 +48,7 @@ fn fields(tool: Tool, given: Map<String, Value>) -> Result<Command, String> {
     serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
 
-/// The object that a call's arguments are; nothing at all is an empty one, and what is null is absent.
+/// Parses the arguments to an object. An empty text is an empty object, and null fields are dropped.
 pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
     if arguments.trim().is_empty() {
         return Ok(Map::new());
@@ -61,7 +61,7 @@ pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The fields of the command's JSON.
+/// Converts arguments to the fields of the command's JSON.
 fn typed(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let known = tool.spec().usage.arguments;
     let mut fields = Map::new();
@@ -81,7 +81,7 @@ fn typed(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, St
     Ok(fields)
 }
 
-/// Whether a value says no more than its absence.
+/// Returns whether a value means the same as its absence.
 fn is_absent(value: &Value) -> bool {
     match value {
         Value::String(text) => text.trim().is_empty(),
@@ -91,7 +91,7 @@ fn is_absent(value: &Value) -> bool {
     }
 }
 
-/// A value in the form that the command's JSON has; null where it says nothing; `None` where it is something else.
+/// Converts a value to the type of its argument: null if it is empty, `None` if it has another type.
 fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
     if is_absent(&value) {
         return Some(Value::Null);
@@ -100,7 +100,7 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
         (ArgType::Node, value) => id(&value),
         (ArgType::Nodes, Value::Array(items)) => items.iter().map(id).collect(),
         (ArgType::Nodes, Value::String(text)) => parts(&text).map(|part| id(&part.into())).collect(),
-        // A pin is named by an id or by a document.
+        // An id or a document's name identifies a pin.
         (ArgType::Text, Value::String(text)) if argument.name == "pin" => {
             Some(id(&text.as_str().into()).filter(|_| text.trim().starts_with('[')).unwrap_or(Value::String(text)))
         }
@@ -129,7 +129,7 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
     }
 }
 
-/// An id without what models put around it. One of digits alone may come as a number.
+/// Strips decoration from an id. An id of digits only can be a number.
 fn id(value: &Value) -> Option<Value> {
     let text = value.as_str().map_or_else(|| value.as_u64().map(|n| n.to_string()), |text| Some(text.to_owned()))?;
     let text = text.trim().trim_matches('`');
@@ -138,7 +138,7 @@ fn id(value: &Value) -> Option<Value> {
     plain.then(|| text.to_ascii_lowercase().into())
 }
 
-/// A whole number; one that is too large for anything stays too large.
+/// Converts a value to an integer. A value that is too large saturates.
 fn number(value: &Value) -> Option<u32> {
     let whole = match value {
         Value::Number(number) => number.as_u64().or_else(|| whole(number.as_f64()?)),
@@ -148,12 +148,12 @@ fn number(value: &Value) -> Option<u32> {
     whole.map(|n| u32::try_from(n).unwrap_or(u32::MAX))
 }
 
-/// `3.0` is 3.
+/// Converts `3.0` to 3.
 fn whole(number: f64) -> Option<u64> {
     (number.fract() == 0.0).then(|| format!("{number:.0}").parse().ok()).flatten()
 }
 
-/// An item of a plan: its title, or an object.
+/// Converts an item of a plan: a title or an object.
 fn todo(value: Value) -> Option<Value> {
     let Value::Object(given) = value else { return value.is_string().then_some(value) };
     let mut fields = Map::new();
@@ -184,7 +184,7 @@ fn span(text: &str) -> Option<Value> {
     Some(format!("{}-{}", first.as_str()?, last.as_str()?).into())
 }
 
-/// The other end of a link: an object, or a mere id.
+/// Converts a link's target: an object or an id.
 fn end(value: Value) -> Option<Value> {
     let Value::Object(given) = value else { return id(&value).map(|node| json!({ "node": node })) };
     let mut fields = Map::new();
@@ -204,7 +204,7 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || c == ',').filter(|part| !part.is_empty())
 }
 
-/// Whether arguments fit together.
+/// Checks that the arguments can be combined.
 fn fit(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
     let there = |name: &&&str| fields.contains_key(**name);
     let (one, needed, rests) = together(tool);
@@ -228,7 +228,7 @@ fn fit(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
     }
 }
 
-/// Arguments of which at most one is given; of which at least one is; and one that goes only with one of others.
+/// Rules of combination: at most one of these arguments, at least one of these, and arguments that need another one.
 type Together = (&'static [&'static str], &'static [&'static str], Option<(&'static str, &'static [&'static str])>);
 
 const fn together(tool: Tool) -> Together {

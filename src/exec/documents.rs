@@ -1,4 +1,4 @@
-//! Documents: read whole or in part, written.
+//! Commands that read documents, whole or in part, and write them.
 
 use super::{
     CommandOutput, Executor, OutputResult,
@@ -74,7 +74,7 @@ impl Executor<'_> {
         Ok(newest.ok_or_else(|| OpsError::missing("document", &document.name))?.content)
     }
 
-    /// A document's name, also if it was taken out of use.
+    /// Returns a document's name, also of a removed document.
     pub(super) fn document_name(&self, id: DocumentId) -> Result<String, ToolError> {
         let documents = self.loom.snapshot()?.documents()?;
         let found = documents.into_iter().find(|document| document.id == id);
@@ -82,13 +82,13 @@ impl Executor<'_> {
     }
 }
 
-/// `247 words`.
+/// Formats a word count: `247 words`.
 pub(super) fn words(text: &str) -> String {
     let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
     count(words.count() as u64, "word")
 }
 
-/// What a document is about, and its headings.
+/// Formats a document's summary and its headings.
 fn outline(summary: &str, text: &str) -> String {
     let mut lines = vec![format!("\"{summary}\"")];
     lines.extend(sections(text).iter().map(|section| {

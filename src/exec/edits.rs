@@ -1,4 +1,5 @@
-//! Commands that change the tree. Each resolves its arguments, calls one operation of [`crate::ops`] and formats the reply.
+//! Commands that change the tree. Each resolves its arguments, calls one operation of [`crate::ops`] and formats the
+//! reply.
 
 use super::{
     CommandOutput, ContinueRequest, Executor, OutputResult, Position,

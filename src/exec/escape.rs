@@ -1,8 +1,8 @@
-//! The frame: how nodes are named and headed in text for models, and how content is kept from forging that.
+//! Formatting of nodes in text for models, and escaping of content.
 //!
-//! Content can hold anything, also lines that look like a reply, a node's header or the edge of a block. So every line
-//! of content passes through [`escape`] on its way into text for a model, and everything that is quoted within a line
-//! through [`quoted`]. In the store nothing is escaped.
+//! Content can contain lines that look like a reply, a node's header or the edge of a block. Every line of content
+//! therefore passes through [`escape`], and every inline quotation through [`quoted`]. The store holds the unescaped
+//! text.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use crate::{
     types::{Node, Timestamp, first_sentence, is_invisible, one_line},
 };
 
-/// Characters in which a line's arrow stands, if it has one.
+/// Characters of a line's start in which an arrow can be.
 const MAX_ARROW_OFFSET_CHARS: usize = 160;
 
-/// `text` with a backslash before each line that would read as part of the frame: a reply, a command, a node's header,
-/// the edge of a block, a note of the engine.
+/// Returns `text` with a backslash before each line that looks like a reply, a command, a node's header, the edge of a
+/// block or a note of the engine.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !lines(text).any(looks_like_frame) {
@@ -31,7 +31,7 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The lines with their ends. A model may take any of these for the end of a line.
+/// Splits text at every character that a model can read as a line end.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'])
 }
@@ -44,7 +44,7 @@ fn looks_like_frame(line: &str) -> bool {
     line.starts_with("===") || line.starts_with("hint:") || line.strip_prefix('[').is_some_and(is_header)
 }
 
-/// Whether a line would be read as a command, by the scanner's own rules.
+/// Returns whether the scanner would read the line as a command.
 fn is_command(line: &str) -> bool {
     const ARROWS: [char; 5] = ['→', '➔', '➜', '⟶', '⇒'];
     let start: String = line.chars().take(MAX_ARROW_OFFSET_CHARS).collect();
@@ -53,7 +53,8 @@ fn is_command(line: &str) -> bool {
             && scan(line).iter().any(|event| matches!(event, Event::Call(_) | Event::Thought(_)))
 }
 
-/// What follows the bracket of a header (`a7x2kq] human · 3m ago`), of a turn, or of a note of the engine.
+/// Returns whether the text after a bracket continues a header (`a7x2kq] human · 3m ago`), a turn, or a note of the
+/// engine.
 fn is_header(rest: &str) -> bool {
     let Some((inside, after)) = rest.split_once(']') else {
         return rest.starts_with("Note:") || rest.starts_with("about ");
@@ -64,37 +65,37 @@ fn is_header(rest: &str) -> bool {
     note || id && !after.starts_with(['(', '['])
 }
 
-/// `text` on one line between quotes.
+/// Returns `text` on one line in quotes.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", one_line(text))
 }
 
-/// A node's first sentence between quotes: what stands for it in lists.
+/// Returns a node's first sentence in quotes, for lists.
 #[must_use]
 pub fn gist(node: &Node) -> String {
     if node.purged_at.is_some() { "(purged)".to_owned() } else { format!("\"{}\"", first_sentence(&node.content)) }
 }
 
-/// A node's content as it may stand in text for a model, without line feeds at its end.
+/// Returns a node's escaped content without trailing line feeds.
 #[must_use]
 pub fn content(node: &Node) -> Cow<'_, str> {
     if node.purged_at.is_some() { Cow::Borrowed("(purged)") } else { escape(node.content.trim_end_matches('\n')) }
 }
 
-/// `[a7x2kq]`.
+/// Formats a node's id: `[a7x2kq]`.
 #[must_use]
 pub fn id(node: &Node) -> String {
     format!("[{}]", node.local)
 }
 
-/// A node's id as a command takes it: in brackets only where it has no digit and could be read as a word.
+/// Formats a node's id for a command: in brackets only if it has no digit and could be read as a word.
 #[must_use]
 pub fn mention(node: &Node) -> String {
     if node.local.bytes().any(|byte| byte.is_ascii_digit()) { node.local.to_string() } else { id(node) }
 }
 
-/// `3 continuations`, `1 branch`, `2 branches`.
+/// Formats a count with its noun: `3 continuations`, `1 branch`, `2 branches`.
 #[must_use]
 pub fn count(number: impl Into<u64>, noun: &str) -> String {
     match (number.into(), noun.ends_with("ch")) {
@@ -104,14 +105,13 @@ pub fn count(number: impl Into<u64>, noun: &str) -> String {
     }
 }
 
-/// The first line of a node: `[a7x2kq] human · 3m ago`.
+/// Formats a node's header line: `[a7x2kq] human · 3m ago`.
 #[must_use]
 pub fn header(node: &Node, now: Timestamp) -> String {
     format!("[{}] {} · {}", node.local, node.speaker(), node.created_at.age(now))
 }
 
-/// What there is to say about a node beside its words: counts and marks, in a fixed order; zeroes are left out. Empty
-/// if there is nothing.
+/// Formats a node's counts and marks in a fixed order, without zeroes; empty if there are none.
 #[must_use]
 pub fn facts(node: &Node) -> String {
     let state = &node.state;
@@ -163,7 +163,7 @@ mod tests {
             "-> prune a7x2",
             "* -> view x",
         ];
-        // Characters that take no room: a line that begins with them reads as if it began after them.
+        // Invisible characters: a line that starts with them looks as if it started after them.
         for c in "\u{2800}\u{3164}\u{115f}\u{61c}\u{34f}\u{180e}\u{fe0f}\u{e0020}".chars() {
             for line in ["✓ x", "→ view a7x2", "[abc123] human", "==="].map(|line| format!("{c}{line}")) {
                 assert_eq!(escape(&line), format!("\\{line}"), "{line:?}");

@@ -1,17 +1,17 @@
-//! An extractive summary: sentences of the texts themselves, chosen by how much they say of what all of them are about.
+//! Extractive summaries: sentences of the texts themselves, chosen by how well they cover the common terms.
 //!
-//! Deterministic and without a model, so that it is the same at every call and nothing is put into anybody's mouth.
+//! The summary is deterministic and needs no model. Every sentence is a quotation.
 
 use std::collections::HashMap;
 
 use crate::types::{estimated_tokens, one_line, sentences};
 
-/// Sentences of each text that can be chosen: its first, where people say what it is about.
+/// Sentences of each text that are candidates: the first ones, which mostly state the subject.
 const MAX_SENTENCES_PER_TEXT: usize = 3;
-/// Letters below which a word says nothing about the matter.
+/// Characters below which a word is ignored as a term.
 const MIN_TERM_CHARS: usize = 4;
 
-/// The sentences that say most, in their order, at most about `most` tokens; at least one, if there is any.
+/// Returns the best sentences in their original order, about `most` tokens at most; at least one if there is any.
 pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32) -> String {
     let mut candidates: Vec<(String, Vec<String>)> = Vec::new();
     let mut weights: HashMap<String, u32> = HashMap::new();
@@ -27,7 +27,7 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
             }
         }
     }
-    // A long sentence is not worth more for its length alone: the mean weight, raised a little by what it covers.
+    // The mean weight is raised a little by coverage, so that length alone does not win.
     let score = |terms: &[String]| {
         let sum: u32 = terms.iter().filter_map(|term| weights.get(term)).sum();
         f64::from(sum) / f64::from(u32::try_from(terms.len()).unwrap_or(u32::MAX).max(1)).sqrt()
@@ -36,7 +36,7 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
     ranked.sort_by(|a, b| score(&candidates[*b].1).total_cmp(&score(&candidates[*a].1)).then(a.cmp(b)));
     let (mut chosen, mut used) = (Vec::new(), 0);
     for at in ranked {
-        // After another sentence, with the blank between them.
+        // The separator before the next sentence counts too.
         let tokens = estimated_tokens(&format!(" {}", candidates[at].0));
         if chosen.is_empty() || used + tokens <= most {
             used += tokens;
@@ -47,7 +47,7 @@ pub(super) fn summarise<'a>(texts: impl IntoIterator<Item = &'a str>, most: u32)
     chosen.iter().map(|at| candidates[*at].0.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// The words that say what a text is about, in lower case.
+/// Returns the terms of a text, in lower case.
 fn terms(text: &str) -> Vec<String> {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| word.chars().count() >= MIN_TERM_CHARS || word.chars().any(|c| c as u32 >= 0x2e80))

@@ -1,4 +1,4 @@
-//! What is about the agent itself: help, thoughts, decisions.
+//! The commands `help`, `think` and `decide`.
 
 use super::{
     CommandOutput, Executor, OutputResult, Position,
@@ -12,10 +12,10 @@ use crate::{
     types::{EdgeKind, Parent, RecordKind, SessionState, first_words, one_line},
 };
 
-/// Characters of a decision as it is answered.
+/// Characters of a decision in its reply.
 const MAX_DECISION_CHARS: usize = 200;
 
-/// That there is no tool of this name, and which are nearest to it.
+/// Returns the error for an unknown tool, with the nearest names.
 pub(super) fn unknown(name: &str, extras: &[HostTool]) -> ToolError {
     let wanted = name.trim().to_lowercase();
     let failure = ToolError::new(ErrorCode::NotFound, format!("no tool {}", quoted(name)));
@@ -44,7 +44,7 @@ impl Executor<'_> {
         }
     }
 
-    /// A thought stays beside the position: it is nobody's turn.
+    /// Saves a thought as a side node of the position. It is not a turn.
     pub(super) fn think(&self, here: &Position, thought: Option<&str>) -> OutputResult {
         let thought = thought.unwrap_or("").trim();
         not_empty(thought, "a thought")?;
@@ -53,8 +53,7 @@ impl Executor<'_> {
         Ok(format!("✓ kept thought {} at {}", id(&added), id(&here.position)).into())
     }
 
-    /// Writes a decision or constraint into the session's state, with the turn in which it was made; or takes out what was
-    /// noted there.
+    /// Records a decision or constraint in the session's state with its turn, or retracts a recorded entry.
     pub(super) fn decide(&self, here: &Position, words: &str, kind: Option<DecisionKind>) -> OutputResult {
         not_empty(words, "a decision")?;
         let (kind, name) = match kind {

@@ -88,8 +88,8 @@ pub trait Host: Send + Sync {
         None
     }
 
-    /// Requests a summary from a small model. `None` if there is no model or it failed: the executor then uses the first
-    /// sentence and requests no more. A response is stored and requested only once.
+    /// Requests a summary from a small model. `None` if there is no model or it failed: the executor then uses the
+    /// first sentence and requests no more. A response is stored and requested only once.
     fn summarize(&self, asked: &SummaryRequest<'_>) -> Option<SummaryResponse> {
         let _ = asked;
         None

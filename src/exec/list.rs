@@ -1,4 +1,4 @@
-//! Lists: what belongs to a node, one line each.
+//! The command `list`: the records that belong to a node, one line each.
 
 use super::{
     CommandOutput, Executor, OutputResult, Position,
@@ -13,7 +13,7 @@ use crate::{
 
 impl Executor<'_> {
     pub(super) fn list(&self, here: &Position, node: Option<&NodeRef>, what: Listing) -> OutputResult {
-        // Whoever asks for bookmarks of no node looks for all that there are.
+        // Without a node, all bookmarks of the tree are listed.
         let node = match (what, node, here.tree.root) {
             (Listing::Bookmarks, None, Some(root)) => self.loom.node(root)?,
             _ => self.node(here, node)?,
@@ -35,7 +35,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    /// Every wording of a place; none if there is only the one.
+    /// Returns all versions of a node; empty if there is only one.
     fn versions(&self, node: &Node) -> Result<Vec<Node>, ToolError> {
         let all = self.loom.snapshot()?.versions(node.id)?;
         Ok(if all.len() > 1 { all } else { Vec::new() })
@@ -49,7 +49,7 @@ impl Executor<'_> {
         Ok(children)
     }
 
-    /// The bookmarks at and below a node.
+    /// Lists the bookmarks at and below a node.
     fn bookmarks(&self, node: &Node) -> Result<Vec<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let mut lines = Vec::new();
@@ -85,7 +85,7 @@ impl Executor<'_> {
         Ok(format!("  {way} {other}{note}"))
     }
 
-    /// The other end of a link. The words of another tree are shown only to those who may go there.
+    /// Formats the other end of a link. Content of another tree is shown only with the permission `cross_tree`.
     fn linked_node(&self, node: &Node, other: NodeId) -> Result<String, ToolError> {
         let other = self.loom.node(other)?;
         if other.tree == node.tree {
@@ -100,7 +100,7 @@ impl Executor<'_> {
         Ok(if seen { format!("tree:{}", quoted(&tree.title)) } else { "a tree of another work item".to_owned() })
     }
 
-    /// A line for each node.
+    /// Formats one line for each node.
     fn lines(&self, nodes: &[Node]) -> Result<Vec<String>, ToolError> {
         nodes
             .iter()

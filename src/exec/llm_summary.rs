@@ -1,10 +1,10 @@
-//! Summaries by a model: asked for once, when somebody looks, and kept.
+//! Summaries by a model, generated when a command first shows them, and stored.
 //!
-//! What is short says itself. For the rest a look asks the [`Host`](super::Host), which may have a small model for it;
-//! lists show what is kept and never ask. Without a model the first sentence serves.
+//! A short text is its own summary. For a longer one a view requests a summary from the [`Host`](super::Host); lists
+//! only show stored summaries. Without a model the first sentence is used.
 //!
-//! The words are given to the model as material between marks that they cannot close, and its answer is cut to its length
-//! and only ever shown as a quotation. So a text that gives orders comes to no more than a strange summary of itself.
+//! The prompt encloses the text in delimiters that the text cannot close. The response is cut to its length and always
+//! quoted, so injected instructions can only produce a wrong summary.
 
 use std::collections::BTreeMap;
 
@@ -19,20 +19,20 @@ use crate::{
     },
 };
 
-/// Words of a sentence.
+/// The maximum words of a sentence.
 const MAX_SENTENCE_WORDS: usize = 30;
-/// Letters of a sentence, for languages without blanks.
+/// The maximum characters of a sentence, for languages without spaces.
 const MAX_SENTENCE_CHARS: usize = 200;
-/// Tokens of a text that a model is given: a small one has no more room.
+/// The maximum tokens of the text in a prompt: small models have small windows.
 const MAX_MATERIAL_TOKENS: u32 = 1_500;
-/// Letters of each node that a tree is told by.
+/// The maximum characters of each node in the material for a tree's summary.
 const MAX_NODE_CHARS: usize = 180;
-/// Nodes of a tree's beginning, of its newest line, and with bookmarks, that it is told by.
+/// Nodes in the material for a tree's summary: from its start, from the newest path, and with bookmarks.
 const SAMPLED_NODES: [u32; 3] = [8, 16, 8];
-/// Journal entries among which the newest line is looked for.
+/// Journal entries that are searched for the newest path.
 const MAX_JOURNAL_ENTRIES: u32 = 64;
 
-/// How long a summary is.
+/// The length of a summary in sentences.
 #[derive(Debug, Clone, Copy)]
 enum SummaryLength {
     One,
@@ -47,7 +47,7 @@ impl SummaryLength {
         }
     }
 
-    /// What the model is told.
+    /// Returns the system prompt.
     fn system(self) -> String {
         let asked = match self {
             Self::One => format!("one sentence of at most {MAX_SENTENCE_WORDS} words"),
@@ -62,10 +62,10 @@ impl SummaryLength {
 }
 
 impl Executor<'_> {
-    /// A node's summary between quotes, made if there is none yet.
+    /// Returns a node's quoted summary and generates it if none is stored.
     pub(super) fn quoted_summary(&self, node: &Node) -> Result<String, ToolError> {
         let kept = self.stored_summary(node)?;
-        // What is kept out of what models read, or is somebody's own, is not given to a model unasked.
+        // Excluded nodes and thoughts are not sent to a model without a request.
         let open = !node.state.excluded && node.kind != EdgeKind::Thought;
         if !open || node.purged_at.is_some() || !is_long(&node.content) {
             return Ok(kept);
@@ -80,7 +80,7 @@ impl Executor<'_> {
         Ok(made.map_or(kept, |made| format!("\"{made}\"")))
     }
 
-    /// A node's summary between quotes if one is kept, else its first sentence.
+    /// Returns a node's stored summary in quotes, else its first sentence.
     pub(super) fn stored_summary(&self, node: &Node) -> Result<String, ToolError> {
         if node.purged_at.is_some() || !is_long(&node.content) {
             return Ok(gist(node));
@@ -89,7 +89,7 @@ impl Executor<'_> {
         Ok(kept.map_or_else(|| gist(node), |kept| format!("\"{}\"", one_line(&kept.content))))
     }
 
-    /// What a document is about, in one sentence.
+    /// Returns a document's summary in one sentence.
     pub(super) fn document_summary(&self, document: &Document, text: &str) -> Result<String, ToolError> {
         if let Some(kept) = &document.summary {
             return Ok(one_line(kept));
@@ -102,7 +102,7 @@ impl Executor<'_> {
         Ok(made.unwrap_or_else(|| first_sentence(text)))
     }
 
-    /// What a tree is about, in two sentences; made anew when it has grown by half. A few nodes say it themselves.
+    /// Returns a tree's summary in two sentences, regenerated after the tree grew by half; `None` for a small tree.
     pub(super) fn tree_description(&self, tree: &Tree) -> Result<Option<String>, ToolError> {
         let of = SummarySubject::Tree(tree.id);
         let snapshot = self.loom.snapshot()?;
@@ -117,8 +117,8 @@ impl Executor<'_> {
         Ok(self.generate_summary(of, (nodes, after), SummaryLength::Two, &text).or(kept))
     }
 
-    /// Asks the host and keeps the answer. After one that did not come it is not asked again: a model that is not there
-    /// would be waited for at every look.
+    /// Requests a summary from the host and stores the response. After one failure it requests no more: every view
+    /// would wait for an absent model.
     fn generate_summary(
         &self,
         of: SummarySubject,
@@ -137,7 +137,7 @@ impl Executor<'_> {
         };
         let content = tidied(&answer.content, length.sentences())?;
         if let Err(error) = self.actor().keep_summary(of, made, &answer.model, &content) {
-            // Perhaps the words were purged meanwhile: then nothing of them may be shown.
+            // A purge can have removed the text meanwhile; then its summary must not be shown.
             tracing::warn!(%error, "a summary is not kept");
             self.no_summaries.set(true);
             return None;
@@ -146,7 +146,7 @@ impl Executor<'_> {
     }
 }
 
-/// Whether a text is more than its first sentence says.
+/// Returns whether a text is longer than its first sentence.
 fn is_long(text: &str) -> bool {
     let mut all = sentences(text);
     let first = all.next().unwrap_or("");
@@ -155,13 +155,13 @@ fn is_long(text: &str) -> bool {
         || first.chars().nth(MAX_SENTENCE_CHARS).is_some()
 }
 
-/// A text as material that cannot end before its end.
+/// Encloses a text in delimiters that it cannot close.
 fn marked(text: &str) -> String {
     let text = shortened(text.trim()).replace("<text", "<\\text").replace("</text", "<\\/text");
     format!("<text>\n{text}\n</text>")
 }
 
-/// Two thirds of what a model is given from the beginning of a text, one from its end.
+/// Cuts a text to the prompt's limit: two thirds from its start, one third from its end.
 fn shortened(text: &str) -> String {
     let tokens = estimated_tokens(text);
     if tokens <= MAX_MATERIAL_TOKENS {
@@ -174,7 +174,7 @@ fn shortened(text: &str) -> String {
     format!("{}\n[…]\n{}", &text[..begin], &text[end..])
 }
 
-/// An answer on one line within its length: small models like to announce it, and to quote it.
+/// Cleans up a response to one line within its length: small models add introductions and quotes.
 fn tidied(answer: &str, sentences: usize) -> Option<String> {
     let mut lines = answer.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     let announced = lines.next_if(|line| line.ends_with(':'));
@@ -190,8 +190,7 @@ fn tidied(answer: &str, sentences: usize) -> Option<String> {
     (!cut.is_empty()).then_some(cut)
 }
 
-/// What a tree is told by: its beginning, where it was last gone on, and its bookmarks. As much of a large tree as of a
-/// small one.
+/// Collects the material for a tree's summary: its start, its newest path and its bookmarks. The size is bounded.
 fn material(snapshot: &dyn Snapshot, tree: &Tree) -> Result<String, ToolError> {
     let [first, newest, marked] = SAMPLED_NODES;
     let mut nodes: BTreeMap<u64, Node> = BTreeMap::new();
@@ -214,7 +213,7 @@ fn material(snapshot: &dyn Snapshot, tree: &Tree) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// The node that was added last to the conversation.
+/// Returns the newest node of the conversation.
 fn last(snapshot: &dyn Snapshot, tree: &Tree) -> Result<Option<NodeId>, ToolError> {
     let filter = JournalFilter { tree: Some(tree.id), before: 0, limit: MAX_JOURNAL_ENTRIES };
     for entry in snapshot.journal(filter)? {

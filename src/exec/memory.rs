@@ -1,4 +1,4 @@
-//! Operational memory: what the agent keeps at hand in a tree, and the block that shows it.
+//! Operational memory: the agent's pins and stashes in a tree, and the block that shows them.
 
 use super::{
     CommandOutput, Executor, OutputResult, Position,
@@ -15,10 +15,10 @@ use crate::{
     types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
 };
 
-/// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.
+/// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
 const SUMMARY_TOKENS: (u32, u32) = (40, 300);
 
-/// The operational memory block of an agent in a tree.
+/// Returns the operational memory block of an agent in a tree.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -47,7 +47,7 @@ pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolEr
     Ok(lines.join("\n"))
 }
 
-/// A pin in a line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
+/// Formats a pin on one line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -64,7 +64,7 @@ pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, Ops
             let text = snapshot.document_version(*id, 0)?.map(|version| version.content).unwrap_or_default();
             let (part, length) = match heading {
                 None => (String::new(), words(&text)),
-                // A section may have gone since it was pinned.
+                // The section can have been removed since it was pinned.
                 Some(name) => {
                     let found = section(&text, name).map(|found| words(&text[found.span]));
                     (format!(" §{}", one_line(name)), found.unwrap_or_else(|_| "gone".to_owned()))
@@ -132,7 +132,7 @@ impl Executor<'_> {
         Ok(format!("✓ stashed {} ({}){again}", quoted(label), count(tokens, "token")).into())
     }
 
-    /// A summary of the part of a path between two nodes, whichever of them is above.
+    /// Summarizes the part of a path between two nodes. Either node can be the upper one.
     fn summary(&self, here: &Position, span: &Span) -> Result<String, ToolError> {
         let (mut first, mut last) = (self.resolve_node(here, &span.first)?, self.resolve_node(here, &span.last)?);
         if first.depth > last.depth {
@@ -153,7 +153,7 @@ impl Executor<'_> {
         Ok(text)
     }
 
-    /// What is under a label: a stash, or a result that was cut; of either perhaps a part.
+    /// Recalls the stash or stored result of a label, or one page of it.
     pub(super) fn recall_stash(&self, here: &Position, label: &str) -> OutputResult {
         let (whole, part) = paging::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
@@ -167,13 +167,13 @@ impl Executor<'_> {
             return Ok(CommandOutput { is_part: true, ..said });
         }
         let nearest: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
-        // Who keeps nothing under labels means what was said.
+        // An agent without any stash means a search by these words.
         let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
         let failure = ToolError::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
         Err(search.into_iter().fold(failure, ToolError::hint))
     }
 
-    /// The text of a stash, or of a result that was cut, as it may be shown.
+    /// Returns the escaped text of a stash or of a stored result.
     fn kept(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
@@ -182,7 +182,7 @@ impl Executor<'_> {
                 escape(&text).into_owned()
             }
             Some(StashContent::Node(node)) => content(&self.loom.node(node)?).into_owned(),
-            // A result was escaped when it was made; its own frame stands.
+            // A result was escaped when it was formatted.
             None => {
                 return Ok(match of(true)? {
                     Some(StashContent::Result(text)) => Some(text),
@@ -210,8 +210,7 @@ impl Executor<'_> {
         Ok(format!("✓ dropped pin {name}").into())
     }
 
-    /// The pin that a text means: a node's id, or a document's name, with `§section` or `#section` behind it if one of
-    /// its sections is meant.
+    /// Finds the pin that a text names: a node's id, or a document's name with `§section` or `#section`.
     fn find_pin(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
         let as_node = self.resolve_node(here, &NodeRef::from(text));
         if let Ok(node) = as_node {
@@ -234,7 +233,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> OutputResult {
-        // What the lines before this one looked at is part of it.
+        // The trace includes the earlier lines of this batch.
         self.flush_trace();
         let (agent, tree) = (self.agent.id(), here.tree.id);
         Ok(match view {

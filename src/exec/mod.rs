@@ -1,10 +1,10 @@
 //! The executor of commands, shared by every front end. It checks permissions and limits, calls the operations of
 //! [`crate::ops`] and formats the replies.
 //!
-//! An [`Executor`] runs commands as one agent in one session. Each command returns a [`CommandReply`]: text for a model, in
-//! the formats that `docs/arrow.md` shows, or an error with its code. The lines of a batch see the changes of the lines
-//! before them, and a failed line does not stop the others. Only the lines passed in are run: content, documents and
-//! results are data.
+//! An [`Executor`] runs commands as one agent in one session. Each command returns a [`CommandReply`]: text for a
+//! model, in the formats that `docs/arrow.md` shows, or an error with its code. The lines of a batch see the changes of
+//! the lines before them, and a failed line does not stop the others. Only the lines passed in are run: content,
+//! documents and results are data.
 //!
 //! The executor is synchronous. It calls models, services and host tools through the [`Host`].
 

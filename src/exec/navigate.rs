@@ -1,4 +1,4 @@
-//! Moving the position: to a node, to a place named by its relation, to another tree.
+//! Commands that move the position: to a node, to a relative place, to another tree.
 
 use super::{
     CommandOutput, Executor, OutputResult, Position,
@@ -133,7 +133,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, node.local.as_str()))
     }
 
-    /// The way to a node, abbreviated: the root, and its last `end` nodes; `None` stands for what is left out.
+    /// Returns the abbreviated path to a node: the root and the last `end` nodes; `None` marks the omitted part.
     pub(super) fn trail(&self, node: &Node, versions: &[NodeId], end: u32) -> Result<Vec<Option<Node>>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let end = snapshot.path_back(node.id, versions, end)?;

@@ -24,8 +24,8 @@ pub(super) fn parse_label(label: &str) -> (&str, usize) {
     asked.filter(|(_, part)| *part > 0).unwrap_or((label, 1))
 }
 
-/// Formats a page, counted from 1. The last line has the number of remaining tokens and the command for the next page; an
-/// empty label means that the rest is not stored.
+/// Formats a page, counted from 1. The last line has the number of remaining tokens and the command for the next page;
+/// an empty label means that the rest is not stored.
 pub(super) fn render_page(parts: &[&str], part: usize, label: &str) -> String {
     let within = |part: usize| part > 0 && parts.get(part - 1).is_some_and(|text| !text.ends_with('\n'));
     // The rest of a line that was cut inside gets an ellipsis: on its own it could look like a reply.

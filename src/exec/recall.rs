@@ -1,7 +1,7 @@
-//! Recall from the archive: what was said, found again and answered in the compact form that a model reads.
+//! The command `recall`: searches the archive and formats the results compactly for a model.
 //!
-//! Each way of looking (by words, by turns, by tool) takes the same filters, and says in its answer which it took. A turn that is
-//! asked for alone is whole; it is read part by part. Nothing is worded anew.
+//! Searches by words, turns and tool take the same filters and name them in the reply. A single turn is shown whole,
+//! page by page. The text is quoted, not rephrased.
 
 mod render;
 
@@ -20,20 +20,20 @@ use crate::{
     types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
 };
 
-/// Hits where no other number is asked for, and turns or results at the most.
+/// The default number of hits, and the maximum number of turns or results.
 const DEFAULT_HITS: u32 = 5;
 const MAX_HITS: u32 = 200;
-/// Nodes of a turn that are looked through for the message it answers.
+/// Nodes of a turn that are searched for the message it answers.
 const MAX_TURN_NODES: u32 = 500;
 
-/// What a recall goes through.
+/// The resolved scope and filters of a recall.
 struct RecallRange {
     scope: Scope,
-    /// The scope in words.
+    /// The scope's name in replies.
     place: &'static str,
     only: Filter,
     failed: bool,
-    /// The filters as the line has them, with a space before each.
+    /// The filters as written in the line, each preceded by a space.
     said: String,
 }
 
@@ -52,7 +52,7 @@ impl Executor<'_> {
             AgentKind::Model => AuthorType::Model,
         });
         let query = Query {
-            // Failed ones are chosen from what is found.
+            // Failed results are filtered after the search.
             limit: if only.failed { MAX_HITS as usize } else { limit },
             asker,
             only: within.only,
@@ -88,7 +88,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(said, first_words(text, 60)))
     }
 
-    /// Figures alone.
+    /// Returns counts only.
     fn recall_count(&self, query: &Query, within: &RecallRange) -> OutputResult {
         let failed = within.failed;
         let counts = recall::count(&*self.loom.snapshot()?, query, &|node| !failed || recall::is_failure(node))?;
@@ -101,7 +101,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(said, first_words(&query.text, 60)))
     }
 
-    /// A node with what stands before and after it.
+    /// Shows a node with the nodes before and after it.
     pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> OutputResult {
         let node = self.resolve_node(here, at)?;
         let snapshot = self.loom.snapshot()?;
@@ -156,7 +156,7 @@ impl Executor<'_> {
         let within = self.within(here, only)?;
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
-        // Results are kept under the tool's name, by whichever name it was called.
+        // Results are stored under the tool's name, also if an alias was called.
         let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
         let most = if only.failed { MAX_HITS } else { limit };
         let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
@@ -181,7 +181,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(session_summary(&self.loom, &here.session)?, "summary"))
     }
 
-    /// What a line's filters mean here.
+    /// Resolves the filters of a line.
     fn within(&self, here: &Position, only: &RecallFilter) -> Result<RecallRange, ToolError> {
         let wrong = |message: String| ToolError::new(ErrorCode::InvalidSyntax, message);
         let author = match &only.by {
@@ -215,7 +215,7 @@ impl Executor<'_> {
         Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said })
     }
 
-    /// In a turn, the message that is being answered: what stands there and after it is no earlier message.
+    /// Returns, within a turn, the place in time of the message being answered. Later nodes are not searched.
     fn answered_message(&self, here: &Position) -> Result<Option<u64>, ToolError> {
         if self.recalled.is_none() || self.agent.profile.kind == AgentKind::Human {
             return Ok(None);
@@ -225,7 +225,7 @@ impl Executor<'_> {
         Ok(message.map(|node| node.seq))
     }
 
-    /// What to say where nothing was found, so that nobody asks in circles.
+    /// Formats the reply for no results, with hints that avoid repeated searches.
     fn nothing(
         &self,
         here: &Position,
@@ -259,10 +259,10 @@ impl Executor<'_> {
     }
 }
 
-/// What a session has come to: counts, what was said in it first and last, its tools, and its state.
+/// Summarizes a session: counts, first and last messages, tools and state.
 ///
 /// # Errors
-/// If its tree is not there, or the store cannot be read.
+/// If the session's tree does not exist, or the store cannot be read.
 pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let tree = loom.tree(session.tree)?;
@@ -304,13 +304,13 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
 }
 
 impl RecallRange {
-    /// What may be seen, whatever is wanted of it.
+    /// Returns the filter for visible nodes, without further conditions.
     fn seen(&self) -> Filter {
         Filter { seen_by: self.only.seen_by, ..Filter::default() }
     }
 }
 
-/// A line that names the words which no searched message holds; empty if each stands somewhere.
+/// Names the words that no searched message contains; empty if each occurs.
 fn absent(found: &SearchResults) -> String {
     let words: Vec<String> = found.absent.iter().map(|word| quoted(word)).collect();
     match words.as_slice() {

@@ -1,4 +1,4 @@
-//! The plan of a turn, as commands see it. Whose plan it is comes from whoever runs the turn: see [`Executor::in_turn`].
+//! The command `todo`: the plan of a turn. [`Executor::in_turn`] sets the turn.
 
 use super::{
     Executor, OutputResult,
@@ -10,22 +10,22 @@ use crate::{
     types::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
 };
 
-/// Items of one plan.
+/// The maximum number of items of a plan.
 const MAX_PLAN_ITEMS: usize = 100;
-/// Items that one command adds.
+/// The maximum number of items that one command adds.
 const MAX_ADDED_ITEMS: usize = 32;
-/// Characters of a title where it stands among others.
+/// Characters of an item's title in replies about other items.
 const MAX_TITLE_CHARS: usize = 100;
 /// Characters of an outcome in a list.
 const MAX_OUTCOME_CHARS: usize = 200;
 
-/// What an item is called in lists: its number and title.
+/// Returns an item's name for lists: its number and title.
 #[must_use]
 pub fn named(todo: &Todo) -> String {
     format!("{} {}", todo.number, quoted(&first_words(&todo.title, MAX_TITLE_CHARS)))
 }
 
-/// How far a plan is: `2 of 5 done · 1 cancelled`.
+/// Formats the progress of a plan: `2 of 5 done · 1 cancelled`.
 #[must_use]
 pub fn progress(counts: TodoCounts) -> String {
     let cancelled = if counts.cancelled > 0 { format!(" · {} cancelled", counts.cancelled) } else { String::new() };
@@ -90,7 +90,7 @@ impl Executor<'_> {
         Ok(format!("✓ planned {}: {} · {open} open", count(new.len() as u64, "item"), names.join(" · ")).into())
     }
 
-    /// Says what became of an item.
+    /// Completes or cancels an item.
     fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> OutputResult {
         let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
         let plan = self.loom.todos(self.scope)?;
@@ -142,7 +142,7 @@ impl Executor<'_> {
     }
 }
 
-/// Which items a list shows.
+/// The filter of a list by status.
 enum TodoFields {
     Open,
     All,
@@ -173,7 +173,7 @@ fn wanted(status: Option<&str>) -> Result<TodoFields, ToolError> {
     })
 }
 
-/// An item with all that is said of it.
+/// Formats an item with its details.
 fn item(todo: &Todo) -> String {
     let mark = match todo.status {
         TodoStatus::Pending => "[ ]",

@@ -1,4 +1,5 @@
-//! The trace: an agent's last actions in a tree, from the journal and, for reads, from the actions that the executor stores.
+//! The trace: an agent's last actions in a tree, from the journal and, for reads, from the actions that the executor
+//! stores.
 
 use super::escape::{count, quoted};
 use crate::{
@@ -30,8 +31,8 @@ struct TraceStep {
     results: Option<u32>,
 }
 
-/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from b3k9ze
-/// (2 results)`. At most ten.
+/// Returns an agent's last actions in a tree as phrases, the oldest first: `viewed a7x2kq, b3k9ze`, `continued from
+/// b3k9ze (2 results)`. At most ten.
 ///
 /// # Errors
 /// If the store cannot be read.

@@ -1,5 +1,5 @@
-//! The tree as a drawing: the way to a node, abbreviated, and below it one line a branch. Nothing is read but what is
-//! shown, and that is bounded, so a tree of a million nodes is drawn as fast as a small one.
+//! The drawing of a tree: the abbreviated path to a node and, below it, one line for each branch. Only the nodes shown
+//! are read, and their number is bounded. The cost does not depend on the size of the tree.
 
 use std::fmt::Write as _;
 
@@ -15,15 +15,15 @@ use crate::{
     types::{EdgeKind, Node, Tree, one_line},
 };
 
-/// Levels that are drawn unless a line says otherwise.
+/// Levels that are drawn if the command sets none.
 const DEFAULT_LEVELS: u32 = 8;
-/// Branches that are drawn at one branch point.
+/// The maximum number of branches drawn at one branch point.
 const MAX_BRANCHES: usize = 24;
-/// Lines of a drawing.
+/// The maximum number of lines of a drawing.
 const MAX_LINES: usize = 200;
-/// A run of more nodes than this is folded.
+/// The number of nodes from which a run is abbreviated.
 const MAX_RUN_NODES: usize = 4;
-/// Bookmarks that a summary names.
+/// The maximum number of bookmarks in a summary.
 const MAX_NAMED_NODES: usize = 5;
 
 impl Executor<'_> {
@@ -54,7 +54,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, drawn.local.as_str()))
     }
 
-    /// The tree in words and figures.
+    /// Summarizes the tree in counts and bookmarks.
     pub(super) fn tree_summary(&self, here: &Position) -> OutputResult {
         let (tree, counts) = (&here.tree, &here.tree.counts);
         let mut text = format!("Tree: {} ({} mode)\n", quoted(&tree.title), tree.mode);
@@ -98,7 +98,7 @@ struct TreeDrawing<'a> {
 }
 
 impl TreeDrawing<'_> {
-    /// The branches below a node, one line each, with what branches further below them.
+    /// Draws the branches below a node, one line each, recursively.
     fn branches(&mut self, above: &Node, indent: &str, levels: u32) -> Result<(), ToolError> {
         let children = self.children(above)?;
         if levels == 0 && !children.is_empty() {
@@ -129,7 +129,7 @@ impl TreeDrawing<'_> {
         Ok(())
     }
 
-    /// The nodes from this one on to where the way forks or ends, and how many levels are left there.
+    /// Returns the nodes from `first` to the next branch point or leaf, and the levels that remain there.
     fn run(&self, first: Node, mut levels: u32) -> Result<(Vec<Node>, u32), ToolError> {
         let mut run = vec![first];
         while levels > 0
@@ -142,7 +142,7 @@ impl TreeDrawing<'_> {
         Ok((run, levels))
     }
 
-    /// A run on one line; of a long one the ends, and the position if it is inside.
+    /// Draws a run on one line. A long run shows its ends, and the position if it is inside.
     fn push_run(&mut self, run: &[Node]) {
         let shown = |at: usize, node: &Node| {
             run.len() <= MAX_RUN_NODES || at == 0 || at + 1 == run.len() || node.id == self.here

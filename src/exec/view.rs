@@ -1,4 +1,4 @@
-//! Looking at nodes: one, a branch, the difference of two.
+//! Commands that show one node, a branch, or the difference of two nodes.
 
 use std::fmt::Write as _;
 
@@ -16,10 +16,10 @@ use crate::{
     types::{EdgeKind, Node},
 };
 
-/// Lines or words of both texts together beyond which they are not compared.
+/// The maximum number of lines or words of both texts that are compared.
 const MAX_DIFF_ITEMS: usize = 20_000;
 
-/// Nodes of a branch that are shown at once.
+/// The maximum number of nodes of a branch in one reply.
 const MAX_BRANCH_NODES: u32 = 1_000;
 
 impl Executor<'_> {
@@ -81,7 +81,7 @@ impl Executor<'_> {
         Ok(CommandOutput::about(text, format!("{} {}", first.local, second.local)))
     }
 
-    /// Where the paths to two nodes part.
+    /// Describes the node at which the paths to two nodes diverge.
     fn describe_divergence(&self, here: &Position, first: &Node, second: &Node) -> Result<String, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let path = |to: NodeId| snapshot.path_back(to, &here.session.versions, 0);
@@ -96,7 +96,7 @@ impl Executor<'_> {
         })
     }
 
-    /// What of one kind hangs beside a node.
+    /// Returns the children of a node that have one kind.
     pub(super) fn children_of_kind(&self, node: &Node, kind: EdgeKind) -> Result<Vec<Node>, ToolError> {
         Ok(self.loom.snapshot()?.children(node.id, &ChildFilter { kind: Some(kind), pruned: false, limit: 0 })?)
     }
@@ -106,7 +106,7 @@ fn below(longer: &[Node], shorter: &[Node]) -> String {
     escape::count((longer.len() - shorter.len()) as u64, "step")
 }
 
-/// Two nodes' words: word by word where both are one paragraph, else line by line.
+/// Compares two nodes: word by word if both are one paragraph, else line by line.
 fn compared(first: &Node, second: &Node) -> String {
     let (old, new) = (first.content.as_str(), second.content.as_str());
     if old == new {
@@ -141,7 +141,7 @@ fn size(words: usize) -> String {
     escape::count(words as u64, "word")
 }
 
-/// One paragraph with what goes and what comes marked: `the [-old-]{+new+} word`.
+/// Marks deletions and insertions in one paragraph: `the [-old-]{+new+} word`.
 fn by_words(old: &str, new: &str) -> String {
     let diff = TextDiff::from_words(old, new);
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! `search`: sends the query to the host and formats the results as a numbered list. The results are untrusted: every line is
-//! indented, and a line that looks like a reply or a command is escaped.
+//! `search`: sends the query to the host and formats the results as a numbered list. The results are untrusted: every
+//! line is indented, and a line that looks like a reply or a command is escaped.
 
 use super::{
     CommandOutput, Executor, OutputResult,

@@ -1,7 +1,8 @@
-//! The operations and their typed arguments, declared once: arrow lines, tool calls and programs all build a [`Command`].
+//! The operations and their typed arguments, declared once: arrow lines, tool calls and programs all build a
+//! [`Command`].
 //!
-//! Each operation is one variant and each argument one field. The JSON form (`loom parse` prints it) is the serde form of
-//! these types; absent options are left out. Ids stay as written, in lower case and without brackets. The executor
+//! Each operation is one variant and each argument one field. The JSON form (`loom parse` prints it) is the serde form
+//! of these types; absent options are left out. Ids stay as written, in lower case and without brackets. The executor
 //! resolves them, because that needs a store.
 
 mod items;
@@ -17,7 +18,8 @@ use crate::types::TodoDraft;
 /// Declares [`Command`] with its arguments and [`Tool`] with the same names from one list of operations.
 macro_rules! commands {
     ($($(#[$doc:meta])* $name:ident { $($fields:tt)* },)*) => {
-        /// An operation with its arguments, each typed and within its limits. An absent node means the current position.
+        /// An operation with its arguments, each typed and within its limits. An absent node means the current
+        /// position.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "op", rename_all = "lowercase")]
         pub enum Command {

@@ -1,8 +1,8 @@
 //! The declaration of every operation, and the protocol types that the executor, its host and the tools share.
 //!
-//! `command.rs` declares the operations with their typed arguments. [`TABLE`] adds verbs, permission, help and usage. The
-//! classifier's lexicon, `→ help`, the JSON schemas of tool calls, `docs/arrow.md` and the permission check derive from
-//! them. Requests and results that cross modules are here too: [`ToolError`], [`CommandReply`], [`HostTool`],
+//! `command.rs` declares the operations with their typed arguments. [`TABLE`] adds verbs, permission, help and usage.
+//! The classifier's lexicon, `→ help`, the JSON schemas of tool calls, `docs/arrow.md` and the permission check derive
+//! from them. Requests and results that cross modules are here too: [`ToolError`], [`CommandReply`], [`HostTool`],
 //! [`WebSearch`], [`SummaryRequest`]. Parsing is in [`crate::arrow`], execution in [`crate::exec`].
 
 mod args;

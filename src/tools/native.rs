@@ -1,8 +1,8 @@
 //! Tool definitions for a provider's native tool calling.
 //!
-//! Most tools are offered with the schema of their table row. Some lines select among several actions by their first words,
-//! which one schema expresses badly. These tools get aliases here, under names that models know. [`NativeAlias::fields`]
-//! maps a call of an alias to the same command as the line.
+//! Most tools are offered with the schema of their table row. Some lines select among several actions by their first
+//! words, which one schema expresses badly. These tools get aliases here, under names that models know.
+//! [`NativeAlias::fields`] maps a call of an alias to the same command as the line.
 
 use serde_json::{Map, Value, json};
 
@@ -183,7 +183,8 @@ const ALIASES: &[NativeAlias] = &[
     },
 ];
 
-/// Maps the arguments of `conversation_recall`. Arguments of other actions are ignored, because many models fill in all.
+/// Maps the arguments of `conversation_recall`. Arguments of other actions are ignored, because many models fill in
+/// all.
 fn recall_fields(mut given: Map<String, Value>) -> Fields {
     let action = given.remove("action");
     let known = ["query", "tool_name", "start_turn", "end_turn", "limit"];

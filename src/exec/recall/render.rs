@@ -1,6 +1,6 @@
-//! What was recalled, as text within a limit.
+//! The formatting of recalled nodes within a token limit.
 //!
-//! Results of tools are shortened first, then what is oldest, and every cut names the command that shows the rest.
+//! Tool results are shortened first, then the oldest nodes. Every cut names the command that shows the rest.
 
 use std::collections::HashSet;
 
@@ -15,31 +15,31 @@ use crate::{
     types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
 };
 
-/// Tokens of an answer at the most.
+/// The maximum tokens of a reply.
 pub(in crate::exec) const MAX_REPLY_TOKENS: u32 = 8_000;
-/// Tokens that a text is shortened to, the results of tools first.
+/// Tokens that an entry is shortened to; tool results first.
 const SHORTENED_TOKENS: u32 = 60;
-/// Characters of a neighbour of what was found.
+/// Characters of a hit's neighbor.
 const MAX_NEIGHBOR_CHARS: usize = 160;
-/// Bytes that are shown of what is long, and tokens from which on it is.
+/// Bytes of the excerpt of a long entry, and the tokens from which an entry is long.
 const EXCERPT_BYTES: usize = 400;
 const LONG_ENTRY_TOKENS: u32 = 200;
-/// Tokens kept for an answer's first line, and for the line on what is left out.
+/// Tokens reserved for the first line and for the line about omitted entries.
 const NOTE_TOKENS: u32 = 160;
-/// Commands that are named whole for what is left out; of the others the ids are, which take so many tokens each.
+/// Omitted entries whose command is written out, and the tokens of each further id.
 const MAX_LISTED_COMMANDS: usize = 5;
 const TOKENS_PER_ID: u32 = 5;
 
-/// What is shown of a node: its first line and its words.
+/// A formatted node: its header and its text.
 pub(super) struct RecallEntry {
     head: String,
     text: String,
-    /// Its place in time.
+    /// The place in the journal, for order.
     seq: u64,
     turn: Option<u64>,
-    /// The command that shows all of it.
+    /// The command that shows the whole node.
     rest: String,
-    /// Its id, as that has it.
+    /// The node's id in that command.
     mention: String,
     tool: bool,
     tokens: u32,
@@ -72,7 +72,7 @@ impl RecallEntry {
         }
     }
 
-    /// Keeps about so many tokens of the words.
+    /// Shortens the text to about this many tokens.
     fn shorten(&mut self, most: u32) {
         if self.tokens <= most {
             return;
@@ -89,7 +89,8 @@ impl RecallEntry {
     }
 }
 
-/// `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is what it was called with.
+/// Formats a header: `[Turn 12] human [a7x2kq]:`, `[Turn 13] tool read_file(path="src/auth.py") [b3k9ze]:`; `call` is
+/// the tool's call.
 pub(super) fn header(node: &Node, call: Option<String>) -> String {
     let turn = node.turn.map(|turn| format!("[Turn {turn}] ")).unwrap_or_default();
     let tool = match (&node.tool.name, call) {
@@ -101,7 +102,7 @@ pub(super) fn header(node: &Node, call: Option<String>) -> String {
     format!("{turn}{}{tool} {}{pruned}:", node.author_type, escape::id(node))
 }
 
-/// [`header`] with age, depth and, where the call failed, that.
+/// Formats a [`header`] with age, depth and failure.
 fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
     let plain = header(node, call);
     let failed = if recall::is_failure(node) { " · failed" } else { "" };
@@ -109,12 +110,12 @@ fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
     format!("{plain} · {} · depth {}{failed}:", node.created_at.age(here.now), node.depth)
 }
 
-/// Nodes as they are shown in a list, results of tools with what they were called with.
+/// Formats nodes for a list; tool results include their call.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
     nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::called_with(snapshot, node)?))).collect()
 }
 
-/// Hits with what was said before and after each, then what is only near.
+/// Formats hits with their neighbors, then nodes that match by meaning only.
 pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResults) -> Result<String, ToolError> {
     let hits: HashSet<u64> = found.hits.iter().map(|hit| hit.node.seq).collect();
     let mut told = hits.clone();
@@ -131,7 +132,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
         }
         blocks.push(block);
     }
-    // Beside matches, what holds none of the words is their context.
+    // Next to matches, nodes without any of the words are context.
     let near = found.near.iter().filter(|hit| hits.is_empty() || hit.own_words > 0);
     let mut near = near.filter(|hit| !told.contains(&hit.node.seq)).peekable();
     if near.peek().is_some() {
@@ -148,7 +149,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
     Ok(blocks.join("\n"))
 }
 
-/// A hit, with a line for what was said before it and one for what was said after it.
+/// Formats a hit with one line for each neighbor.
 fn with_context(
     snapshot: &dyn Snapshot,
     here: &Position,
@@ -179,8 +180,7 @@ fn with_context(
     Ok(lines.join("\n"))
 }
 
-/// Entries within the limit: results of tools are shortened first, then the oldest, and what does not fit even so is
-/// named.
+/// Fits entries into the limit: tool results are shortened first, then the oldest. Entries that do not fit are named.
 pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
     let cost = |entry: &RecallEntry| estimated_tokens(&entry.shown()) + 1;
     let mut all = entries.iter().map(cost).fold(note(entries.len()), u32::saturating_add);
@@ -196,7 +196,7 @@ pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
     }
     let mut left: Vec<RecallEntry> = Vec::new();
     while all > MAX_REPLY_TOKENS && entries.len() > 1 {
-        // Turns stand in their order, and results of a tool the newest first: the oldest is at one of the ends.
+        // Turns are in order and tool results are newest first, so the oldest entry is at one end.
         let last = entries.first().map(|entry| entry.seq) > entries.last().map(|entry| entry.seq);
         let oldest = entries.remove(if last { entries.len() - 1 } else { 0 });
         all = all.saturating_sub(cost(&oldest));
@@ -209,7 +209,7 @@ pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
     lines.join("\n")
 }
 
-/// The line that says what is not shown, and which commands show it.
+/// Formats the line that names omitted entries and the commands that show them.
 fn left_out(left: &[RecallEntry]) -> String {
     let turns: Vec<u64> = left.iter().filter_map(|entry| entry.turn).collect();
     let commands = match (turns.iter().min(), turns.iter().max()) {
@@ -227,12 +227,12 @@ fn left_out(left: &[RecallEntry]) -> String {
     format!("[{} left out · {commands}]", count(left.len() as u64, "turn"))
 }
 
-/// Tokens kept for what is said around so many entries.
+/// Returns the tokens reserved for the lines around `entries` entries.
 fn note(entries: usize) -> u32 {
     NOTE_TOKENS + TOKENS_PER_ID * u32::try_from(entries).unwrap_or(u32::MAX / TOKENS_PER_ID / 2)
 }
 
-/// Each line two columns further in.
+/// Indents each line by two columns.
 pub(super) fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

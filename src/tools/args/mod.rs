@@ -1,4 +1,5 @@
-//! The arguments, the reply's shape and an example of each tool: the other half of the table's rows, one file per group.
+//! The arguments, the reply's shape and an example of each tool: the other half of the table's rows, one file per
+//! group.
 
 mod content;
 mod memory;
