@@ -14,12 +14,12 @@ use std::{
 
 use common::{memory_folder, owner};
 use loomtree::{
-    arrow::run::ToolError,
     context::{ContextOptions, Rendering},
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{self, Model, Prompt, Request, Sampling, Scripted, ScriptedReply},
     session::{GenerateRequest, ModelResolver, Progress, Promise, ToolAccess, generate, seat},
+    tools::ToolError,
     types::{Agent, Mode, Parent},
 };
 

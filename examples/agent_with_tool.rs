@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::HostTool,
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{self, GenerateRequest, HostTools, Progress, ToolAccess},
+    tools::HostTool,
     types::{Mode, Permission},
 };
 

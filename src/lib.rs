@@ -61,6 +61,7 @@ pub mod archive;
 pub mod arrow;
 pub mod context;
 pub mod delegate;
+pub mod exec;
 pub mod id;
 pub mod ops;
 pub mod provider;

@@ -14,16 +14,11 @@ use std::sync::{
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{
-        self, Event,
-        run::{
-            BATCH, CONTENT, ContinueRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost, ToolError,
-            recent_actions,
-        },
-    },
+    arrow::{self, Event},
+    exec::{ContinueRequest, ExecRequest, Executor, Host, NoHost, recent_actions},
     id::NodeId,
     ops::Actor,
-    tools::{self, NativeAlias, Tool},
+    tools::{self, ErrorCode, HostTool, MAX_BATCH_LINES, MAX_CONTENT_BYTES, NativeAlias, Tool, ToolError},
     types::{Permission, Permissions},
 };
 use play::Play;
@@ -131,7 +126,7 @@ fn a_line_and_a_call_come_to_the_same() {
         assert_eq!((wrong.name(), wrong.to_string().as_str()), (None, ""));
     }
     // What the free function reads knows of no program.
-    assert!(arrow::run::read("→ weather Paris").is_err());
+    assert!(loomtree::exec::read("→ weather Paris").is_err());
 }
 
 #[test]
@@ -214,14 +209,14 @@ fn a_programs_tools_need_their_permission() {
     for bits in 0..=Permissions::all().bits() {
         let held = Permissions::from_bits(bits).unwrap();
         let names: Vec<String> = tools::native(held, &program.extras).into_iter().map(|tool| tool.name).collect();
-        let own = Tool::ALL.iter().filter(|tool| tools::lacking(**tool, held).is_none()).flat_map(|tool| match tool {
+        let own = Tool::ALL.iter().filter(|tool| tool.missing_permission(held).is_none()).flat_map(|tool| match tool {
             Tool::Todo => vec!["create_todo", "list_todo", "complete_todo"],
             Tool::Delegate => vec!["delegate_task"],
             Tool::Recall => vec!["conversation_recall", "recall"],
             Tool::Decide => vec!["session_state", "decide"],
             tool => vec![tool.name()],
         });
-        let extras = program.extras.iter().filter(|extra| tools::without(extra.permission, held).is_none());
+        let extras = program.extras.iter().filter(|extra| tools::missing_permission(extra.permission, held).is_none());
         assert_eq!(names, own.chain(extras.map(|extra| extra.name.as_str())).collect::<Vec<_>>());
         let overview = tools::overview(held, &program.extras);
         for extra in &program.extras {
@@ -307,11 +302,11 @@ fn a_batch_and_its_arguments_have_limits() {
     let play = Play::new();
     let program = Program::new("sunny");
     let mut runner = play.runner_with("owner", play.session("owner", play.marie), &program);
-    let replies = runner.run_batch(vec![runner.read("→ weather Paris"); BATCH + 3]);
-    assert_eq!((replies.len(), program.calls().len()), (BATCH + 1, BATCH));
+    let replies = runner.run_batch(vec![runner.read("→ weather Paris"); MAX_BATCH_LINES + 3]);
+    assert_eq!((replies.len(), program.calls().len()), (MAX_BATCH_LINES + 1, MAX_BATCH_LINES));
     let message = "✗ LIMIT_EXCEEDED: a batch is at most 32 lines; the last 3 were not run";
-    assert_eq!(replies[BATCH].to_string(), message);
-    let long = "x".repeat(CONTENT + 1);
+    assert_eq!(replies[MAX_BATCH_LINES].to_string(), message);
+    let long = "x".repeat(MAX_CONTENT_BYTES + 1);
     for (tool, argument) in [("annotate", "content"), ("weather", "city")] {
         let call = runner.read_call(tool, &json!({ argument: long }).to_string());
         assert_eq!(call.name(), Some(tool));

@@ -10,14 +10,12 @@ use std::sync::Mutex;
 
 use insta::assert_snapshot;
 use loomtree::{
-    arrow::{
-        Command, NodeRef, Rendering,
-        run::{CommandReply, ContinueRequest, ErrorCode, Host, SummaryRequest, SummaryResponse, ToolError, escape},
-    },
+    arrow::{Command, NodeRef, Rendering},
+    exec::{ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
     store::{JournalFilter, Mutation, PurgeTarget},
-    tools::{self, Tool},
+    tools::{self, CommandReply, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
     types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SessionInfo, SummarySubject},
 };
 use play::{Play, batch, lines};
@@ -839,7 +837,7 @@ fn memory_is_an_agents_own_and_of_one_tree_and_stays() {
     drop(runner);
     // Another process, later: the same file.
     let again = play.scene.over(play.scene.store());
-    let block = loomtree::arrow::run::memory_block(&again, again.agent("owner").unwrap().id(), play.tree).unwrap();
+    let block = loomtree::exec::memory_block(&again, again.agent("owner").unwrap().id(), play.tree).unwrap();
     assert!(block.contains("\"mine\"") && block.contains(&format!("[{marie}]")), "{block}");
 }
 

@@ -13,9 +13,9 @@ use loomtree::{
     arrow::{
         Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
         Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
-        run::{INLINE, read},
     },
-    tools::{self, TABLE, Tool},
+    exec::read,
+    tools::{self, DEFAULT_REPLY_TOKENS, TABLE, Tool},
     types::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
 };
 use play::Play;
@@ -176,15 +176,15 @@ fn the_reference_is_what_the_table_says() {
 #[test]
 fn the_reference_and_the_help_name_every_tool_and_code() {
     let (reference, overview) = (tools::reference(), tools::overview(Permissions::all(), &[]));
-    assert!(estimated_tokens(&overview) < INLINE, "the help is cut");
+    assert!(estimated_tokens(&overview) < DEFAULT_REPLY_TOKENS, "the help is cut");
     for spec in TABLE {
         assert!(reference.contains(&format!("\n### {}\n", spec.name)));
         assert!(overview.contains(&format!("\n  {}", spec.name)), "{}", spec.name);
         let explained = tools::explain(spec.tool);
-        assert!(estimated_tokens(&explained) < INLINE, "{}", spec.name);
+        assert!(estimated_tokens(&explained) < DEFAULT_REPLY_TOKENS, "{}", spec.name);
         assert!(explained.contains(spec.help) && spec.usage.arguments.iter().all(|a| explained.contains(a.name)));
     }
-    for code in loomtree::arrow::run::ErrorCode::ALL {
+    for code in loomtree::tools::ErrorCode::ALL {
         assert!(reference.contains(&format!("| `{code}` |")), "{code}");
     }
 }
@@ -201,9 +201,9 @@ fn a_command_is_run_only_with_what_it_needs() {
     for bits in 0..=Permissions::all().bits() {
         let held = Permissions::from_bits(bits).unwrap();
         for command in commands(&id) {
-            let allowed = tools::needs(&command).iter().all(|needed| held.has(needed));
-            assert_eq!(tools::missing(&command, held).is_none(), allowed);
-            assert!(tools::needs(&command).has(command.tool().spec().permission));
+            let allowed = command.required_permissions().iter().all(|needed| held.has(needed));
+            assert_eq!(command.missing_permission(held).is_none(), allowed);
+            assert!(command.required_permissions().has(command.tool().spec().permission));
         }
     }
     // At the door itself, with each permission taken away from all.
@@ -211,7 +211,7 @@ fn a_command_is_run_only_with_what_it_needs() {
         profile.permissions = Permission::ALL.iter().copied().filter(|p| p != taken).collect();
         play.owner.update_agent(profile.clone()).unwrap();
         let mut runner = play.runner("somebody", session);
-        for command in commands(&id).iter().filter(|command| tools::needs(command).has(*taken)) {
+        for command in commands(&id).iter().filter(|command| command.required_permissions().has(*taken)) {
             let before = play.loom.snapshot().unwrap().last_seq().unwrap();
             let said = runner.run(command).to_string();
             let name = command.tool().name();
@@ -223,7 +223,8 @@ fn a_command_is_run_only_with_what_it_needs() {
 
 #[test]
 fn what_permissions_rest_on() {
-    let needs = |line: &str| tools::needs(&read(line).unwrap()).iter().map(Permission::as_str).collect::<Vec<_>>();
+    let needs =
+        |line: &str| read(line).unwrap().required_permissions().iter().map(Permission::as_str).collect::<Vec<_>>();
     assert_eq!(needs("→ view a7x2kq"), ["loom_aware"]);
     assert_eq!(needs("→ prune a7x2kq"), ["loom_aware", "loom_write"]);
     assert_eq!(needs("→ continue from a7x2kq"), ["loom_aware", "loom_generate"]);

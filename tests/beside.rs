@@ -7,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use loomtree::{
-    arrow::run::{Executor, NoHost, read},
     context::{ContextOptions, ContextRequest, RenderedPrompt, assemble},
+    exec::{Executor, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpsError},
     store::{Mutation, PurgeTarget, StoreError},

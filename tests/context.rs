@@ -8,13 +8,14 @@ mod play;
 mod support;
 
 use loomtree::{
-    arrow::run::{ContinueRequest, DelegateRequest, Host, ToolError},
     context::{
         AssembledPrompt, CommandResult, CommandRound, ContextError, ContextOptions, ContextRequest, ContextSection,
         Inclusion, InclusionReason, MessageRole, RenderedPrompt, Rendering, Strategy, assemble,
     },
+    exec::{ContinueRequest, DelegateRequest, Host},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
+    tools::ToolError,
     types::{
         Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope, TokenCalibration,
         TokenizerFamily, ToolCallFields, TreePatch,

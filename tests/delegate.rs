@@ -16,11 +16,11 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, Executor, HostTool, NoHost, ToolError},
     delegate::{
         self, AgentModel, CheckResult, DelegationEvent, DelegationReport, DelegationStatus, DelegationUpdate,
         LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig, RunContext, SubtaskStatus, WorkerTools,
     },
+    exec::{Executor, NoHost},
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
     provider::{Finish, FinishReason, Generation, Model, Prompt, Request, Scripted, ScriptedReply, ToolCall, Usage},
@@ -29,6 +29,7 @@ use loomtree::{
         seat, stats,
     },
     store::{GenerationFilter, SessionFilter},
+    tools::{ErrorCode, HostTool, ToolError},
     types::{Agent, Mode, Permission, Permissions},
 };
 use serde_json::{Value, json};
@@ -239,7 +240,7 @@ async fn a_diamond_with_an_escalation_a_failure_and_a_skip() {
 
     // All of it is in the tree, below the node that delegated, and its cost in the session's.
     let mut agent = Executor::new(team.owner.loom().clone(), team.agent("owner"), team.session, &NoHost);
-    let drawn = agent.run(&loomtree::arrow::run::read("→ tree depth:20").unwrap()).to_string();
+    let drawn = agent.run(&loomtree::exec::read("→ tree depth:20").unwrap()).to_string();
     insta::assert_snapshot!(team.masked(&drawn));
     let sums = team.stats();
     assert_eq!((sums.generations, sums.prompt, sums.output), (17, 1_700, 170));

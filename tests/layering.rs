@@ -2,14 +2,20 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use std::{fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
 
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
     &["id", "types"],
     &["store"],
     &["ops", "recall"],
-    &["arrow", "tools"],
+    &["tools"],
+    &["arrow"],
+    &["exec"],
     &["context", "archive"],
     &["agent", "provider", "session", "delegate", "web", "workspace"],
     &["cli", "tui", "http", "mcp"],
@@ -99,6 +105,66 @@ fn imports_go_down_only() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Import cycles between modules of one layer that are not removed yet.
+const KNOWN_CYCLES: &[[&str; 2]] = &[["delegate", "session"], ["id", "types"]];
+
+/// The pairs of modules that import each other, directly or through others.
+fn cycles(imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<[&str; 2]> {
+    let reached = |from: &str| {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = open.pop() {
+            for next in imports.get(module).into_iter().flatten() {
+                if reached.insert(next.as_str()) {
+                    open.push(next);
+                }
+            }
+        }
+        reached
+    };
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        imports.keys().map(|module| (module.as_str(), reached(module))).collect();
+    let mut found = Vec::new();
+    for (&a, of_a) in &reach {
+        found.extend(
+            of_a.iter().filter(|&&b| a < b && reach.get(b).is_some_and(|of_b| of_b.contains(a))).map(|&b| [a, b]),
+        );
+    }
+    found
+}
+
+#[test]
+fn modules_of_a_layer_form_no_cycle() {
+    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (file, text) in sources() {
+        let own = file.split('/').next().unwrap_or("").trim_end_matches(".rs").to_owned();
+        let modules = named(&text).into_iter().filter(|module| floor(module).is_some() && *module != own);
+        if floor(&own).is_some() {
+            imports.entry(own.clone()).or_default().extend(modules);
+        }
+    }
+    assert_eq!(
+        cycles(&imports),
+        KNOWN_CYCLES,
+        "a new cycle is to be removed, and one that is gone leaves KNOWN_CYCLES"
+    );
+}
+
+#[test]
+fn cycles_are_found_through_other_modules() {
+    let imports = |pairs: &[(&str, &str)]| {
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (from, to) in pairs {
+            found.entry((*from).to_owned()).or_default().insert((*to).to_owned());
+        }
+        found
+    };
+    assert_eq!(
+        cycles(&imports(&[("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")])),
+        [["a", "b"], ["a", "c"], ["b", "c"]]
+    );
+    assert!(cycles(&imports(&[("a", "b"), ("b", "c"), ("a", "c"), ("d", "a")])).is_empty());
 }
 
 #[test]

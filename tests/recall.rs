@@ -14,7 +14,7 @@ use loomtree::{
         self,
         recall::{self, Author, Branch, Filter, Query, Scope},
     },
-    arrow::run::Executor,
+    exec::Executor,
     id::NodeId,
     ops::{Actor, NodeDraft},
     store::{Mutation, Postings, PurgeTarget, StoreError, WordFilter},
@@ -746,7 +746,7 @@ fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
     let hits = found(Query { limit: 1, ..Query::new("audited packages vulnerabilities", Scope::Everything) });
     assert_eq!(hits[0].node.tool.name.as_deref(), Some("bash"));
     let session = owner.start_session("/work", imported.trees[0], None).unwrap();
-    let alone = loomtree::arrow::run::NoHost;
+    let alone = loomtree::exec::NoHost;
     let mut runner = Executor::new(owner.loom().clone(), owner.loom().agent("owner").unwrap(), session, &alone);
     let said = lines(&mut runner, &["→ recall search \"spinnerColorFn\" limit:1"]);
     assert!(said.contains("tool bash(") && said.contains("spinnerColorFn"), "{said}");

@@ -7,8 +7,8 @@ mod support;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use loomtree::{
-    arrow::run::{Executor, NoHost},
     context::{ContextOptions, RenderedPrompt},
+    exec::{Executor, NoHost},
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, SessionDraft},
     provider::{Model, Scripted, ScriptedReply},

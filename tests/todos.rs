@@ -10,12 +10,13 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{ErrorCode, ExecRequest, Executor, NoHost},
+    exec::{ExecRequest, Executor, NoHost},
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Model, Prompt, Scripted, ScriptedReply, ToolCall},
     session::{GenerateRequest, Progress, ToolAccess, generate, seat},
     store::{ChildFilter, JournalFilter, Mutation, PurgeTarget},
+    tools::ErrorCode,
     types::{AuthorType, EdgeKind, Node, Parent, TodoDraft, TodoScope, TodoStatus},
 };
 use play::Play;

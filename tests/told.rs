@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use loomtree::{
     archive::{self, jsonl},
-    arrow::run::escape::quoted,
+    exec::escape::quoted,
     id::{LocalId, NodeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, describe_entry},
     store::{JournalFilter, PurgeTarget},

@@ -408,8 +408,7 @@ impl loomtree::session::ModelResolver for Panics {
     fn open<'a>(
         &'a self,
         _: &'a loomtree::types::Agent,
-    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::arrow::run::ToolError>>
-    {
+    ) -> loomtree::session::Promise<'a, Result<Arc<dyn loomtree::provider::Model>, loomtree::tools::ToolError>> {
         Box::pin(async { panic!("the model fell over") })
     }
 }

@@ -13,7 +13,7 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, HostTool, ToolError, recent_actions},
+    exec::recent_actions,
     id::NodeId,
     ops::{Actor, NodeDraft},
     provider::{Generation, Model, Prompt, Request, Role, Scripted, ScriptedEnd, ScriptedReply, ToolCall},
@@ -21,6 +21,7 @@ use loomtree::{
         GenerateError, GenerateRequest, HostTools, ModelResolver, Progress, Promise, ToolAccess, generate, seat, start,
     },
     store::ChildFilter,
+    tools::{ErrorCode, HostTool, ToolError},
     types::{Agent, EdgeKind, Node, Parent, Permission, Permissions},
 };
 use play::Play;

@@ -12,10 +12,10 @@ mod support;
 use std::sync::Arc;
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{GenerateRequest, Progress, Searcher, ToolAccess, generate, seat},
+    tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::{Parent, Permissions},
     web::{self, SearchConfig, Web},
 };

@@ -18,13 +18,13 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError},
     ops::NodeDraft,
     provider::{Model, Scripted, ScriptedReply},
     session::{
         Approval, ApprovalRequest, Decision, GenerateRequest, Progress, Promise, ToolAccess, ToolHandler, generate,
         seat,
     },
+    tools::{ErrorCode, ToolError},
     types::Parent,
     workspace::{Allowlist, Environment, Workspace, WorkspaceSettings},
 };

@@ -2,7 +2,7 @@
 
 use crate::provider::ToolCall;
 
-/// One thing that a model asks for. It is understood and run by [`crate::arrow::run`].
+/// One thing that a model asks for. It is understood and run by [`crate::exec`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolRequest {
     /// An arrow line.

@@ -14,7 +14,7 @@ use super::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
-use crate::tools::Tool;
+use crate::tools::{MAX_CONTENT_BYTES, Tool};
 
 /// Error of binding arguments to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,15 +28,6 @@ pub(super) enum BindError {
 }
 
 type Bound<T = Command> = Result<T, BindError>;
-
-/// The most bytes of a content.
-pub(super) const MAX_CONTENT_BYTES: usize = 1 << 20;
-/// The most continuations of one `continue`.
-const MAX_CONTINUATIONS: u32 = 10;
-/// The most levels of a `tree`.
-const MAX_TREE_DEPTH: u32 = 50;
-/// The most results of a `search`.
-const MAX_SEARCH_RESULTS: u32 = 10;
 
 /// A bag at work: what the verb and its objects said beside the arguments.
 pub(super) struct Binder<'a, 'b> {

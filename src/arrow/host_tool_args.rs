@@ -20,7 +20,7 @@ const LONG: usize = 60;
 
 /// The tool whose name is the line's first word, and the arguments that the line gives it. `None` if the line asks for
 /// something else.
-pub(super) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTool, Result<Value, String>)> {
+pub(crate) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTool, Result<Value, String>)> {
     if extras.is_empty() {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn read<'e>(line: &str, extras: &'e [HostTool]) -> Option<(&'e HostTo
 }
 
 /// The tool that a line asks to be explained: `help weather`.
-pub(super) fn explained<'e>(line: &str, extras: &'e [HostTool]) -> Option<&'e HostTool> {
+pub(crate) fn explained<'e>(line: &str, extras: &'e [HostTool]) -> Option<&'e HostTool> {
     let lexed = lex::line(line).ok()?;
     let mut reader = ArgumentReader { line, tokens: &lexed.tokens };
     let help = Tool::Help.spec();
@@ -49,7 +49,7 @@ pub(super) fn explained<'e>(line: &str, extras: &'e [HostTool]) -> Option<&'e Ho
 
 /// Arguments as a tool's schema has them: each known and of its type, all there that are required. What is null is
 /// absent.
-pub(super) fn checked(extra: &HostTool, given: Map<String, Value>) -> Result<Value, String> {
+pub(crate) fn checked(extra: &HostTool, given: Map<String, Value>) -> Result<Value, String> {
     let mut arguments = Map::new();
     let open = !matches!(extra.parameters["additionalProperties"], Value::Null | Value::Bool(false));
     for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
@@ -100,7 +100,7 @@ fn typed(schema: &Value, value: Value) -> Option<Value> {
 }
 
 /// Yes or no, as models write it.
-pub(super) fn yes(text: &str) -> Option<bool> {
+pub(crate) fn yes(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Some(true),
         "false" | "no" | "off" => Some(false),
@@ -110,7 +110,7 @@ pub(super) fn yes(text: &str) -> Option<bool> {
 
 /// A canonical line: what [`read`] reads back to the same arguments. Long texts come last, so that where the line is cut
 /// for somebody to see, the rest of it is there.
-pub(super) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
+pub(crate) fn write(f: &mut fmt::Formatter<'_>, name: &str, arguments: &Value) -> fmt::Result {
     f.write_str(name)?;
     let mut arguments: Vec<_> = arguments.as_object().into_iter().flatten().collect();
     arguments.sort_by_key(|(_, value)| value.as_str().map_or(0, str::len) > LONG);

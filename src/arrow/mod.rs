@@ -4,9 +4,8 @@ mod annotate_tokens;
 mod args;
 mod bind;
 mod classify;
-mod command;
 mod explain;
-mod host_tool_args;
+pub(crate) mod host_tool_args;
 mod intent;
 mod lex;
 mod lexicon;
@@ -15,17 +14,14 @@ mod option_name;
 mod parse;
 mod phrases;
 mod render;
-pub mod run;
 mod scan;
 mod suggest;
-mod values;
 
-pub use command::Command;
+pub use crate::tools::{
+    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+    RecallSort, Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
+};
 pub use explain::{ExplainedToken, Explanation, explain, is_verb};
 pub use lex::Span;
 pub use parse::{ParseError, ParseErrorCode, ParsedLine, parse};
 pub use scan::{Call, Event, Scanner, Thought, is_command, scan, scan_commands};
-pub use values::{
-    DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope, RecallSort,
-    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
-};

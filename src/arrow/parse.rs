@@ -19,7 +19,7 @@ use super::{
     Command, Relative,
     annotate_tokens::{self, AnnotatedToken, TokenKind},
     args::{self, Arguments},
-    bind::{self, BindError, Binder, MAX_CONTENT_BYTES},
+    bind::{self, BindError, Binder},
     classify::{self, Candidate},
     intent::{self, ClauseRole, Intent, Utterance},
     lex,
@@ -28,7 +28,7 @@ use super::{
     option_name::OptionName,
     suggest,
 };
-use crate::tools::{SideEffect, Tool};
+use crate::tools::{MAX_CONTENT_BYTES, SideEffect, Tool};
 
 /// The longest line: content at its limit, escaped, and what stands around it.
 const MAX_LINE_BYTES: usize = 4 * MAX_CONTENT_BYTES;
@@ -363,10 +363,10 @@ fn collect_args<'a>(line: &'a str, terms: &[AnnotatedToken], intent: &Intent, ca
 
 /// Confidence that an operation needs.
 fn confidence_threshold(tool: Tool) -> f32 {
-    match tool.spec().weight {
-        SideEffect::Looks => 0.55,
-        SideEffect::Moves => 0.8,
-        SideEffect::Changes => 0.7,
-        SideEffect::Risks => 0.8,
+    match tool.spec().side_effect {
+        SideEffect::ReadOnly => 0.55,
+        SideEffect::Navigation => 0.8,
+        SideEffect::Write => 0.7,
+        SideEffect::Destructive => 0.8,
     }
 }

@@ -19,7 +19,7 @@ use loomtree::{
         system::{SystemClock, os_ids},
     },
     store::{OpenOptions, Receipt, SessionFilter, SqliteStore, StoreError, TreeFilter, migration_copies},
-    tools::{self, Tool},
+    tools::Tool,
     types::{Agent, Node, Op, Session, Timestamp, Tree},
 };
 use serde::Serialize;
@@ -126,7 +126,7 @@ impl<'a> CommandContext<'a> {
 
     /// Refuses what the agent may not do.
     pub(crate) fn allow(&self, tool: Tool) -> Result<()> {
-        let Some(missing) = tools::lacking(tool, self.agent.profile.permissions) else { return Ok(()) };
+        let Some(missing) = tool.missing_permission(self.agent.profile.permissions) else { return Ok(()) };
         let name = self.agent.name();
         Err(CliError::Failed {
             message: format!("{name} may not {}: it lacks the permission {missing}", tool.name()),

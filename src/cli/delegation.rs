@@ -3,7 +3,6 @@
 use std::{path::PathBuf, sync::Arc};
 
 use loomtree::{
-    arrow::run::ToolError,
     context::ContextOptions,
     delegate::{
         AgentModel, DelegationUpdate, LazyOrchestrator, LocalOrchestrator, Orchestrator, OrchestratorConfig,
@@ -12,6 +11,7 @@ use loomtree::{
     ops::Loom,
     provider::Model,
     session::Approval,
+    tools::ToolError,
     types::{Agent, AgentKind, Permission},
 };
 

@@ -6,13 +6,13 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     delegate,
     id::AgentId,
     ops::Actor,
     provider::{Embeddings, Model, Sampling, Target, discover, resolve},
     recall::{self, QueryEmbedding},
     session::{Background, Embedding, ModelResolver, Promise, Searcher, SessionHost, ToolAccess, of_provider},
+    tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::Agent,
     web,
 };

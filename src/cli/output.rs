@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-pub(crate) use loomtree::arrow::run::escape::count;
+pub(crate) use loomtree::exec::escape::count;
 use serde::Serialize;
 
 use super::{args::ColorChoice, sanitize::escape_json};

@@ -1,7 +1,7 @@
 //! The ambient block: where in the tree the agent stands, and who else is there. Its cost is bounded.
 
 use crate::{
-    arrow::run::{
+    exec::{
         escape::{self, count},
         todo_name, todo_progress,
     },

@@ -1,11 +1,10 @@
 //! Putting a prompt together: the fixed parts, then as much of the conversation as fits.
 
 use crate::{
-    arrow::run::HostTool,
     id::NodeId,
     recall::References,
     store::Snapshot,
-    tools::{self, Tool},
+    tools::{self, HostTool, Tool},
     types::{Agent, AuthorType, Mode, Node, Permission, Session, SessionInfo, Timestamp, TodoScope, Tree},
 };
 
@@ -265,10 +264,10 @@ fn references(ask: &ContextRequest<'_>, to: &Node) -> Option<(Node, References)>
 fn addendum(ask: &ContextRequest<'_>) -> String {
     let held = ask.agent.profile.permissions;
     let mut text = format!("{ADDENDUM}\n{}", tools::overview(held, ask.extras));
-    if ask.scope.is_some() && tools::lacking(Tool::Todo, held).is_none() {
+    if ask.scope.is_some() && Tool::Todo.missing_permission(held).is_none() {
         text.push_str(PLANNING);
     }
-    if tools::lacking(Tool::Delegate, held).is_none() {
+    if Tool::Delegate.missing_permission(held).is_none() {
         text.push_str(DELEGATING);
     }
     text

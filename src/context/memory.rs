@@ -3,7 +3,7 @@
 //! `→ memory` shows the same without the words of pins, since who asks has them in the prompt.
 
 use crate::{
-    arrow::run::{escape, pinned, recent_actions},
+    exec::{escape, pinned, recent_actions},
     id::{AgentId, TreeId},
     ops::OpsError,
     store::{Snapshot, StoreError},

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::{
-    arrow::run::escape,
+    exec::escape,
     id::AgentId,
     types::{AuthorType, EdgeKind, Mode, Node, Timestamp, TokenCalibration, TokenizerFamily},
 };

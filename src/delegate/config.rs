@@ -5,10 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    arrow::run::{HostTool, ToolError},
     context,
     provider::{Model, Prices},
     session::{Approval, ModelResolver, Promise, ToolHandler},
+    tools::{HostTool, ToolError},
     types::Agent,
 };
 
@@ -126,7 +126,7 @@ pub trait WorkerTools: Send + Sync {
     /// If it cannot be run; a command that fails is no error.
     fn check<'a>(&'a self, command: &'a str, cancel: CancellationToken) -> Promise<'a, Result<CheckResult, ToolError>> {
         let _ = (command, cancel);
-        Box::pin(async { Err(ToolError::new(crate::arrow::run::ErrorCode::NotConfigured, "no commands are run here")) })
+        Box::pin(async { Err(ToolError::new(crate::tools::ErrorCode::NotConfigured, "no commands are run here")) })
     }
 
     /// The files that those named so changed since it was opened, each with what was done to it.

@@ -13,12 +13,12 @@ use super::{
     prompts,
 };
 use crate::{
-    arrow::run::{ErrorCode, HostTool, ToolError},
     id::{NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::Model,
     session::{GenerateRequest as Turn, HostTools, Progress, Promise, ToolAccess, generate},
     store::{Mutation, StoreError},
+    tools::{ErrorCode, HostTool, ToolError},
     types::{AuthorType, NewSession, Node, Op, Parent, SessionPatch},
 };
 

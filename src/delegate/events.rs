@@ -2,10 +2,10 @@
 
 use super::{DelegationEvent, prompts};
 use crate::{
-    arrow::run::{CONTENT, ErrorCode, ToolError},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, OpsError},
     store::Mutation,
+    tools::{ErrorCode, MAX_CONTENT_BYTES, ToolError},
     types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch, StateEntry},
 };
 
@@ -37,8 +37,11 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
     if goal.trim().is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidSyntax, "what is delegated needs a goal"));
     }
-    if goal.len() + context.len() > CONTENT {
-        return Err(ToolError::new(ErrorCode::LimitExceeded, format!("goal and context are at most {CONTENT} bytes")));
+    if goal.len() + context.len() > MAX_CONTENT_BYTES {
+        return Err(ToolError::new(
+            ErrorCode::LimitExceeded,
+            format!("goal and context are at most {MAX_CONTENT_BYTES} bytes"),
+        ));
     }
     let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
     let loom = actor.loom();

@@ -12,8 +12,8 @@ use std::{
 };
 
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     id::NodeId,
+    tools::{ErrorCode, ToolError},
     types::{Node, one_line},
 };
 

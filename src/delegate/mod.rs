@@ -40,10 +40,10 @@ pub use state::{DelegationEffect, DelegationEvent, DelegationLimits, DelegationS
 pub use verdict::{Verdict, read as read_verdict};
 
 use crate::{
-    arrow::run::ToolError,
     id::{LocalId, NodeId},
     ops::Actor,
     session::Promise,
+    tools::ToolError,
 };
 
 /// A delegation to be carried on.

@@ -1,7 +1,7 @@
 //! A person's consent to what an agent is about to do.
 
 use super::request::Promise;
-use crate::arrow::run::{ErrorCode, ToolError};
+use crate::tools::{ErrorCode, ToolError};
 
 /// What an agent is about to do.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,11 @@ use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    arrow::run::ToolError,
     delegate::{DelegationReport, Orchestrator, RunContext},
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     store::Mutation,
-    tools::Tool,
+    tools::{Tool, ToolError},
     types::{AuthorType, EdgeKind, Op, Parent, ToolCallFields},
 };
 

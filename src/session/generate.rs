@@ -19,13 +19,12 @@ use super::{
 };
 use crate::{
     agent::{ToolRequest, Turn, TurnEffect, TurnEnd, TurnFailure, TurnInput},
-    arrow::run::CommandReply,
     context::CommandRound,
     delegate::DelegationUpdate,
     id::{NodeId, SessionId},
     ops::{Actor, OpsError},
     provider::{FinishReason, Model, ProviderError, Request, ToolDefinition},
-    tools,
+    tools::{self, CommandReply},
     types::{Node, Todo, TodoScope},
 };
 

@@ -15,20 +15,16 @@ use super::{
 };
 use crate::{
     agent::ToolRequest,
-    arrow::{
-        Command,
-        run::{
-            CommandReply, ContinueRequest, DelegateRequest, ErrorCode, ExecRequest, Executor, Host, HostTool, NoHost,
-            SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch,
-        },
-    },
+    arrow::Command,
     context::{self, CommandResult, CommandRound, RoundCall},
     delegate::{self, RunContext},
+    exec::{ContinueRequest, DelegateRequest, ExecRequest, Executor, Host, NoHost},
     id::{AgentId, NodeId, SessionId},
     ops::{Actor, Loom, NodeDraft, OpsError},
     provider::{ErrorClass, Message, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent, ToolCall},
     recall::{self, QueryEmbedding},
     store::{Mutation, SessionFilter},
+    tools::{CommandReply, ErrorCode, HostTool, SummaryRequest, SummaryResponse, ToolError, WebHit, WebSearch},
     types::{Agent, AgentKind, AuthorType, EdgeKind, Json, Op, Parent, Permission, TodoScope, ToolCallFields},
 };
 
@@ -161,7 +157,7 @@ impl Host for SessionHost {
         self.cancel.is_cancelled()
     }
 
-    fn meaning(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
+    fn embed_query(&self, actor: &Actor, question: &str) -> Option<QueryEmbedding> {
         let client = self.runtime.block_on(self.commands.models.embeddings())?;
         let embedder = Embedding { runtime: self.runtime.clone(), client };
         let made = recall::embed(actor, &embedder, MISSING).and_then(|_| QueryEmbedding::of(&embedder, question));
@@ -335,7 +331,7 @@ impl CommandBatch {
 /// reply itself.
 fn done(outcome: &CommandResult, wanted: Option<&ExecRequest>) -> Value {
     let mut done = json!({ "command": outcome.line });
-    if let Some(ExecRequest::Extra { arguments: Value::Object(given), .. }) = wanted {
+    if let Some(ExecRequest::HostTool { arguments: Value::Object(given), .. }) = wanted {
         let short = given.iter().filter(|(_, value)| value.as_str().is_none_or(|text| text.len() <= KEPT));
         done["arguments"] = short.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>();
     }

@@ -86,7 +86,7 @@ struct PromptPosition<'a> {
     so_far: &'a TurnProgress<'a>,
     since: Option<NodeId>,
     input: Option<NodeId>,
-    extras: &'a [crate::arrow::run::HostTool],
+    extras: &'a [crate::tools::HostTool],
 }
 
 /// What `author` is shown when `actor` has it continue a node. The session whose state it sees is the actor's own if they

@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 use super::Background;
 use crate::{
     agent::TurnConfig,
-    arrow::run::{CommandReply, HostTool, INLINE, ToolError, WebHit, WebSearch},
     context::{self, ContextError},
     delegate::{DelegationUpdate, Orchestrator},
     id::{AgentId, NodeId},
     ops::OpsError,
     provider::{Embeddings, FinishReason, Model, Prices, ProviderError, Sampling, Usage},
+    tools::{CommandReply, DEFAULT_REPLY_TOKENS, HostTool, ToolError, WebHit, WebSearch},
     types::{Agent, Node, Todo},
 };
 
@@ -120,7 +120,7 @@ pub struct ToolAccess {
     pub tools: Arc<HostTools>,
     /// What searches the web; `None`: nothing does.
     pub search: Option<Arc<dyn Searcher>>,
-    /// Tokens of a command's answer that are shown at once; see [`crate::arrow::run::INLINE`].
+    /// Tokens of a command's answer that are shown at once; see [`crate::tools::DEFAULT_REPLY_TOKENS`].
     pub inline: u32,
     /// The agents that had this one act, the first one first: none of them may be asked again.
     pub callers: Vec<AgentId>,
@@ -140,7 +140,7 @@ impl ToolAccess {
             models,
             tools: Arc::default(),
             search: None,
-            inline: INLINE,
+            inline: DEFAULT_REPLY_TOKENS,
             callers: Vec::new(),
             orchestrator: None,
             background: Arc::default(),

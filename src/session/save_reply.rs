@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{GenerateError, generation_metadata::GenerationMetadata, partial_replies::PartialReplyHeader};
 use crate::{
     agent::RoundOutput,
-    arrow::run::todo_name,
+    exec::todo_name,
     id::NodeId,
     ops::{Actor, NodeDraft, OpsError},
     provider::{FinishReason, Model, Prices},

@@ -1,40 +1,40 @@
-//! Tools of the program around the engine: declared by it, asked for as the table's own are.
+//! Tools that the embedding program declares and runs. Arrow lines and tool calls use them like the engine's own.
 //!
-//! What such a tool takes is said by a JSON schema, for that is what programs have. Of it, only what a line can say is
-//! looked at here: the properties, their types and which are required; the rest is for providers and the program.
+//! A JSON schema describes the arguments. The engine reads only its properties, their types and the required names; the
+//! rest is passed on to providers and checked by the program.
 
 use serde_json::Value;
 
 use super::TABLE;
 use crate::types::Permission;
 
-/// The longest name that every provider takes.
-const LONGEST_NAME: usize = 64;
+/// The longest name that every provider accepts.
+const MAX_NAME_CHARS: usize = 64;
 
-/// A tool of the program around the engine.
+/// The definition of a tool of the embedding program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HostTool {
-    /// Its name: the first word of a line that asks for it, and its name in a provider's tool call.
+    /// The name: the first word of its lines, and the name in tool calls.
     pub name: String,
-    /// What it does; the first sentence stands in lists.
+    /// A description. Lists show its first sentence.
     pub description: String,
-    /// What it takes: the JSON schema of an object.
+    /// The JSON schema of the arguments, an object.
     pub parameters: Value,
-    /// What an agent needs to use it.
+    /// The permission that an agent needs.
     pub permission: Permission,
 }
 
 impl HostTool {
-    /// Whether these tools can be told from the table's and from each other, and lines can say what they take.
+    /// Checks that names are valid and unique, and that lines can express the parameters.
     ///
     /// # Errors
-    /// If not: which tool is wrong, and in what.
+    /// If a tool is invalid; the message names the tool and the reason.
     pub fn check(extras: &[Self]) -> Result<(), String> {
         for (at, extra) in extras.iter().enumerate() {
             let name = &extra.name;
-            if !is_name(name) || name.len() > LONGEST_NAME {
+            if !is_name(name) || name.len() > MAX_NAME_CHARS {
                 return Err(format!(
-                    "{name:?} is no tool's name: up to {LONGEST_NAME} letters, digits, _ and -, a letter first"
+                    "{name:?} is no tool's name: up to {MAX_NAME_CHARS} letters, digits, _ and -, a letter first"
                 ));
             }
             let same = |other: &str| other.eq_ignore_ascii_case(name);
@@ -63,12 +63,12 @@ impl HostTool {
         }
     }
 
-    /// Its arguments, each with its schema.
+    /// Returns the arguments, each with its schema.
     pub fn properties(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.parameters["properties"].as_object().into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
     }
 
-    /// The argument that a line or a call means by `name`, with its schema: letters' case, `-` and `_` are one.
+    /// Finds an argument by name, with its schema. An exact match wins; else case is ignored and `-` equals `_`.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<(&str, &Value)> {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || matches!((a, b), (b'-', b'_') | (b'_', b'-'));
@@ -76,24 +76,24 @@ impl HostTool {
         self.properties().find(|(own, _)| *own == name).or_else(|| self.properties().find(|(own, _)| like(own)))
     }
 
-    /// The arguments that it needs, in the order in which the schema names them.
+    /// Returns the names of the required arguments, in the order of the schema.
     pub fn required(&self) -> impl Iterator<Item = &str> {
         self.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// The type that a schema names, without `null`; empty if it names none.
+    /// Returns the type that a schema names, ignoring `null`; empty if it names none.
     #[must_use]
     pub fn type_of(schema: &Value) -> &str {
         let several = schema["type"].as_array().into_iter().flatten().filter_map(Value::as_str);
         schema["type"].as_str().or_else(|| several.into_iter().find(|kind| *kind != "null")).unwrap_or("")
     }
 
-    /// What an argument is, in words, and whether it is required.
+    /// Describes an argument's type, with `required` if it is.
     #[must_use]
     pub fn kind(&self, name: &str) -> String {
         let schema = self.property(name).map_or(&Value::Null, |(_, schema)| schema);
         let words = match (schema["enum"].as_array(), Self::type_of(schema)) {
-            (Some(values), _) => values.iter().map(said).collect::<Vec<_>>().join(", "),
+            (Some(values), _) => values.iter().map(enum_text).collect::<Vec<_>>().join(", "),
             (None, "string") => "text".to_owned(),
             (None, "integer") => "whole number".to_owned(),
             (None, "boolean") => "yes or no".to_owned(),
@@ -104,14 +104,14 @@ impl HostTool {
         if self.required().any(|required| required == name) { format!("required; {words}") } else { words }
     }
 
-    /// The arguments that there are, in words.
+    /// Describes all arguments in one line.
     #[must_use]
     pub fn arguments(&self) -> String {
         let all: Vec<String> = self.properties().map(|(name, _)| format!("{name} ({})", self.kind(name))).collect();
         if all.is_empty() { "it takes no arguments".to_owned() } else { format!("arguments: {}", all.join(", ")) }
     }
 
-    /// The line with what it needs: `weather city:"…"`.
+    /// Returns an example line with the required arguments: `weather city:"…"`.
     pub(super) fn form(&self) -> String {
         let mut form = self.name.clone();
         for name in self.required() {
@@ -122,13 +122,13 @@ impl HostTool {
     }
 }
 
-/// Whether lines and providers can both say it.
+/// Returns whether lines and providers both accept the name.
 fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(plain)
 }
 
-/// A value of an enumeration as a line has it.
-fn said(value: &Value) -> String {
+/// Returns a value of an enumeration as text.
+fn enum_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,48 +1,48 @@
-//! The tools as a provider's native tool calling takes them.
+//! Tool definitions for a provider's native tool calling.
 //!
-//! Most are offered as they stand in the table. Some do several things by a line's first words, which the arguments of a
-//! call say badly; these have forms of their own here, each under the name that models know from elsewhere. A call in
-//! such a form is read by [`Form::command`] to the same command as the line.
+//! Most tools are offered with the schema of their table row. Some lines select among several actions by their first
+//! words, which one schema expresses badly. These tools get aliases here, under names that models know.
+//! [`NativeAlias::fields`] maps a call of an alias to the same command as the line.
 
 use serde_json::{Map, Value, json};
 
-use super::{HostTool, TABLE, Tool, lacking, schema, without};
+use super::{HostTool, TABLE, Tool, missing_permission, schema};
 use crate::types::Permissions;
 
-/// A tool and its arguments by name; or which of them cannot be meant.
+/// A tool with its arguments by name, or the message for an invalid argument.
 type Fields = Result<(Tool, Map<String, Value>), String>;
 
-/// A tool as a provider is told of it.
+/// A tool definition for a provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NativeToolSpec {
-    /// Its name, of letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does.
+    /// A description for the model.
     pub description: String,
-    /// The JSON schema of its arguments, an object.
+    /// The JSON schema of the arguments, an object.
     pub parameters: Value,
 }
 
-/// A tool's form for calls, under a name of its own.
+/// A tool definition under another name, with a schema of its own.
 pub struct NativeAlias {
-    /// The name.
+    /// The name in tool calls.
     pub name: &'static str,
-    /// Whose form it is.
+    /// The tool that offers it.
     pub tool: Tool,
     help: &'static str,
-    /// Whether it says all that the tool does; else the tool is offered beside it as it stands in the table.
-    whole: bool,
+    /// True if the aliases cover the whole tool, so that the table's definition is not offered as well.
+    replaces_tool: bool,
     parameters: fn() -> Value,
-    /// What is meant by arguments that fit the schema's names: mostly the form's own tool, with the fields of its JSON.
+    /// Maps the call's arguments to a tool and the fields of its command's JSON.
     fields: fn(Map<String, Value>) -> Fields,
 }
 
-/// The forms, those of a tool in the order in which they are offered.
-const FORMS: &[NativeAlias] = &[
+/// Every alias. Those of one tool are in the order of the offer.
+const ALIASES: &[NativeAlias] = &[
     NativeAlias {
         name: "create_todo",
         tool: Tool::Todo,
-        whole: true,
+        replaces_tool: true,
         help: "Plans the items of this turn's work, several at once.",
         parameters: || {
             let text = |meaning: &str| json!({ "type": "string", "description": meaning });
@@ -58,27 +58,27 @@ const FORMS: &[NativeAlias] = &[
                 "required": ["title"],
                 "additionalProperties": false,
             });
-            object(json!({ "items": { "type": "array", "items": item, "minItems": 1 } }), &["items"])
+            object_schema(json!({ "items": { "type": "array", "items": item, "minItems": 1 } }), &["items"])
         },
-        fields: |given| only(Tool::Todo, given, &[("items", "add")]),
+        fields: |given| rename_fields(Tool::Todo, given, &[("items", "add")]),
     },
     NativeAlias {
         name: "list_todo",
         tool: Tool::Todo,
-        whole: true,
+        replaces_tool: true,
         help: "Shows this turn's plan: what is open, or the items in a state.",
         parameters: || {
             let states = ["pending", "in_progress", "completed", "cancelled", "all"];
             let status = json!({ "type": "string", "enum": states, "description": "What is open if not said." });
             let resume = json!({ "type": "boolean", "description": "Takes up what an earlier turn left open." });
-            object(json!({ "status": status, "resume": resume }), &[])
+            object_schema(json!({ "status": status, "resume": resume }), &[])
         },
-        fields: |given| only(Tool::Todo, given, &[("status", "status"), ("resume", "resume")]),
+        fields: |given| rename_fields(Tool::Todo, given, &[("status", "status"), ("resume", "resume")]),
     },
     NativeAlias {
         name: "complete_todo",
         tool: Tool::Todo,
-        whole: true,
+        replaces_tool: true,
         help: "Says what became of an item of this turn's plan.",
         parameters: || {
             let properties = json!({
@@ -86,7 +86,7 @@ const FORMS: &[NativeAlias] = &[
                 "outcome": { "type": "string", "description": "What came of it, or why it was given up." },
                 "status": { "type": "string", "enum": ["completed", "cancelled"], "description": "completed if not said." },
             });
-            object(properties, &["todo", "outcome"])
+            object_schema(properties, &["todo", "outcome"])
         },
         fields: |mut given| {
             let cancelled = match given.remove("status").as_ref().map(|status| status.as_str().unwrap_or("")) {
@@ -95,13 +95,13 @@ const FORMS: &[NativeAlias] = &[
                 Some(_) => return Err("status is completed or cancelled".to_owned()),
             };
             let number = if cancelled { "cancel" } else { "done" };
-            only(Tool::Todo, given, &[("todo", number), ("outcome", "outcome")])
+            rename_fields(Tool::Todo, given, &[("todo", number), ("outcome", "outcome")])
         },
     },
     NativeAlias {
         name: "conversation_recall",
         tool: Tool::Recall,
-        whole: false,
+        replaces_tool: false,
         help: "Search the conversation archive for past messages. Use 'search' to find messages by keyword, 'range' to \
                get a specific range of turns, or 'tool_calls' to find past tool executions by name.",
         parameters: || {
@@ -118,14 +118,14 @@ const FORMS: &[NativeAlias] = &[
                 "end_turn": number("End of turn range, inclusive (for 'range' action)."),
                 "limit": number("Max results to return. Default 10."),
             });
-            object(properties, &["action"])
+            object_schema(properties, &["action"])
         },
-        fields: recalled,
+        fields: recall_fields,
     },
     NativeAlias {
         name: "session_state",
         tool: Tool::Decide,
-        whole: false,
+        replaces_tool: false,
         help: "The session's state, which is always in context: 'read' shows it, 'record' adds a decision or a constraint \
                that holds from now on, 'retract' takes what was noted out of it.",
         parameters: || {
@@ -136,7 +136,7 @@ const FORMS: &[NativeAlias] = &[
                 "kind": { "type": "string", "enum": ["decision", "constraint"], "description": "decision if not said." },
                 "text": { "type": "string", "description": text },
             });
-            object(properties, &["action"])
+            object_schema(properties, &["action"])
         },
         fields: |mut given| {
             let action = given.remove("action");
@@ -150,7 +150,7 @@ const FORMS: &[NativeAlias] = &[
                     if action == "retract" {
                         given.insert("kind".to_owned(), action.into());
                     }
-                    only(Tool::Decide, given, &[("text", "content"), ("kind", "kind")])
+                    rename_fields(Tool::Decide, given, &[("text", "content"), ("kind", "kind")])
                 }
                 _ => Err("action is read, record or retract".to_owned()),
             }
@@ -159,7 +159,7 @@ const FORMS: &[NativeAlias] = &[
     NativeAlias {
         name: "delegate_task",
         tool: Tool::Delegate,
-        whole: true,
+        replaces_tool: true,
         help: "Hands work of several steps to an orchestrator, which plans it, has its parts done beside each other, and \
                has each verified. What one or two calls do is done directly.",
         parameters: || {
@@ -171,20 +171,21 @@ const FORMS: &[NativeAlias] = &[
                 },
                 "wait": { "type": "boolean", "description": "Whether the report is waited for; yes if not said." },
             });
-            object(properties, &["goal"])
+            object_schema(properties, &["goal"])
         },
         fields: |mut given| {
             if let Some(context @ (Value::Object(_) | Value::Array(_))) = given.get_mut("context") {
                 let text = serde_yaml::to_string(context).map_err(|error| error.to_string())?;
                 *context = Value::String(text.trim_end().to_owned());
             }
-            only(Tool::Delegate, given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
+            rename_fields(Tool::Delegate, given, &[("goal", "goal"), ("context", "context"), ("wait", "wait")])
         },
     },
 ];
 
-/// What a call of `conversation_recall` asks for. Arguments of another action say nothing: many models fill in all.
-fn recalled(mut given: Map<String, Value>) -> Fields {
+/// Maps the arguments of `conversation_recall`. Arguments of other actions are ignored, because many models fill in
+/// all.
+fn recall_fields(mut given: Map<String, Value>) -> Fields {
     let action = given.remove("action");
     let known = ["query", "tool_name", "start_turn", "end_turn", "limit"];
     if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
@@ -217,33 +218,33 @@ fn recalled(mut given: Map<String, Value>) -> Fields {
 }
 
 impl NativeAlias {
-    /// The form of this name.
+    /// Returns the alias of this name; `None` if there is none.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
-        FORMS.iter().find(|form| form.name == name)
+        ALIASES.iter().find(|form| form.name == name)
     }
 
-    /// The tool that a call in this form means, with its own arguments.
+    /// Maps a call's arguments to a tool and the fields of its command.
     ///
     /// # Errors
-    /// If there is an argument that the form does not have, or one says what it cannot.
+    /// If an argument is unknown, missing or invalid.
     pub fn fields(&self, given: Map<String, Value>) -> Result<(Tool, Map<String, Value>), String> {
         (self.fields)(given)
     }
 
-    /// The names of its arguments.
+    /// Returns the names of the alias's arguments.
     #[must_use]
     pub fn arguments(&self) -> Vec<String> {
         (self.parameters)()["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
     }
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object_schema(properties: Value, required: &[&str]) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-/// What is given, each by its name in the command's JSON.
-fn only(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields {
+/// Renames arguments to the fields of the command's JSON. An argument without a field is an error.
+fn rename_fields(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields {
     let named = |(name, value): (String, Value)| match names.iter().find(|(own, _)| *own == name) {
         Some((_, field)) => Ok(((*field).to_owned(), value)),
         None => Err(format!("there is no argument {name:?}")),
@@ -251,26 +252,28 @@ fn only(tool: Tool, given: Map<String, Value>, names: &[(&str, &str)]) -> Fields
     Ok((tool, given.into_iter().map(named).collect::<Result<_, String>>()?))
 }
 
-/// Every tool that an agent with these permissions may use: the table's in its order, then the program's own.
+/// Returns the definitions of all tools that an agent with these permissions may use: the table's, then the host's.
 #[must_use]
 pub fn native(held: Permissions, extras: &[HostTool]) -> Vec<NativeToolSpec> {
-    let own = TABLE.iter().filter(|spec| lacking(spec.tool, held).is_none()).flat_map(|spec| {
-        let forms = FORMS.iter().filter(|form| form.tool == spec.tool).map(|form| NativeToolSpec {
+    let own = TABLE.iter().filter(|spec| spec.tool.missing_permission(held).is_none()).flat_map(|spec| {
+        let forms = ALIASES.iter().filter(|form| form.tool == spec.tool).map(|form| NativeToolSpec {
             name: form.name.to_owned(),
             description: form.help.to_owned(),
             parameters: (form.parameters)(),
         });
         let mut offered: Vec<NativeToolSpec> = forms.collect();
-        if !FORMS.iter().any(|form| form.tool == spec.tool && form.whole) {
+        if !ALIASES.iter().any(|form| form.tool == spec.tool && form.replaces_tool) {
             let (name, description) = (spec.name.to_owned(), spec.help.to_owned());
             offered.push(NativeToolSpec { name, description, parameters: schema(spec.tool) });
         }
         offered
     });
-    let extras = extras.iter().filter(|extra| without(extra.permission, held).is_none()).map(|extra| NativeToolSpec {
-        name: extra.name.clone(),
-        description: extra.description.clone(),
-        parameters: extra.parameters.clone(),
+    let extras = extras.iter().filter(|extra| missing_permission(extra.permission, held).is_none()).map(|extra| {
+        NativeToolSpec {
+            name: extra.name.clone(),
+            description: extra.description.clone(),
+            parameters: extra.parameters.clone(),
+        }
     });
     own.chain(extras).collect()
 }

@@ -1,31 +1,10 @@
-//! What a command needs: the one place that says so, for every door.
+//! The permissions that a tool and a command need: the only place that derives them.
 
-use crate::{
-    arrow::{Command, RecallScope},
-    types::{Permission, Permissions},
-};
+use super::{Command, RecallScope, Tool};
+use crate::types::{Permission, Permissions};
 
-/// What an agent needs to run a command: the tool's permission, what that rests on, and what the command's arguments
-/// ask for beside it.
-#[must_use]
-pub fn needs(command: &Command) -> Permissions {
-    let own = command.tool().spec().permission;
-    let (document, other_tree) = match command {
-        Command::Pin { doc, .. } => (doc.is_some(), false),
-        Command::Switch { tree, .. } => (false, tree.is_some()),
-        Command::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
-        Command::Link { to, .. } => (false, to.tree.is_some()),
-        Command::Unlink { from, .. } => (false, from.tree.is_some()),
-        _ => (false, false),
-    };
-    [Some(own), rests_on(own), document.then_some(Permission::DocRead), other_tree.then_some(Permission::CrossTree)]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// The permission that another one rests on: having one without the other allows nothing.
-const fn rests_on(permission: Permission) -> Option<Permission> {
+/// Returns the permission that `permission` requires in addition: without it, `permission` allows nothing.
+const fn prerequisite(permission: Permission) -> Option<Permission> {
     match permission {
         Permission::LoomWrite | Permission::LoomGenerate | Permission::Delegate => Some(Permission::LoomAware),
         Permission::DocWrite => Some(Permission::DocRead),
@@ -33,20 +12,42 @@ const fn rests_on(permission: Permission) -> Option<Permission> {
     }
 }
 
-/// The first permission that is missing for a command.
+/// Returns the first of `required` and its prerequisite that is not in `held`; `None` if both are.
 #[must_use]
-pub fn missing(command: &Command, held: Permissions) -> Option<Permission> {
-    needs(command).iter().find(|permission| !held.has(*permission))
+pub fn missing_permission(required: Permission, held: Permissions) -> Option<Permission> {
+    [Some(required), prerequisite(required)].into_iter().flatten().find(|permission| !held.has(*permission))
 }
 
-/// The first permission that is missing to use a tool at all.
-#[must_use]
-pub fn lacking(tool: super::Tool, held: Permissions) -> Option<Permission> {
-    without(tool.spec().permission, held)
+impl Tool {
+    /// Returns the first permission that an agent with `held` lacks to use this tool at all; `None` if it may use it.
+    #[must_use]
+    pub fn missing_permission(self, held: Permissions) -> Option<Permission> {
+        missing_permission(self.spec().permission, held)
+    }
 }
 
-/// The first permission that is missing where `own` is asked for: itself, or what it rests on.
-#[must_use]
-pub fn without(own: Permission, held: Permissions) -> Option<Permission> {
-    [Some(own), rests_on(own)].into_iter().flatten().find(|permission| !held.has(*permission))
+impl Command {
+    /// Returns the permissions that an agent needs to run the command: the tool's, its prerequisite, and those that the
+    /// arguments add.
+    #[must_use]
+    pub fn required_permissions(&self) -> Permissions {
+        let own = self.tool().spec().permission;
+        let (document, other_tree) = match self {
+            Self::Pin { doc, .. } => (doc.is_some(), false),
+            Self::Switch { tree, .. } => (false, tree.is_some()),
+            Self::Recall { only, .. } => (false, matches!(only.scope, Some(RecallScope::Workspace | RecallScope::All))),
+            Self::Link { to, .. } => (false, to.tree.is_some()),
+            Self::Unlink { from, .. } => (false, from.tree.is_some()),
+            _ => (false, false),
+        };
+        let document = document.then_some(Permission::DocRead);
+        let other_tree = other_tree.then_some(Permission::CrossTree);
+        [Some(own), prerequisite(own), document, other_tree].into_iter().flatten().collect()
+    }
+
+    /// Returns the first required permission that is not in `held`; `None` if the agent may run the command.
+    #[must_use]
+    pub fn missing_permission(&self, held: Permissions) -> Option<Permission> {
+        self.required_permissions().iter().find(|permission| !held.has(*permission))
+    }
 }

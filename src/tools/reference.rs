@@ -1,13 +1,13 @@
-//! The reference for people: `docs/arrow.md` is what this gives, and a test holds it to that.
+//! The reference for users. `docs/arrow.md` is its output, which a test checks.
 
 use std::fmt::Write as _;
 
 use super::{ArgGroup, TABLE, help};
 
-/// The language: what holds for every line.
+/// The introduction: rules that apply to every line.
 const LANGUAGE: &str = include_str!("language.md");
 
-/// The whole reference as Markdown.
+/// Returns the whole reference as Markdown.
 #[must_use]
 pub fn reference() -> String {
     let mut text = String::from(LANGUAGE);
@@ -25,7 +25,7 @@ pub fn reference() -> String {
                 text.push_str("\n| argument | what it is | meaning |\n| --- | --- | --- |\n");
             }
             for argument in spec.usage.arguments {
-                let kind = help::kind(argument);
+                let kind = help::describe(argument);
                 let _ = writeln!(text, "| `{}` | {kind} | {} |", argument.name, argument.meaning);
             }
             let _ = write!(text, "\n```\n{}\n\n{}\n```\n", spec.usage.example, spec.usage.reply);

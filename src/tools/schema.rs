@@ -1,17 +1,17 @@
-//! JSON schemas of the tools' arguments, for providers' tool calls and MCP: the fields that a command's JSON has.
+//! JSON schemas of the tools' arguments for providers' tool calls and MCP, derived from the table.
 
 use serde_json::{Map, Value, json};
 
 use super::{ArgType, Tool};
 
-/// The schema of a tool's arguments: one object, whose fields are those of the command's JSON beside `op`.
+/// Returns the schema of a tool's arguments: an object with the fields of the command's JSON, without `op`.
 #[must_use]
 pub fn schema(tool: Tool) -> Value {
     let arguments = tool.spec().usage.arguments;
     let properties: Map<String, Value> = arguments
         .iter()
         .map(|argument| {
-            let mut field = kind(argument.kind);
+            let mut field = field_schema(argument.kind);
             field.insert("description".to_owned(), argument.meaning.into());
             (argument.name.to_owned(), field.into())
         })
@@ -20,7 +20,7 @@ pub fn schema(tool: Tool) -> Value {
     json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
 }
 
-fn kind(kind: ArgType) -> Map<String, Value> {
+fn field_schema(kind: ArgType) -> Map<String, Value> {
     let text = json!({ "type": "string" });
     let value = match kind {
         ArgType::Node | ArgType::Text => text,
@@ -29,15 +29,15 @@ fn kind(kind: ArgType) -> Map<String, Value> {
         ArgType::Items => json!({ "type": "array", "items": { "type": ["string", "object"] } }),
         ArgType::Number(u32::MAX) => json!({ "type": "integer", "minimum": 0 }),
         ArgType::Number(most) => json!({ "type": "integer", "minimum": 1, "maximum": most }),
-        ArgType::Flag | ArgType::Choice => json!({ "type": "boolean" }),
-        ArgType::Word(words) => json!({ "type": "string", "enum": words }),
+        ArgType::Flag | ArgType::Bool => json!({ "type": "boolean" }),
+        ArgType::Enum(words) => json!({ "type": "string", "enum": words }),
         ArgType::Range => json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?$" }),
-        ArgType::Span => json!({ "type": "string", "pattern": "^[0-9A-Za-z]+-[0-9A-Za-z]+$" }),
-        ArgType::End => json!({
+        ArgType::NodeRange => json!({ "type": "string", "pattern": "^[0-9A-Za-z]+-[0-9A-Za-z]+$" }),
+        ArgType::LinkTarget => json!({
             "type": "object", "properties": { "node": text, "doc": text, "tree": text }, "additionalProperties": false,
             "minProperties": 1,
         }),
-        ArgType::Place => json!({ "anyOf": [
+        ArgType::InsertPosition => json!({ "anyOf": [
             { "type": "string", "enum": ["start", "end"] }, { "type": "integer", "minimum": 1 },
         ] }),
     };

@@ -1,38 +1,38 @@
-//! What a row of the table says.
+//! The row of a tool in the table.
 
 use super::{Tool, args::ToolArgs};
 use crate::types::Permission;
 
-/// How much a tool can do, and so how sure the classifier must be before it is run.
+/// The extent of a tool's changes. It sets the confidence that the classifier needs before the tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SideEffect {
-    /// Shows something and changes nothing.
-    Looks,
-    /// Changes only where the agent is, or what it keeps to itself.
-    Moves,
-    /// Adds to the tree, or marks something in it.
-    Changes,
-    /// Hides, overwrites or lets go.
-    Risks,
+    /// Changes nothing.
+    ReadOnly,
+    /// Changes only the agent's position or its own memory.
+    Navigation,
+    /// Adds nodes to the tree or marks them.
+    Write,
+    /// Hides, overwrites or drops content.
+    Destructive,
 }
 
-/// A row of the table.
+/// The declaration of one tool.
 #[derive(Debug)]
 pub struct ToolSpec {
-    /// Which tool.
+    /// The tool, which is the row's index in the table.
     pub tool: Tool,
-    /// Its canonical verb.
+    /// The canonical verb.
     pub name: &'static str,
-    /// Other verbs that mean it, in their base form.
+    /// Other accepted verbs, in their base form.
     pub synonyms: &'static [&'static str],
-    /// What the agent needs.
+    /// The permission that the agent needs.
     pub permission: Permission,
-    /// What it can do.
-    pub weight: SideEffect,
-    /// The forms it takes, canonical.
+    /// The extent of its changes.
+    pub side_effect: SideEffect,
+    /// Canonical forms of its lines, without the arrow.
     pub forms: &'static [&'static str],
-    /// One sentence.
+    /// A description in one sentence.
     pub help: &'static str,
-    /// Its arguments, its answer, an example.
+    /// Arguments, shape of the reply, and an example.
     pub usage: &'static ToolArgs,
 }

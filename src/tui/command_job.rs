@@ -17,7 +17,8 @@ use super::{
     write_thread::speech,
 };
 use crate::{
-    arrow::{self, Event, run::Executor},
+    arrow::{self, Event},
+    exec::Executor,
     id::SessionId,
     ops::OpsError,
     session::{Progress, SessionHost, seat, seat_in},
@@ -131,7 +132,7 @@ fn run(
             _ => None,
         })
         .collect();
-    let commands = lines.iter().map(|line| arrow::run::read(line).into()).collect();
+    let commands = lines.iter().map(|line| crate::exec::read(line).into()).collect();
     lines.reverse();
     let mut next = || told.begins(&lines.pop().unwrap_or_default());
     next();

@@ -22,9 +22,9 @@ use tokio::time::{Instant, timeout, timeout_at};
 pub use self::config::{SearchConfig, open};
 use self::page::PageFetcher;
 use crate::{
-    arrow::run::{ErrorCode, ToolError, WebHit, WebSearch},
     provider::Secret,
     session::{Promise, Searcher},
+    tools::{ErrorCode, ToolError, WebHit, WebSearch},
     types::first_words,
 };
 

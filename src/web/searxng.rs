@@ -4,7 +4,7 @@ use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
 use super::{Service, with_sites};
-use crate::arrow::run::{WebHit, WebSearch};
+use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Searxng;
 

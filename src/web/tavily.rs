@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Service, site};
-use crate::arrow::run::{WebHit, WebSearch};
+use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Tavily;
 

@@ -11,8 +11,8 @@ use super::{
     process::{self, CommandOutcome, ExitReason},
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    tools::{ErrorCode, ToolError},
     types::Permission,
 };
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, root, write::diff};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    tools::{ErrorCode, ToolError},
     types::Permission,
 };
 

@@ -14,7 +14,7 @@ use super::{
     ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, root,
     walk::{self, Deadline},
 };
-use crate::{arrow::run::escape::count, session::Promise, types::Permission};
+use crate::{exec::escape::count, session::Promise, types::Permission};
 
 pub(super) const TOOL: WorkspaceTool = WorkspaceTool {
     name: "list_files",

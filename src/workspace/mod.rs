@@ -43,8 +43,8 @@ use serde_json::Value;
 use self::root::{FileContent, SandboxDir};
 pub use self::{allowlist::Allowlist, command::ProcessResult, environment::Environment};
 use crate::{
-    arrow::run::{ErrorCode, HostTool, ToolError},
     session::{Approval, ApprovalRequest, HostTools, Promise, ToolHandler},
+    tools::{ErrorCode, HostTool, ToolError},
     types::Permission,
 };
 
@@ -252,5 +252,5 @@ async fn blocking<T: Send + 'static>(
 
 /// The number of lines, with the word for them.
 fn lines(count: usize) -> String {
-    crate::arrow::run::escape::count(count as u64, "line")
+    crate::exec::escape::count(count as u64, "line")
 }

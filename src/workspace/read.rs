@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{ANSWER, AgentFiles, Answer, WorkspaceTool, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    tools::{ErrorCode, ToolError},
     types::Permission,
 };
 

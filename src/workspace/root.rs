@@ -17,7 +17,10 @@ use cap_std::{
     fs::{Dir, File, Metadata, OpenOptions},
 };
 
-use crate::arrow::run::{ErrorCode, ToolError, escape::quoted};
+use crate::{
+    exec::escape::quoted,
+    tools::{ErrorCode, ToolError},
+};
 
 /// Bytes of a file that is changed as a whole.
 pub(super) const CHANGED: u64 = 4 << 20;

@@ -14,8 +14,9 @@ use super::{
     walk::{self, Deadline},
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError, escape::count},
+    exec::escape::count,
     session::Promise,
+    tools::{ErrorCode, ToolError},
     types::Permission,
 };
 

@@ -13,7 +13,7 @@ use std::{
 use ignore::{WalkBuilder, overrides::OverrideBuilder};
 
 use super::root::{self, SandboxDir};
-use crate::arrow::run::{ErrorCode, ToolError};
+use crate::tools::{ErrorCode, ToolError};
 
 /// Files that are looked at.
 const FILES: usize = 100_000;

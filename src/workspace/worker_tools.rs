@@ -4,9 +4,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Workspace;
 use crate::{
-    arrow::run::{ErrorCode, HostTool, ToolError},
     delegate::{CheckResult, WorkerTools},
     session::{Promise, ToolHandler},
+    tools::{ErrorCode, HostTool, ToolError},
 };
 
 impl WorkerTools for Workspace {

@@ -8,8 +8,8 @@ use similar::TextDiff;
 
 use super::{AgentFiles, Answer, WorkspaceTool, again, arguments, blocking, lines, root};
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     session::Promise,
+    tools::{ErrorCode, ToolError},
     types::Permission,
 };
 

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use loomtree::{
-    arrow::run::{CommandReply, Executor, Host, NoHost, read},
+    exec::{Executor, Host, NoHost, read},
     id::{NodeId, SessionId, TreeId},
     ops::{Actor, Loom, NodeDraft},
+    tools::CommandReply,
     types::{Mode, NewAgent, Parent, Permissions, Timestamp},
 };
 

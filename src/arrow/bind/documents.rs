@@ -1,6 +1,6 @@
 //! Commands about documents, about what the agent keeps, and the rest.
 
-use super::{BindError, Binder, Bound, MAX_SEARCH_RESULTS, is_node};
+use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, DecisionKind, MemoryView, NodeRef, Range, RecallFilter, RecallScope, RecallSort, SearchDepth, Topic,
     WritePlace,
@@ -8,7 +8,10 @@ use crate::arrow::{
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
-use crate::{tools::TABLE, types::TodoDraft};
+use crate::{
+    tools::{MAX_SEARCH_RESULTS, TABLE},
+    types::TodoDraft,
+};
 
 impl Binder<'_, '_> {
     /// A document's name, also as a mere string.

@@ -1,12 +1,13 @@
 //! Commands about nodes.
 
-use super::{BindError, Binder, Bound, MAX_CONTINUATIONS, MAX_TREE_DEPTH, is_node};
+use super::{BindError, Binder, Bound, is_node};
 use crate::arrow::{
     Command, LinkEnd, Listing, NodeRef, Relative, Rendering, ResponseKind,
     args::{Arg, ArgKind},
     lexicon::{Noun, Prep, Verb},
     option_name::OptionName,
 };
+use crate::tools::{MAX_CONTINUATIONS, MAX_TREE_DEPTH};
 
 /// Kinds of list items by name.
 const LISTINGS: &[(&str, Noun, Listing)] = &[

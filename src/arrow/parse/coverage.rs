@@ -23,7 +23,7 @@ pub(super) fn dropped_word(
     arguments: &Arguments<'_>,
     candidate: &Candidate,
 ) -> Option<Span> {
-    let looks = matches!(candidate.tool.spec().weight, SideEffect::Looks);
+    let looks = matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
     if looks || matches!(candidate.tool, Tool::Think | Tool::Search | Tool::Delegate) {
         return None;
     }

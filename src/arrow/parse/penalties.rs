@@ -81,7 +81,8 @@ pub(super) fn penalties(
     let mut penalties = Vec::new();
     #[allow(clippy::cast_precision_loss)] // a few words
     let unknown_words = (arguments.unknown_words + other_verbs(line, terms, intent, candidate)) as f32;
-    let changes = !matches!(candidate.tool.spec().weight, SideEffect::Looks) && candidate.tool != Tool::Continue;
+    let changes =
+        !matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly) && candidate.tool != Tool::Continue;
     if unknown_words > 0.0 {
         // Beside an argument a word more may describe it; without any it is the line that is about something else.
         // A light verb means what its objects say, so there an unknown word may be the object.
@@ -102,8 +103,8 @@ pub(super) fn penalties(
                 | Verb::Go
         );
         let each = match (candidate.features.has_explicit_target(), light) {
-            (true, false) => match candidate.tool.spec().weight {
-                SideEffect::Risks => 0.25,
+            (true, false) => match candidate.tool.spec().side_effect {
+                SideEffect::Destructive => 0.25,
                 _ if changes => 0.19,
                 _ => 0.15,
             },
@@ -208,7 +209,7 @@ fn other_verbs(line: &str, terms: &[AnnotatedToken], intent: &Intent, candidate:
     if candidate.tool == Tool::Think {
         return 0;
     }
-    let tells = matches!(candidate.tool.spec().weight, SideEffect::Looks);
+    let tells = matches!(candidate.tool.spec().side_effect, SideEffect::ReadOnly);
     let mut count = 0;
     for (at, term) in terms.iter().enumerate() {
         let entry = term.entry;

@@ -1,10 +1,13 @@
 use proptest::{option, prelude::*};
 
-use crate::arrow::{
-    Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
-    Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse, run::call::command as call,
-};
 use crate::types::{EdgeKind, TodoDraft};
+use crate::{
+    arrow::{
+        Command, DecisionKind, LinkEnd, Listing, MemoryView, NodeRange, NodeRef, Range, RecallFilter, RecallScope,
+        Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace, parse,
+    },
+    exec::call::command as call,
+};
 
 fn id() -> impl Strategy<Value = NodeRef> + Clone {
     "[0-9a-hjkmnp-tv-z]{4,10}".prop_map(NodeRef::Id)

@@ -9,15 +9,14 @@ use std::{
 };
 
 use loomtree::{
-    arrow::{
-        self, Event,
-        run::{CommandReply, Executor},
-    },
+    arrow::{self, Event},
     delegate::Orchestrator,
+    exec::Executor,
     id::SessionId,
     ops::{Actor, NodeDraft},
     provider::Model,
     session::{Background, GenerateRequest, Progress, ToolAccess, generate, seat, seat_in},
+    tools::CommandReply,
     types::{Agent, Node, Parent, Permission},
 };
 use rustyline::{DefaultEditor, ExternalPrinter as _, error::ReadlineError};

@@ -7,12 +7,11 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{ErrorCode, ToolError},
     delegate::{self, DelegationReport, DelegationStatus, DelegationUpdate, RunContext},
     id::NodeId,
     ops::Actor,
     session::{Approval, Decision, keep_report},
-    tools::Tool,
+    tools::{ErrorCode, Tool, ToolError},
     types::Node,
 };
 use serde::Serialize;

@@ -8,9 +8,10 @@ use std::{
     ops::Range,
 };
 
-use loomtree::arrow::{
-    self, Command, Event,
-    run::{CommandReply, ErrorCode, ExecRequest, Executor, ToolError},
+use loomtree::{
+    arrow::{self, Command, Event},
+    exec::{ExecRequest, Executor},
+    tools::{CommandReply, ErrorCode, ToolError},
 };
 use serde::Serialize;
 
@@ -51,7 +52,7 @@ struct DoAnswer<'a> {
 
 /// Runs the lines.
 pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
-    let read = |line: &str| arrow::run::read(line).into();
+    let read = |line: &str| loomtree::exec::read(line).into();
     let typed = |lines: Vec<String>| {
         lines.into_iter().map(|text| InputLine { number: None, wanted: read(&text), text }).collect()
     };
@@ -72,10 +73,10 @@ pub(crate) fn run(args: Args, desk: &mut CommandContext<'_>) -> Result<()> {
             all += 1;
             failed += u64::from(!reply.is_ok());
             if desk.out.json {
-                let line = batch.get(at).filter(|_| at < arrow::run::BATCH);
+                let line = batch.get(at).filter(|_| at < loomtree::tools::MAX_BATCH_LINES);
                 let command = line.and_then(|line| match &line.wanted {
                     ExecRequest::Command(command) => Some(command),
-                    ExecRequest::Extra { .. } | ExecRequest::Refused(_) => None,
+                    ExecRequest::HostTool { .. } | ExecRequest::Refused(_) => None,
                 });
                 desk.out.json(&DoAnswer { line: line.map(|line| line.text.as_str()), command, reply })?;
             } else {

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use loomtree::{arrow::run::escape::quoted, ops::describe_entry, store::JournalFilter, types::JournalEntry};
+use loomtree::{exec::escape::quoted, ops::describe_entry, store::JournalFilter, types::JournalEntry};
 use serde::Serialize;
 
 use crate::cli::{

@@ -7,10 +7,10 @@ use std::{
 };
 
 use loomtree::{
-    arrow::run::{CommandReply, session_summary},
+    exec::session_summary,
     recall::{self, Author, Branch, Filter, Hit, Query, Scope, SearchResults, TimeSpec},
     store::SessionFilter,
-    tools::Tool,
+    tools::{CommandReply, Tool},
     types::{AgentKind, AuthorType, EdgeKind, Node, Session},
 };
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `loom undo` and `loom redo`: your own changes to this tree, the newest first.
 
-use loomtree::{arrow::run::escape::quoted, ops::UndoResult, types::Op};
+use loomtree::{exec::escape::quoted, ops::UndoResult, types::Op};
 use serde::Serialize;
 
 use crate::cli::{

@@ -7,9 +7,9 @@ use super::{
     DelegationDriver, DelegationEffect, DelegationEvent,
 };
 use crate::{
-    arrow::run::{ErrorCode, ToolError},
     provider::ProviderError,
     session::{ApprovalRequest, GenerateError, SideConversation},
+    tools::{ErrorCode, ToolError},
 };
 
 impl DelegationDriver {

@@ -1,14 +1,15 @@
 //! Changing the tree, and documents.
 
-use super::{ArgGroup, ArgType, NODE, ToolArgs, may, needed};
+use super::{ArgGroup, ArgType, NODE, ToolArgs, optional, required};
+use crate::tools::{MAX_CONTINUATIONS, MAX_UNDO_STEPS};
 
 pub(in crate::tools) const CONTINUE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
-        may("from", ArgType::Node, "The node to go on from; where you are, if not said."),
-        may("n", ArgType::Number(10), "How many continuations; 1 if not said."),
-        may("tokens", ArgType::Number(u32::MAX), "At most so many tokens each."),
-        may("agent", ArgType::Text, "Who writes, by name; the subject, if not said. Never yourself."),
+        optional("from", ArgType::Node, "The node to go on from; where you are, if not said."),
+        optional("n", ArgType::Number(MAX_CONTINUATIONS), "How many continuations; 1 if not said."),
+        optional("tokens", ArgType::Number(u32::MAX), "At most so many tokens each."),
+        optional("agent", ArgType::Text, "Who writes, by name; the subject, if not said. Never yourself."),
     ],
     reply: "✓ 3 continuations from [a7x2kq]\n  [b3k9ze] \"Taking the trauma angle first.\"\n  …",
     example: "→ continue from a7x2kq n:3",
@@ -18,8 +19,12 @@ pub(in crate::tools) const RESPOND: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
         NODE,
-        needed("content", ArgType::Text, "The words."),
-        may("as", ArgType::Word(&["continuation", "context", "instruction"]), "As what; a continuation if not said."),
+        required("content", ArgType::Text, "The words."),
+        optional(
+            "as",
+            ArgType::Enum(&["continuation", "context", "instruction"]),
+            "As what; a continuation if not said.",
+        ),
     ],
     reply: "✓ created [e6p4tt] as continuation of [a7x2kq]",
     example: "→ respond a7x2kq \"What if she knew all along?\"",
@@ -27,7 +32,7 @@ pub(in crate::tools) const RESPOND: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const ANNOTATE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[NODE, needed("content", ArgType::Text, "The note.")],
+    arguments: &[NODE, required("content", ArgType::Text, "The note.")],
     reply: "✓ annotation [n4m2cc] added to [a7x2kq]",
     example: "→ annotate a7x2kq \"this is where the tone shifts\"",
 };
@@ -36,8 +41,8 @@ pub(in crate::tools) const LINK: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
         NODE,
-        needed("to", ArgType::End, "The other end; another tree needs the permission cross_tree."),
-        may("note", ArgType::Text, "Why."),
+        required("to", ArgType::LinkTarget, "The other end; another tree needs the permission cross_tree."),
+        optional("note", ArgType::Text, "Why."),
     ],
     reply: "✓ linked [a7x2kq] ↔ doc:\"character notes\"",
     example: "→ link a7x2kq to doc:\"character notes\" note:\"her father\"",
@@ -45,7 +50,7 @@ pub(in crate::tools) const LINK: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const EDIT: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[NODE, needed("content", ArgType::Text, "The new wording; the old one stays.")],
+    arguments: &[NODE, required("content", ArgType::Text, "The new wording; the old one stays.")],
     reply: "✓ created branch [f7q8dd] from [a7x2kq]        (in a buffer tree: ✓ created version [f7q8dd] of [a7x2kq])",
     example: "→ edit a7x2kq \"Marie hesitates, and then she goes.\"",
 };
@@ -53,8 +58,8 @@ pub(in crate::tools) const EDIT: ToolArgs = ToolArgs {
 pub(in crate::tools) const MERGE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
-        needed("nodes", ArgType::Nodes, "Two nodes or more; the new one continues the first and is linked to all."),
-        needed("content", ArgType::Text, "The new node's words."),
+        required("nodes", ArgType::Nodes, "Two nodes or more; the new one continues the first and is linked to all."),
+        required("content", ArgType::Text, "The new node's words."),
     ],
     reply: "✓ created [g8r9ee] from [b3k9ze] + [d5n7hh]",
     example: "→ merge b3k9ze d5n7hh \"Both are true: she fears it and she misses it.\"",
@@ -62,7 +67,7 @@ pub(in crate::tools) const MERGE: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const BOOKMARK: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[NODE, may("label", ArgType::Text, "The mark's name.")],
+    arguments: &[NODE, optional("label", ArgType::Text, "The mark's name.")],
     reply: "✓ bookmarked [a7x2kq] as \"key decision point\"",
     example: "→ bookmark a7x2kq \"key decision point\"",
 };
@@ -76,28 +81,32 @@ pub(in crate::tools) const UNBOOKMARK: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const PRUNE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[needed("node", ArgType::Node, "The node; what is below it is hidden with it.")],
+    arguments: &[required("node", ArgType::Node, "The node; what is below it is hidden with it.")],
     reply: "✓ pruned [a7x2kq] and 12 descendants · undo with → restore a7x2kq",
     example: "→ prune a7x2kq",
 };
 
 pub(in crate::tools) const RESTORE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[needed("node", ArgType::Node, "The node that was pruned.")],
+    arguments: &[required("node", ArgType::Node, "The node that was pruned.")],
     reply: "✓ restored [a7x2kq] and 12 descendants",
     example: "→ restore a7x2kq",
 };
 
 pub(in crate::tools) const UNDO: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[may("n", ArgType::Number(50), "How many of your own operations in this tree; 1 if not said.")],
+    arguments: &[optional(
+        "n",
+        ArgType::Number(MAX_UNDO_STEPS),
+        "How many of your own operations in this tree; 1 if not said.",
+    )],
     reply: "✓ took back 1 operation\n  pruned [a7x2kq]",
     example: "→ undo",
 };
 
 pub(in crate::tools) const REDO: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[may("n", ArgType::Number(50), "How many; 1 if not said.")],
+    arguments: &[optional("n", ArgType::Number(MAX_UNDO_STEPS), "How many; 1 if not said.")],
     reply: "✓ did again 1 operation\n  prune [a7x2kq]",
     example: "→ redo",
 };
@@ -105,8 +114,8 @@ pub(in crate::tools) const REDO: ToolArgs = ToolArgs {
 pub(in crate::tools) const COPY: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
-        needed("node", ArgType::Node, "The branch's first node."),
-        needed("to", ArgType::Node, "The node that the copy goes under."),
+        required("node", ArgType::Node, "The branch's first node."),
+        required("to", ArgType::Node, "The node that the copy goes under."),
     ],
     reply: "✓ copied [b3k9ze] and 2 descendants to [d5n7hh] as [h2s3ff]",
     example: "→ copy b3k9ze to d5n7hh",
@@ -115,8 +124,8 @@ pub(in crate::tools) const COPY: ToolArgs = ToolArgs {
 pub(in crate::tools) const MOVE: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
-        needed("node", ArgType::Node, "The branch's first node."),
-        needed("to", ArgType::Node, "The node that it goes under."),
+        required("node", ArgType::Node, "The branch's first node."),
+        required("to", ArgType::Node, "The node that it goes under."),
     ],
     reply: "✓ moved [b3k9ze] to [d5n7hh] as [h2s3ff] · undo with → undo",
     example: "→ move b3k9ze to d5n7hh",
@@ -126,8 +135,8 @@ pub(in crate::tools) const SPLIT: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
     arguments: &[
         NODE,
-        may("at", ArgType::Number(u32::MAX), "After so many characters."),
-        may("after", ArgType::Text, "After the first occurrence of these words."),
+        optional("at", ArgType::Number(u32::MAX), "After so many characters."),
+        optional("after", ArgType::Text, "After the first occurrence of these words."),
     ],
     reply: "✓ split [a7x2kq] into [j4t5gg] + [k6v7hh]",
     example: "→ split a7x2kq after \"and then she goes.\"",
@@ -149,7 +158,7 @@ pub(in crate::tools) const INCLUDE: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const UNLINK: ToolArgs = ToolArgs {
     group: ArgGroup::Content,
-    arguments: &[NODE, needed("from", ArgType::End, "The other end.")],
+    arguments: &[NODE, required("from", ArgType::LinkTarget, "The other end.")],
     reply: "✓ unlinked [a7x2kq] from [b3k9ze]",
     example: "→ unlink a7x2kq from b3k9ze",
 };
@@ -157,10 +166,10 @@ pub(in crate::tools) const UNLINK: ToolArgs = ToolArgs {
 pub(in crate::tools) const READ: ToolArgs = ToolArgs {
     group: ArgGroup::Documents,
     arguments: &[
-        needed("doc", ArgType::Text, "The document, by name."),
-        may("summary", ArgType::Flag, "What it is about, and its headings."),
-        may("lines", ArgType::Range, "Only these lines, counted from 1."),
-        may("section", ArgType::Text, "Only what stands under this heading."),
+        required("doc", ArgType::Text, "The document, by name."),
+        optional("summary", ArgType::Flag, "What it is about, and its headings."),
+        optional("lines", ArgType::Range, "Only these lines, counted from 1."),
+        optional("section", ArgType::Text, "Only what stands under this heading."),
     ],
     reply: "doc:\"character notes\" §motivation · version 3 · 247 words\n---\n## motivation\n\n…",
     example: "→ read doc:\"character notes\" section:\"motivation\"",
@@ -169,11 +178,11 @@ pub(in crate::tools) const READ: ToolArgs = ToolArgs {
 pub(in crate::tools) const WRITE: ToolArgs = ToolArgs {
     group: ArgGroup::Documents,
     arguments: &[
-        needed("doc", ArgType::Text, "The document, by name."),
-        may("append", ArgType::Flag, "As a paragraph at the end."),
-        may("at", ArgType::Place, "At the start or end, or before a line."),
-        may("replace", ArgType::Text, "In place of what stands under this heading."),
-        needed("content", ArgType::Text, "The text."),
+        required("doc", ArgType::Text, "The document, by name."),
+        optional("append", ArgType::Flag, "As a paragraph at the end."),
+        optional("at", ArgType::InsertPosition, "At the start or end, or before a line."),
+        optional("replace", ArgType::Text, "In place of what stands under this heading."),
+        required("content", ArgType::Text, "The text."),
     ],
     reply: "✓ wrote doc:\"character notes\" · version 4 · 260 words",
     example: "→ write doc:\"character notes\" append \"She was nine that summer.\"",

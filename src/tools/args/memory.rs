@@ -1,14 +1,14 @@
 //! What the agent keeps at hand.
 
-use super::{ArgGroup, ArgType, ToolArgs, may, needed};
+use super::{ArgGroup, ArgType, ToolArgs, optional, required};
 use crate::types::EdgeKind;
 
 pub(in crate::tools) const PIN: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        may("node", ArgType::Node, "The node; where you are, if nothing is named."),
-        may("doc", ArgType::Text, "A document instead, by name; needs the permission doc_read."),
-        may("section", ArgType::Text, "Only what stands under this heading of it."),
+        optional("node", ArgType::Node, "The node; where you are, if nothing is named."),
+        optional("doc", ArgType::Text, "A document instead, by name; needs the permission doc_read."),
+        optional("section", ArgType::Text, "Only what stands under this heading of it."),
     ],
     reply: "✓ pinned [a7x2kq]",
     example: "→ pin doc:\"character notes\" section:\"motivation\"",
@@ -17,10 +17,10 @@ pub(in crate::tools) const PIN: ToolArgs = ToolArgs {
 pub(in crate::tools) const STASH: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        needed("label", ArgType::Text, "The label; what has it already is replaced."),
-        may("content", ArgType::Text, "These words."),
-        may("content_of", ArgType::Node, "This node's words."),
-        may("summary_of", ArgType::Span, "The sentences that say most of this part of a path."),
+        required("label", ArgType::Text, "The label; what has it already is replaced."),
+        optional("content", ArgType::Text, "These words."),
+        optional("content_of", ArgType::Node, "This node's words."),
+        optional("summary_of", ArgType::NodeRange, "The sentences that say most of this part of a path."),
     ],
     reply: "✓ stashed \"marie insight\" (47 tokens)",
     example: "→ stash \"marie insight\" content-of:a7x2kq",
@@ -29,32 +29,32 @@ pub(in crate::tools) const STASH: ToolArgs = ToolArgs {
 pub(in crate::tools) const RECALL: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        may("label", ArgType::Text, "What is stashed under this label, or the rest of a result that was cut."),
-        may("search", ArgType::Text, "Turns with these words."),
-        may("turns", ArgType::Range, "These turns."),
-        may("tool", ArgType::Text, "Results of this tool."),
-        may("summary", ArgType::Flag, "Everything so far, in short."),
-        may("limit", ArgType::Number(u32::MAX), "At most so many."),
-        may("by", ArgType::Text, "Only by this author: human, model, tool, system, or an agent's name."),
-        may(
+        optional("label", ArgType::Text, "What is stashed under this label, or the rest of a result that was cut."),
+        optional("search", ArgType::Text, "Turns with these words."),
+        optional("turns", ArgType::Range, "These turns."),
+        optional("tool", ArgType::Text, "Results of this tool."),
+        optional("summary", ArgType::Flag, "Everything so far, in short."),
+        optional("limit", ArgType::Number(u32::MAX), "At most so many."),
+        optional("by", ArgType::Text, "Only by this author: human, model, tool, system, or an agent's name."),
+        optional(
             "scope",
-            ArgType::Word(&["session", "tree", "workspace", "all"]),
+            ArgType::Enum(&["session", "tree", "workspace", "all"]),
             "Where; the tree if not said. Turns are always of your session; workspace and all need the permission cross_tree.",
         ),
-        may("path", ArgType::Node, "Only on the path to this node."),
-        may("below", ArgType::Node, "Only this node and what hangs below it."),
-        may(
+        optional("path", ArgType::Node, "Only on the path to this node."),
+        optional("below", ArgType::Node, "Only this node and what hangs below it."),
+        optional(
             "from",
             ArgType::Text,
             "Only since then: a day (2026-11-22, yesterday), a moment (2026-11-22T14:00), an age (2h, 11mo).",
         ),
-        may("to", ArgType::Text, "Only until then."),
-        may("kind", ArgType::Word(EdgeKind::WORDS), "Only nodes of this kind."),
-        may("exact", ArgType::Flag, "Only where the words stand so."),
-        may("failed", ArgType::Flag, "Only results of calls that failed."),
-        may("count", ArgType::Flag, "Figures alone, by author and tool."),
-        may("around", ArgType::Node, "What stands before and after this node."),
-        may("sort", ArgType::Word(&["time"]), "The newest first."),
+        optional("to", ArgType::Text, "Only until then."),
+        optional("kind", ArgType::Enum(EdgeKind::WORDS), "Only nodes of this kind."),
+        optional("exact", ArgType::Flag, "Only where the words stand so."),
+        optional("failed", ArgType::Flag, "Only results of calls that failed."),
+        optional("count", ArgType::Flag, "Figures alone, by author and tool."),
+        optional("around", ArgType::Node, "What stands before and after this node."),
+        optional("sort", ArgType::Enum(&["time"]), "The newest first."),
     ],
     reply: "1 match in this tree by:human for \"lighthouse\", the best first:\n[Turn 12] human [a7x2kq] · 3d ago · depth 40:\n  \
             Never let the lighthouse go dark.\n    after: model [b3k9ze] \"I will keep to that.\"",
@@ -64,8 +64,12 @@ pub(in crate::tools) const RECALL: ToolArgs = ToolArgs {
 pub(in crate::tools) const DROP: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        may("pin", ArgType::Text, "The pin: a node's id, or a document's name with `§heading` if a section is pinned."),
-        may("stash", ArgType::Text, "The stash, by its label."),
+        optional(
+            "pin",
+            ArgType::Text,
+            "The pin: a node's id, or a document's name with `§heading` if a section is pinned.",
+        ),
+        optional("stash", ArgType::Text, "The stash, by its label."),
     ],
     reply: "✓ dropped pin [a7x2kq]",
     example: "→ drop pin:a7x2kq",
@@ -74,10 +78,14 @@ pub(in crate::tools) const DROP: ToolArgs = ToolArgs {
 pub(in crate::tools) const DECIDE: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        needed("content", ArgType::Text, "The decision; it stays in the session's state, which is always in context."),
-        may(
+        required(
+            "content",
+            ArgType::Text,
+            "The decision; it stays in the session's state, which is always in context.",
+        ),
+        optional(
             "kind",
-            ArgType::Word(&["decision", "constraint", "retract"]),
+            ArgType::Enum(&["decision", "constraint", "retract"]),
             "What it is, a decision if not said; or that what was noted with these words no longer holds.",
         ),
     ],
@@ -87,9 +95,9 @@ pub(in crate::tools) const DECIDE: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const MEMORY: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
-    arguments: &[may(
+    arguments: &[optional(
         "view",
-        ArgType::Word(&["trace", "stashed"]),
+        ArgType::Enum(&["trace", "stashed"]),
         "Only your last actions, or only what is stashed; everything if not said.",
     )],
     reply: "=== Operational Memory ===\nPinned:\n  [a7x2kq] \"Marie's reluctance stems from her childhood.\"\nRecent actions:\n  viewed a7x2kq, b3k9ze · annotated b3k9ze\nStashed (not in context): \"marie insight\"\n===",
@@ -99,12 +107,12 @@ pub(in crate::tools) const MEMORY: ToolArgs = ToolArgs {
 pub(in crate::tools) const TODO: ToolArgs = ToolArgs {
     group: ArgGroup::Memory,
     arguments: &[
-        may("add", ArgType::Items, "New items; what goes with one is said by context:, criteria: and agent:."),
-        may("done", ArgType::Number(u32::MAX), "The item that is done."),
-        may("cancel", ArgType::Number(u32::MAX), "The item that is given up."),
-        may("resume", ArgType::Flag, "Goes on with the open items of an earlier turn."),
-        may("outcome", ArgType::Text, "What came of it, or why it was given up."),
-        may(
+        optional("add", ArgType::Items, "New items; what goes with one is said by context:, criteria: and agent:."),
+        optional("done", ArgType::Number(u32::MAX), "The item that is done."),
+        optional("cancel", ArgType::Number(u32::MAX), "The item that is given up."),
+        optional("resume", ArgType::Flag, "Goes on with the open items of an earlier turn."),
+        optional("outcome", ArgType::Text, "What came of it, or why it was given up."),
+        optional(
             "status",
             ArgType::Text,
             "Only items in this state: pending, in_progress, completed, cancelled, or all; what is open if not said.",

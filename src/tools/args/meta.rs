@@ -1,13 +1,14 @@
 //! Work beyond the tree, and what is about the agent itself.
 
-use super::{ArgGroup, ArgType, ToolArgs, may, needed};
+use super::{ArgGroup, ArgType, ToolArgs, optional, required};
+use crate::tools::MAX_SEARCH_RESULTS;
 
 pub(in crate::tools) const DELEGATE: ToolArgs = ToolArgs {
     group: ArgGroup::Meta,
     arguments: &[
-        needed("goal", ArgType::Text, "The goal."),
-        may("context", ArgType::Text, "What it needs to know."),
-        may("wait", ArgType::Choice, "Whether the turn waits for the outcome."),
+        required("goal", ArgType::Text, "The goal."),
+        optional("context", ArgType::Text, "What it needs to know."),
+        optional("wait", ArgType::Bool, "Whether the turn waits for the outcome."),
     ],
     reply: "✓ task completed: \"collect what was said about the father\" [m4k2aa]\nSubtasks:\n  [x] Find the passages [p3d9hh]\n  [x] Put them in order [c7t5ww] (2 attempts)\nVerification: 2 of 2 subtasks passed (2 by a model that did not do the work)\nIt took 8 replies, 9120 tokens in and 1410 out",
     example: "→ delegate \"collect what was said about the father\" wait:no",
@@ -16,12 +17,12 @@ pub(in crate::tools) const DELEGATE: ToolArgs = ToolArgs {
 pub(in crate::tools) const SEARCH: ToolArgs = ToolArgs {
     group: ArgGroup::Meta,
     arguments: &[
-        needed("query", ArgType::Text, "The query."),
-        may("depth", ArgType::Word(&["basic", "deep"]), "Titles and excerpts, or the pages' texts too."),
-        may("topic", ArgType::Word(&["general", "news"]), "What is looked through."),
-        may("max", ArgType::Number(10), "At most so many results."),
-        may("include", ArgType::Texts, "Only these sites."),
-        may("exclude", ArgType::Texts, "None of these sites."),
+        required("query", ArgType::Text, "The query."),
+        optional("depth", ArgType::Enum(&["basic", "deep"]), "Titles and excerpts, or the pages' texts too."),
+        optional("topic", ArgType::Enum(&["general", "news"]), "What is looked through."),
+        optional("max", ArgType::Number(MAX_SEARCH_RESULTS), "At most so many results."),
+        optional("include", ArgType::Texts, "Only these sites."),
+        optional("exclude", ArgType::Texts, "None of these sites."),
     ],
     reply: "✓ 1 result for \"lighthouse keepers 1920s\"\n1. Keepers of the light\n   https://lights.example/keepers\n   \
             The last keeper left in 1928 …",
@@ -30,7 +31,7 @@ pub(in crate::tools) const SEARCH: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const THINK: ToolArgs = ToolArgs {
     group: ArgGroup::Meta,
-    arguments: &[may(
+    arguments: &[optional(
         "content",
         ArgType::Text,
         "The thought: the lines up to one with `←` alone. Nothing in it is run.",
@@ -41,7 +42,7 @@ pub(in crate::tools) const THINK: ToolArgs = ToolArgs {
 
 pub(in crate::tools) const HELP: ToolArgs = ToolArgs {
     group: ArgGroup::Meta,
-    arguments: &[may("tool", ArgType::Text, "This tool, by its name or another word for it.")],
+    arguments: &[optional("tool", ArgType::Text, "This tool, by its name or another word for it.")],
     reply: "→ view: Shows a node or a branch.\n  …",
     example: "→ help view",
 };

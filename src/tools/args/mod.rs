@@ -1,5 +1,5 @@
-//! How each tool is used: its arguments, the shape of its answer, an example. The other half of the table's rows, by
-//! group, so that a row and its arguments can be read at a sitting.
+//! The arguments, the reply's shape and an example of each tool: the other half of the table's rows, one file per
+//! group.
 
 mod content;
 mod memory;
@@ -11,26 +11,26 @@ pub(super) use memory::*;
 pub(super) use meta::*;
 pub(super) use navigation::*;
 
-/// What a tool is for.
+/// The section of the help that a tool belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ArgGroup {
-    /// Looking around and moving.
+    /// Reading the tree and moving the position.
     Navigation,
     /// Changing the tree.
     Content,
-    /// Documents.
+    /// Reading and writing documents.
     Documents,
-    /// What the agent keeps at hand.
+    /// The agent's pins, stashes, decisions and plan.
     Memory,
-    /// Work beyond the tree, and about itself.
+    /// Delegation, web search, thoughts and help.
     Meta,
 }
 
 impl ArgGroup {
-    /// Every group, in the order in which they are shown.
+    /// Every group, in the order of the help.
     pub const ALL: &[Self] = &[Self::Navigation, Self::Content, Self::Documents, Self::Memory, Self::Meta];
 
-    /// The group's name.
+    /// Returns the group's heading.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,70 +43,70 @@ impl ArgGroup {
     }
 }
 
-/// What an argument is.
+/// The type of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgType {
     /// A node's id, in any accepted form.
     Node,
     /// Several nodes' ids.
     Nodes,
-    /// Text.
+    /// A string.
     Text,
-    /// Several texts.
+    /// Several strings.
     Texts,
-    /// Items of a plan: titles, or objects with what else is said of them.
+    /// Items of a plan: titles, or objects with a title and details.
     Items,
-    /// A whole number from 0 (or 1) to the most that is allowed.
+    /// An integer up to this maximum; `u32::MAX` means no maximum.
     Number(u32),
-    /// There or not.
+    /// A switch that is present or absent.
     Flag,
-    /// Yes or no.
-    Choice,
+    /// A boolean, as yes or no.
+    Bool,
     /// One of these words.
-    Word(&'static [&'static str]),
-    /// Numbers from one to another: `5-10`.
+    Enum(&'static [&'static str]),
+    /// An inclusive range of numbers: `5-10`.
     Range,
     /// Part of a path, from one node to another: `a7x2kq-b3k9ze`.
-    Span,
+    NodeRange,
     /// The other end of a link: `node`, `doc`, `tree`, or `tree` and `node`.
-    End,
+    LinkTarget,
     /// A place in a document: `start`, `end`, or the number of a line.
-    Place,
+    InsertPosition,
 }
 
-/// An argument of a tool, by the name that it has in a command's JSON.
+/// The declaration of one argument. Its name is the field's name in a command's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArgSpec {
-    /// Its name.
+    /// The argument's name.
     pub name: &'static str,
-    /// What it is.
+    /// The argument's type.
     pub kind: ArgType,
-    /// Whether a command is none without it.
+    /// True if a command is invalid without it.
     pub required: bool,
-    /// What it means.
+    /// A description in one sentence.
     pub meaning: &'static str,
 }
 
-/// How a tool is used.
+/// The usage of a tool.
 #[derive(Debug)]
 pub struct ToolArgs {
-    /// What it is for.
+    /// The section of the help.
     pub group: ArgGroup,
-    /// Its arguments.
+    /// The arguments, in the order of the help.
     pub arguments: &'static [ArgSpec],
-    /// The shape of its answer.
+    /// The shape of the reply.
     pub reply: &'static str,
-    /// A line that one could write.
+    /// An example line.
     pub example: &'static str,
 }
 
-const fn needed(name: &'static str, kind: ArgType, meaning: &'static str) -> ArgSpec {
+const fn required(name: &'static str, kind: ArgType, meaning: &'static str) -> ArgSpec {
     ArgSpec { name, kind, required: true, meaning }
 }
 
-const fn may(name: &'static str, kind: ArgType, meaning: &'static str) -> ArgSpec {
+const fn optional(name: &'static str, kind: ArgType, meaning: &'static str) -> ArgSpec {
     ArgSpec { name, kind, required: false, meaning }
 }
 
-/// The node that most tools take.
-const NODE: ArgSpec = may("node", ArgType::Node, "The node; where you are, if none is named.");
+/// The optional node argument that most tools share.
+const NODE: ArgSpec = optional("node", ArgType::Node, "The node; where you are, if none is named.");

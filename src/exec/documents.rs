@@ -1,0 +1,100 @@
+//! Commands that read documents, whole or in part, and write them.
+
+use super::{
+    CommandOutput, Executor, OutputResult,
+    escape::{count, escape, quoted},
+};
+use crate::{
+    arrow::{Range, WritePlace},
+    id::DocumentId,
+    ops::{DocumentEdit, OpsError},
+    tools::{ErrorCode, ToolError},
+    types::{Document, section, sections},
+};
+
+impl Executor<'_> {
+    pub(super) fn read_document(
+        &self,
+        name: &str,
+        summary: bool,
+        lines: Option<Range>,
+        heading: Option<&str>,
+    ) -> OutputResult {
+        let document = self.loom.document(name)?;
+        let text = self.document_text(&document)?;
+        let mut about = format!("doc:{}", quoted(&document.name));
+        let body = match (summary, heading, lines) {
+            (true, ..) => outline(&self.document_summary(&document, &text)?, &text),
+            (false, Some(heading), _) => {
+                let found = section(&text, heading).map_err(OpsError::from)?;
+                about.push_str(&format!(" §{}", crate::types::one_line(&found.title)));
+                text[found.span].trim_end_matches('\n').to_owned()
+            }
+            (false, None, Some(range)) => {
+                let all = text.lines().count();
+                let (first, last) = (range.first.max(1) as usize, (range.last as usize).min(all));
+                if first > all {
+                    let failure =
+                        ToolError::new(ErrorCode::NotFound, format!("{about} has {}", count(all as u64, "line")));
+                    return Err(failure.hint(format!("→ read {about} lines:1-{all}")));
+                }
+                about.push_str(&format!(" lines {first}-{last} of {all}"));
+                text.lines().skip(first - 1).take(last + 1 - first).collect::<Vec<_>>().join("\n")
+            }
+            (false, None, None) => text.trim_end_matches('\n').to_owned(),
+        };
+        let said = if summary {
+            let lines = count(text.lines().count() as u64, "line");
+            format!("{about} · version {} · {lines} · {}\n{body}", document.version, words(&text))
+        } else {
+            format!("{about} · version {} · {}\n---\n{}", document.version, words(&body), escape(&body))
+        };
+        Ok(CommandOutput::about(said, format!("doc:{}", quoted(&document.name))))
+    }
+
+    pub(super) fn write(&self, name: &str, place: &WritePlace, text: &str) -> OutputResult {
+        super::edits::not_empty(text, "a document")?;
+        let document = self.loom.document(name)?;
+        let text = text.to_owned();
+        let edit = match place {
+            WritePlace::Append | WritePlace::End => DocumentEdit::Append(text),
+            WritePlace::Start => DocumentEdit::AtStart(text),
+            WritePlace::Line(line) => DocumentEdit::BeforeLine(*line as usize, text),
+            WritePlace::Section(section) => DocumentEdit::Replace { section: section.clone(), body: text },
+        };
+        self.actor().write_document(document.id, &edit)?;
+        let document = self.loom.document(name)?;
+        let named = format!("doc:{}", quoted(&document.name));
+        let length = words(&self.document_text(&document)?);
+        Ok(CommandOutput::about(format!("✓ wrote {named} · version {} · {length}", document.version), named))
+    }
+
+    pub(super) fn document_text(&self, document: &Document) -> Result<String, ToolError> {
+        let newest = self.loom.snapshot()?.document_version(document.id, 0)?;
+        Ok(newest.ok_or_else(|| OpsError::missing("document", &document.name))?.content)
+    }
+
+    /// Returns a document's name, also of a removed document.
+    pub(super) fn document_name(&self, id: DocumentId) -> Result<String, ToolError> {
+        let documents = self.loom.snapshot()?.documents()?;
+        let found = documents.into_iter().find(|document| document.id == id);
+        Ok(found.ok_or_else(|| OpsError::missing("document", id))?.name)
+    }
+}
+
+/// Formats a word count: `247 words`.
+pub(super) fn words(text: &str) -> String {
+    let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric));
+    count(words.count() as u64, "word")
+}
+
+/// Formats a document's summary and its headings.
+fn outline(summary: &str, text: &str) -> String {
+    let mut lines = vec![format!("\"{summary}\"")];
+    lines.extend(sections(text).iter().map(|section| {
+        let indent = "  ".repeat(usize::from(section.level));
+        let title = crate::types::one_line(&section.title);
+        format!("{indent}§{title} ({})", words(&text[section.body.clone()]))
+    }));
+    lines.join("\n")
+}

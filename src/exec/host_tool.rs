@@ -1,0 +1,86 @@
+//! Host tools: parsed from lines and tool calls, and run with the same checks as the engine's own tools.
+
+use serde_json::Value;
+
+use super::{CommandOutput, ExecRequest, Executor, Position, call, escape::escape, help::unknown, limits};
+use crate::{
+    arrow::{Command, host_tool_args, parse},
+    tools::{ErrorCode, HostTool, NativeAlias, Tool, ToolError},
+    types::{first_words, one_line},
+};
+
+/// Characters of the arguments in the label of a stored result.
+const MAX_LABEL_CHARS: usize = 60;
+
+impl Executor<'_> {
+    /// Parses a line, with or without its arrow. A first word that is the exact name of a host tool calls that tool.
+    #[must_use]
+    pub fn read(&self, line: &str) -> ExecRequest {
+        let extras = self.host.tools();
+        if let Some((extra, arguments)) = host_tool_args::read(line, extras) {
+            return host_request(extra, arguments);
+        }
+        if let Some(extra) = host_tool_args::explained(line, extras) {
+            return ExecRequest::Command(Command::Help { tool: Some(extra.name.clone()) });
+        }
+        parse(line).map(|understood| understood.command).map_err(ToolError::from).into()
+    }
+
+    /// Parses a provider's tool call: a name of [`native()`](crate::tools::native()) and its arguments as JSON.
+    #[must_use]
+    pub fn read_call(&self, name: &str, arguments: &str) -> ExecRequest {
+        if let Some(form) = NativeAlias::named(name) {
+            return call::form(form, arguments).into();
+        }
+        if let Some(tool) = Tool::named(name) {
+            return call::command(tool, arguments).into();
+        }
+        match self.host_tool(name) {
+            Some(extra) => {
+                host_request(extra, call::object(arguments).and_then(|given| host_tool_args::checked(extra, given)))
+            }
+            None => ExecRequest::Refused(unknown(name, self.host.tools())),
+        }
+    }
+
+    /// Returns the host tool of this name.
+    pub(super) fn host_tool(&self, name: &str) -> Option<&HostTool> {
+        self.host.tools().iter().find(|extra| extra.name == name)
+    }
+
+    /// Runs a host tool. Its output is untrusted content, so each line is escaped and indented.
+    pub(super) fn call_host_tool(
+        &mut self,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<(Position, CommandOutput), ToolError> {
+        let extra = self.host_tool(name).ok_or_else(|| unknown(name, self.host.tools()))?;
+        limits::check_host_tool(extra, arguments, self.agent.profile.permissions)?;
+        let here = self.load_position()?;
+        let answer = self.host.call(name, arguments)?;
+        let mut text = format!("✓ {name}");
+        for line in escape(answer.trim_end()).lines() {
+            text.push('\n');
+            text.push_str(if line.is_empty() { "" } else { "  " });
+            text.push_str(line);
+        }
+        Ok((here, CommandOutput::about(text, argument_label(arguments))))
+    }
+}
+
+fn host_request(extra: &HostTool, arguments: Result<Value, String>) -> ExecRequest {
+    match arguments {
+        Ok(arguments) => ExecRequest::HostTool { name: extra.name.clone(), arguments },
+        Err(message) => {
+            let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{}: {message}", extra.name));
+            ExecRequest::Refused(failure.hint(extra.arguments()))
+        }
+    }
+}
+
+/// Returns a short label of a call from the values of its arguments.
+fn argument_label(arguments: &Value) -> String {
+    let said = |value: &Value| value.as_str().map_or_else(|| value.to_string(), one_line);
+    let values: Vec<String> = arguments.as_object().into_iter().flatten().map(|(_, value)| said(value)).collect();
+    first_words(&values.join(" "), MAX_LABEL_CHARS)
+}

@@ -1,0 +1,78 @@
+//! The check of permissions and limits that every command passes, from a line, a tool call or a program.
+
+use serde_json::Value;
+
+use crate::{
+    arrow::Command,
+    tools::{
+        ErrorCode, HostTool, MAX_CONTENT_BYTES, MAX_CONTINUATIONS, MAX_SEARCH_RESULTS, MAX_TREE_DEPTH, ToolError,
+        missing_permission,
+    },
+    types::{Permission, Permissions},
+};
+
+/// Checks that an agent with these permissions may run a command and that its arguments are within the limits.
+pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
+    if let Some(missing) = command.missing_permission(held) {
+        return Err(denied(missing));
+    }
+    let numbers = match command {
+        Command::Continue { n, .. } => ("n", *n, MAX_CONTINUATIONS),
+        Command::Tree { depth, .. } => ("depth", *depth, MAX_TREE_DEPTH),
+        Command::Search { max, .. } => ("max", *max, MAX_SEARCH_RESULTS),
+        _ => ("", None, 0),
+    };
+    if let (name, Some(value), most) = numbers
+        && value > most
+    {
+        return Err(ToolError::new(
+            ErrorCode::LimitExceeded,
+            format!("{name} is at most {most}, and {value} was asked for"),
+        ));
+    }
+    if let Command::Todo { add, .. } = command {
+        return fits(
+            "content is",
+            add.iter().map(|item| item.title.len() + item.context.len() + item.criteria.len()).sum(),
+        );
+    }
+    content(command).map_or(Ok(()), |content| fits("content is", content.len()))
+}
+
+/// Checks the permission and the size of the arguments of a host tool's call.
+pub(super) fn check_host_tool(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
+    match missing_permission(extra.permission, held) {
+        Some(missing) => Err(denied(missing)),
+        None => fits("arguments are", arguments.to_string().len()),
+    }
+}
+
+fn denied(missing: Permission) -> ToolError {
+    ToolError::new(ErrorCode::PermissionDenied, format!("this needs the permission {missing}"))
+}
+
+fn fits(what: &str, bytes: usize) -> Result<(), ToolError> {
+    if bytes <= MAX_CONTENT_BYTES {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorCode::LimitExceeded,
+        format!("{what} at most {MAX_CONTENT_BYTES} bytes, and this has {bytes}"),
+    ))
+}
+
+/// Returns the text that a command adds to the store.
+fn content(command: &Command) -> Option<&str> {
+    match command {
+        Command::Respond { content, .. }
+        | Command::Annotate { content, .. }
+        | Command::Edit { content, .. }
+        | Command::Merge { content, .. }
+        | Command::Write { content, .. }
+        | Command::Decide { content, .. } => Some(content),
+        Command::Stash { content, .. } | Command::Think { content } => content.as_deref(),
+        Command::Todo { outcome, .. } => outcome.as_deref(),
+        Command::Delegate { context, .. } => context.as_deref(),
+        _ => None,
+    }
+}

@@ -1,0 +1,269 @@
+//! Operational memory: the agent's pins and stashes in a tree, and the block that shows them.
+
+use super::{
+    CommandOutput, Executor, OutputResult, Position,
+    documents::words,
+    escape::{self, content, count, escape, gist, id, quoted},
+    extractive_summary, paging, trace,
+};
+use crate::{
+    arrow::{MemoryView, NodeRange, NodeRef},
+    id::{AgentId, TreeId},
+    ops::{Loom, OpsError},
+    store::Snapshot,
+    tools::{ErrorCode, ToolError},
+    types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
+};
+
+/// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.
+const SUMMARY_TOKENS: (u32, u32) = (40, 300);
+
+/// Returns the operational memory block of an agent in a tree.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn block(loom: &Loom, agent: AgentId, tree: TreeId) -> Result<String, ToolError> {
+    let snapshot = loom.snapshot()?;
+    let memory = snapshot.memory(agent, tree)?;
+    let mut lines = vec!["=== Operational Memory ===".to_owned()];
+    if !memory.pins.is_empty() {
+        lines.push("Pinned:".to_owned());
+        for pin in &memory.pins {
+            lines.push(format!("  {}", pinned(&*snapshot, &pin.target)?));
+        }
+    }
+    let done = trace::phrases(&*snapshot, agent, tree)?;
+    if !done.is_empty() {
+        lines.push(format!("Recent actions:\n  {}", done.join(" · ")));
+    }
+    if !memory.stashes.is_empty() {
+        let labels: Vec<String> = memory.stashes.iter().map(|stash| quoted(&stash.label)).collect();
+        lines.push(format!("Stashed (not in context): {}", labels.join(", ")));
+    }
+    if lines.len() == 1 {
+        lines.push("(empty)".to_owned());
+    }
+    lines.push("===".to_owned());
+    Ok(lines.join("\n"))
+}
+
+/// Formats a pin on one line: `[a7x2kq] "…"`, `doc:"notes" §motivation (247 words)`.
+///
+/// # Errors
+/// If the store cannot be read.
+pub fn pinned(snapshot: &dyn Snapshot, target: &PinTarget) -> Result<String, OpsError> {
+    Ok(match target {
+        PinTarget::Node(id) => {
+            let node = snapshot.node(*id)?.ok_or_else(|| OpsError::missing("node", id))?;
+            let pruned = if node.state.pruned_by.is_some() { " (pruned)" } else { "" };
+            format!("{} {}{pruned}", escape::id(&node), gist(&node))
+        }
+        PinTarget::Document { id, section: heading } => {
+            let found = snapshot.documents()?.into_iter().find(|document| document.id == *id);
+            let document = found.ok_or_else(|| OpsError::missing("document", id))?;
+            let text = snapshot.document_version(*id, 0)?.map(|version| version.content).unwrap_or_default();
+            let (part, length) = match heading {
+                None => (String::new(), words(&text)),
+                // The section can have been removed since it was pinned.
+                Some(name) => {
+                    let found = section(&text, name).map(|found| words(&text[found.span]));
+                    (format!(" §{}", one_line(name)), found.unwrap_or_else(|_| "gone".to_owned()))
+                }
+            };
+            format!("doc:{}{part} ({length})", quoted(&document.name))
+        }
+    })
+}
+
+impl Executor<'_> {
+    pub(super) fn pin(
+        &self,
+        here: &Position,
+        node: Option<&NodeRef>,
+        doc: Option<&str>,
+        heading: Option<&str>,
+    ) -> OutputResult {
+        let (target, name) = match doc {
+            Some(doc) => self.document_pin(doc, heading)?,
+            None => {
+                let node = self.node(here, node)?;
+                (PinTarget::Node(node.id), id(&node))
+            }
+        };
+        let receipt = self.actor().pin(here.tree.id, target)?;
+        Ok(if receipt.group == 0 { format!("✓ {name} is pinned already") } else { format!("✓ pinned {name}") }.into())
+    }
+
+    fn document_pin(&self, doc: &str, heading: Option<&str>) -> Result<(PinTarget, String), ToolError> {
+        let document = self.loom.document(doc)?;
+        let heading = match heading {
+            Some(heading) => Some(section(&self.document_text(&document)?, heading).map_err(OpsError::from)?.title),
+            None => None,
+        };
+        let part = heading.as_deref().map(|name| format!(" §{}", one_line(name))).unwrap_or_default();
+        let name = format!("doc:{}{part}", quoted(&document.name));
+        Ok((PinTarget::Document { id: document.id, section: heading }, name))
+    }
+
+    pub(super) fn stash(
+        &self,
+        here: &Position,
+        label: &str,
+        words: Option<&str>,
+        content_of: Option<&NodeRef>,
+        summary_of: Option<&NodeRange>,
+    ) -> OutputResult {
+        let content = match (words, content_of, summary_of) {
+            (Some(words), None, None) => {
+                super::edits::not_empty(words, "a stash")?;
+                StashContent::Words(words.to_owned())
+            }
+            (None, Some(node), None) => StashContent::Node(self.resolve_node(here, node)?.id),
+            (None, None, Some(span)) => StashContent::Summary(self.summary(here, span)?),
+            _ => {
+                let failure = ToolError::new(ErrorCode::InvalidSyntax, "a stash holds one thing");
+                return Err(failure.hint("→ stash \"label\" \"text\" · → stash \"label\" content-of:ID"));
+            }
+        };
+        let before = self.load_memory(here)?.stashes.iter().any(|stash| stash.label == label);
+        self.actor().stash(here.tree.id, label, content)?;
+        let tokens = self.load_memory(here)?.stashes.iter().find(|stash| stash.label == label).map_or(0, |s| s.tokens);
+        let again = if before { " in the place of what was there" } else { "" };
+        Ok(format!("✓ stashed {} ({}){again}", quoted(label), count(tokens, "token")).into())
+    }
+
+    /// Summarizes the part of a path between two nodes. Either node can be the upper one.
+    fn summary(&self, here: &Position, span: &NodeRange) -> Result<String, ToolError> {
+        let (mut first, mut last) = (self.resolve_node(here, &span.first)?, self.resolve_node(here, &span.last)?);
+        if first.depth > last.depth {
+            std::mem::swap(&mut first, &mut last);
+        }
+        let path = self.loom.snapshot()?.path_back(last.id, &here.session.versions, last.depth - first.depth + 1)?;
+        let Some(from) = path.iter().position(|node| node.id == first.id) else {
+            let message = format!("{} is not on the path to {}", id(&first), id(&last));
+            return Err(ToolError::new(ErrorCode::NotFound, message));
+        };
+        let spoken = |node: &&Node| node.purged_at.is_none() && !node.state.excluded;
+        let texts: Vec<&str> = path[from..].iter().filter(spoken).map(|node| node.content.as_str()).collect();
+        let whole: u32 = texts.iter().map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
+        let text = extractive_summary::summarise(texts, (whole / 10).clamp(SUMMARY_TOKENS.0, SUMMARY_TOKENS.1));
+        if text.is_empty() {
+            return Err(ToolError::new(ErrorCode::NotFound, "there is nothing to sum up between them"));
+        }
+        Ok(text)
+    }
+
+    /// Recalls the stash or stored result of a label, or one page of it.
+    pub(super) fn recall_stash(&self, here: &Position, label: &str) -> OutputResult {
+        let (whole, part) = paging::parse_label(label);
+        for (label, part) in [(label, 1), (whole, part)] {
+            let Some(text) = self.kept(here, label)? else { continue };
+            let all = paging::split_pages(&text, self.max_reply_tokens);
+            if part > all.len() {
+                let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
+                return Err(ToolError::new(ErrorCode::NotFound, message));
+            }
+            let said = CommandOutput::about(paging::render_page(&all, part, label), quoted(label));
+            return Ok(CommandOutput { is_part: true, ..said });
+        }
+        let nearest: Vec<String> = self.load_memory(here)?.stashes.into_iter().map(|stash| stash.label).collect();
+        // An agent without any stash means a search by these words.
+        let search = nearest.is_empty().then(|| format!("→ recall search {}", quoted(&first_words(label, 80))));
+        let failure = ToolError::from(OpsError::NotFound { what: "stash", text: label.to_owned(), nearest });
+        Err(search.into_iter().fold(failure, ToolError::hint))
+    }
+
+    /// Returns the escaped text of a stash or of a stored result.
+    fn kept(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
+        let words = match of(false)? {
+            Some(StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text)) => {
+                escape(&text).into_owned()
+            }
+            Some(StashContent::Node(node)) => content(&self.loom.node(node)?).into_owned(),
+            // A result was escaped when it was formatted.
+            None => {
+                return Ok(match of(true)? {
+                    Some(StashContent::Result(text)) => Some(text),
+                    _ => None,
+                });
+            }
+        };
+        Ok(Some(format!("stash {}:\n{words}", quoted(label))))
+    }
+
+    pub(super) fn drop_item(&self, here: &Position, pin: Option<&str>, stash: Option<&str>) -> OutputResult {
+        if let Some(label) = stash {
+            self.actor().unstash(here.tree.id, label)?;
+            return Ok(format!("✓ dropped stash {}", quoted(label)).into());
+        }
+        let Some(pin) = pin else {
+            let failure = ToolError::new(ErrorCode::InvalidSyntax, "drop what?");
+            return Err(failure.hint("→ drop pin:ID · → drop stash:\"label\""));
+        };
+        let (target, name) = self.find_pin(here, pin)?;
+        if self.load_memory(here)?.pins.iter().all(|pin| pin.target != target) {
+            return Err(ToolError::new(ErrorCode::NotFound, format!("{name} is not pinned")));
+        }
+        self.actor().unpin(here.tree.id, target)?;
+        Ok(format!("✓ dropped pin {name}").into())
+    }
+
+    /// Finds the pin that a text names: a node's id, or a document's name with `§section` or `#section`.
+    fn find_pin(&self, here: &Position, text: &str) -> Result<(PinTarget, String), ToolError> {
+        let as_node = self.resolve_node(here, &NodeRef::from(text));
+        if let Ok(node) = as_node {
+            return Ok((PinTarget::Node(node.id), id(&node)));
+        }
+        for pin in self.load_memory(here)?.pins {
+            if let PinTarget::Document { id, section } = &pin.target {
+                let name = self.document_name(*id)?;
+                let heading = section.as_deref().unwrap_or("");
+                let fits = text == name && section.is_none()
+                    || [" §", "§", " #", "#"].iter().any(|mark| text == format!("{name}{mark}{heading}"));
+                if fits {
+                    let part = section.as_deref().map(|name| format!(" §{}", one_line(name))).unwrap_or_default();
+                    let name = format!("doc:{}{part}", quoted(&name));
+                    return Ok((pin.target, name));
+                }
+            }
+        }
+        as_node.map(|node| (PinTarget::Node(node.id), id(&node)))
+    }
+
+    pub(super) fn memory(&mut self, here: &Position, view: Option<MemoryView>) -> OutputResult {
+        // The trace includes the earlier lines of this batch.
+        self.flush_trace();
+        let (agent, tree) = (self.agent.id(), here.tree.id);
+        Ok(match view {
+            None => block(&self.loom, agent, tree)?.into(),
+            Some(MemoryView::Trace) => match trace::phrases(&*self.loom.snapshot()?, agent, tree)?.as_slice() {
+                [] => "Recent actions: none in this tree".to_owned().into(),
+                phrases => format!("Recent actions:\n  {}", phrases.join("\n  ")).into(),
+            },
+            Some(MemoryView::Stashed) => self.stashed(here)?.into(),
+        })
+    }
+
+    fn stashed(&self, here: &Position) -> Result<String, ToolError> {
+        let stashes = self.load_memory(here)?.stashes;
+        if stashes.is_empty() {
+            return Ok("Stashed: nothing".to_owned());
+        }
+        let lines = stashes.iter().map(|stash| {
+            let kind = match stash.kind {
+                StashKind::Words | StashKind::Result => "words",
+                StashKind::Node => "a node's words",
+                StashKind::Summary => "a summary",
+            };
+            let age = stash.at.age(here.now);
+            format!("  {} · {kind} · {} · {age}", quoted(&stash.label), count(stash.tokens, "token"))
+        });
+        Ok(format!("Stashed (→ recall \"label\" shows one):\n{}", lines.collect::<Vec<_>>().join("\n")))
+    }
+
+    fn load_memory(&self, here: &Position) -> Result<Memory, ToolError> {
+        Ok(self.loom.snapshot()?.memory(self.agent.id(), here.tree.id)?)
+    }
+}

@@ -1,0 +1,423 @@
+//! The executor of commands, shared by every front end. It checks permissions and limits, calls the operations of
+//! [`crate::ops`] and formats the replies.
+//!
+//! An [`Executor`] runs commands as one agent in one session. Each command returns a [`CommandReply`]: text for a
+//! model, in the formats that `docs/arrow.md` shows, or an error with its code. The lines of a batch see the changes of
+//! the lines before them, and a failed line does not stop the others. Only the lines passed in are run: content,
+//! documents and results are data.
+//!
+//! The executor is synchronous. It calls models, services and host tools through the [`Host`].
+
+pub(crate) mod call;
+mod documents;
+mod edits;
+mod error;
+pub mod escape;
+mod extractive_summary;
+mod help;
+mod host;
+mod host_tool;
+mod limits;
+mod list;
+mod llm_summary;
+mod memory;
+mod navigate;
+mod paging;
+mod recall;
+mod request;
+mod todo;
+mod trace;
+mod tree;
+mod view;
+mod web;
+
+pub use host::{ContinueRequest, DelegateRequest, Host, NoHost};
+pub use memory::{block as memory_block, pinned};
+pub use recall::session_summary;
+pub use request::ExecRequest;
+pub use todo::{named as todo_name, progress as todo_progress};
+pub use trace::phrases as recent_actions;
+
+use std::{cell::Cell, collections::HashMap};
+
+use crate::{
+    arrow::{Command, NodeRef, RecallFilter, SearchDepth, Topic, parse},
+    id::{SessionId, TodoId, TreeId},
+    ops::{Actor, Loom, OpsError},
+    tools::{CommandReply, DEFAULT_REPLY_TOKENS, ErrorCode, MAX_BATCH_LINES, Tool, ToolError, WebSearch},
+    types::{Agent, AgentAction, Node, Session, StashContent, Timestamp, TodoScope, Tree},
+};
+
+/// Runs commands as one agent in one session.
+pub struct Executor<'h> {
+    loom: Loom,
+    agent: Agent,
+    session: SessionId,
+    host: &'h dyn Host,
+    max_reply_tokens: u32,
+    /// The session and turn of the current plan.
+    scope: TodoScope,
+    /// Todo items added by the running batch.
+    planned: Vec<TodoId>,
+    /// Answers to recalls of this turn by their canonical line; `None` outside a turn.
+    recalled: Option<HashMap<String, String>>,
+    trace_buffer: Vec<AgentAction>,
+    /// True if the host returned no summary once; it is not asked again.
+    no_summaries: Cell<bool>,
+}
+
+/// The agent's session, tree and position when a command starts.
+struct Position {
+    session: Session,
+    tree: Tree,
+    position: Node,
+    now: Timestamp,
+}
+
+/// The text of a reply and the label of its subject.
+struct CommandOutput {
+    text: String,
+    about: Option<String>,
+    /// True if the text is a page of a stored result, which is not paginated again.
+    is_part: bool,
+}
+
+impl From<String> for CommandOutput {
+    fn from(text: String) -> Self {
+        Self { text, about: None, is_part: false }
+    }
+}
+
+impl CommandOutput {
+    fn about(text: String, about: impl Into<String>) -> Self {
+        Self { text, about: Some(about.into()), is_part: false }
+    }
+}
+
+type OutputResult = Result<CommandOutput, ToolError>;
+
+impl<'h> Executor<'h> {
+    /// Creates an executor for an agent in one of its sessions.
+    #[must_use]
+    pub fn new(loom: Loom, agent: Agent, session: SessionId, host: &'h dyn Host) -> Self {
+        Self {
+            loom,
+            agent,
+            session,
+            host,
+            max_reply_tokens: DEFAULT_REPLY_TOKENS,
+            scope: TodoScope { session, turn: 0 },
+            planned: Vec::new(),
+            recalled: None,
+            trace_buffer: Vec::new(),
+            no_summaries: Cell::new(false),
+        }
+    }
+
+    /// Sets the turn whose plan `todo` reads and changes. The default is the session's plan outside any turn.
+    #[must_use]
+    pub fn in_turn(mut self, scope: TodoScope) -> Self {
+        self.scope = scope;
+        self
+    }
+
+    /// Adds earlier answers of this turn as (canonical line, answer). A repeated recall returns the earlier answer.
+    #[must_use]
+    pub fn answered<'a>(mut self, before: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let recalled = self.recalled.get_or_insert_default();
+        for (line, answer) in before {
+            recalled.entry(line.to_owned()).or_insert_with(|| answer.to_owned());
+        }
+        self
+    }
+
+    /// Sets the maximum tokens of a reply, clamped to 1–8,000. The default is
+    /// [`DEFAULT_REPLY_TOKENS`](crate::tools::DEFAULT_REPLY_TOKENS).
+    #[must_use]
+    pub fn inline(mut self, tokens: u32) -> Self {
+        self.max_reply_tokens = tokens.clamp(1, recall::MAX_REPLY_TOKENS);
+        self
+    }
+
+    /// Returns the current session. It changes when a command switches to another tree.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Runs one command.
+    pub fn run(&mut self, command: &Command) -> CommandReply {
+        let reply = self.run_command(command);
+        self.flush_trace();
+        reply
+    }
+
+    /// Runs the requests of a batch in order and returns one reply each. Requests beyond
+    /// [`MAX_BATCH_LINES`](crate::tools::MAX_BATCH_LINES) are not run and share one error.
+    pub fn run_batch<W: Into<ExecRequest>>(&mut self, lines: Vec<W>) -> Vec<CommandReply> {
+        let mut replies = Vec::with_capacity(lines.len().min(MAX_BATCH_LINES + 1));
+        self.run_each(lines.into_iter().map(Into::into).collect(), &mut |_, reply| replies.push(reply.clone()));
+        replies
+    }
+
+    /// Runs a batch like [`Self::run_batch`] and passes each reply with its index to `each` as soon as it exists.
+    pub fn run_each(&mut self, wanted: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
+        let over = wanted.len().saturating_sub(MAX_BATCH_LINES);
+        for (at, wanted) in wanted.iter().take(MAX_BATCH_LINES).enumerate() {
+            each(at, &self.run_request(wanted));
+        }
+        self.planned.clear();
+        if over > 0 {
+            let message = format!("a batch is at most {MAX_BATCH_LINES} lines; the last {over} were not run");
+            each(
+                MAX_BATCH_LINES,
+                &CommandReply { tool: None, result: Err(ToolError::new(ErrorCode::LimitExceeded, message)) },
+            );
+        }
+        self.flush_trace();
+    }
+
+    fn run_request(&mut self, wanted: &ExecRequest) -> CommandReply {
+        if self.host.is_cancelled() {
+            let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
+            return match wanted {
+                ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
+                ExecRequest::HostTool { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
+                ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
+            };
+        }
+        match wanted {
+            ExecRequest::Command(command) => self.run_command(command),
+            ExecRequest::HostTool { name, arguments } => {
+                let result = self.run_host_tool(name, arguments).map_err(|failure| failure.for_tool(name));
+                CommandReply { tool: None, result }
+            }
+            ExecRequest::Refused(failure) => CommandReply { tool: None, result: Err(failure.clone()) },
+        }
+    }
+
+    fn run_command(&mut self, command: &Command) -> CommandReply {
+        CommandReply { tool: Some(command.tool()), result: self.run_checked(command) }
+    }
+
+    fn run_checked(&mut self, command: &Command) -> Result<String, ToolError> {
+        self.reload_agent()?;
+        limits::check(command, self.agent.profile.permissions)?;
+        // A stash can be replaced within the turn, so only recalls of nodes are cached.
+        let recall = matches!(command, Command::Recall { label: None, .. }).then(|| command.to_string());
+        if let Some(answer) = recall.as_ref().zip(self.recalled.as_ref()).and_then(|(line, all)| all.get(line)) {
+            return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}"));
+        }
+        let here = self.load_position()?;
+        let said = self.dispatch(command, &here)?;
+        let tool = command.tool();
+        let answer = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, said)?;
+        if let Some((line, all)) = recall.zip(self.recalled.as_mut()) {
+            all.insert(line, answer.clone());
+        }
+        Ok(answer)
+    }
+
+    fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
+        self.reload_agent()?;
+        let (here, said) = self.call_host_tool(name, arguments)?;
+        self.record_and_format(name, true, &here, said)
+    }
+
+    /// Reloads the agent: its permissions can change between commands.
+    fn reload_agent(&mut self) -> Result<(), ToolError> {
+        let agents = self.loom.snapshot()?.agents()?;
+        let agent = agents.into_iter().find(|agent| agent.id() == self.agent.id() && !agent.removed);
+        self.agent = agent.ok_or_else(|| OpsError::missing("agent", self.agent.name()))?;
+        Ok(())
+    }
+
+    /// Records an action that the journal does not hold, then appends the position and paginates the reply.
+    fn record_and_format(
+        &mut self,
+        tool: &str,
+        noted: bool,
+        here: &Position,
+        said: CommandOutput,
+    ) -> Result<String, ToolError> {
+        if noted {
+            let after = self.loom.snapshot()?.last_seq()?;
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: said.about.clone(), after });
+        }
+        let text = self.append_position(tool, here, said.text)?;
+        Ok(if said.is_part { text } else { self.paginate(tool, here, text, said.about.as_deref()) })
+    }
+
+    fn dispatch(&mut self, command: &Command, here: &Position) -> OutputResult {
+        match command {
+            Command::View { node, branch, full, annotations, rendering } => match branch {
+                Some(branch) => self.view_branch(here, branch, *rendering),
+                None => self.view(here, node.as_ref(), *full, *annotations),
+            },
+            Command::List { node, what } => self.list(here, node.as_ref(), *what),
+            Command::Tree { summary: true, .. } => self.tree_summary(here),
+            Command::Tree { from, depth, .. } => self.tree(here, from.as_ref(), *depth),
+            Command::Switch { node, relative, tree } => self.switch(here, node.as_ref(), *relative, tree.as_deref()),
+            Command::Diff { nodes } => self.diff(here, nodes),
+            Command::Continue { from, n, tokens, agent } => {
+                self.continue_(here, from.as_ref(), n.unwrap_or(1), *tokens, agent.as_deref())
+            }
+            Command::Respond { node, content, kind } => self.respond(here, node.as_ref(), content, *kind),
+            Command::Annotate { node, content } => self.annotate(here, node.as_ref(), content),
+            Command::Link { node, to, note } => self.link(here, node.as_ref(), to, note.clone()),
+            Command::Unlink { node, from } => self.unlink(here, node.as_ref(), from),
+            Command::Edit { node, content } => self.edit(here, node.as_ref(), content),
+            Command::Merge { nodes, content } => self.merge(here, nodes, content),
+            Command::Bookmark { node, label } => self.bookmark(here, node.as_ref(), label.as_deref()),
+            Command::Unbookmark { node } => self.unbookmark(here, node.as_ref()),
+            Command::Prune { node } => self.prune(here, node),
+            Command::Restore { node } => self.restore(here, node),
+            Command::Undo { n } => self.undo(here, n.unwrap_or(1), true),
+            Command::Redo { n } => self.undo(here, n.unwrap_or(1), false),
+            Command::Copy { node, to } => self.copy(here, node, to),
+            Command::Move { node, to } => self.move_(here, node, to),
+            Command::Split { node, at, after } => self.split(here, node.as_ref(), *at, after.as_deref()),
+            Command::Exclude { node } => self.exclude(here, node.as_ref(), true),
+            Command::Include { node } => self.exclude(here, node.as_ref(), false),
+            Command::Read { doc, summary, lines, section } => {
+                self.read_document(doc, *summary, *lines, section.as_deref())
+            }
+            Command::Write { doc, place, content } => self.write(doc, place, content),
+            Command::Pin { node, doc, section } => self.pin(here, node.as_ref(), doc.as_deref(), section.as_deref()),
+            Command::Stash { label, content, content_of, summary_of } => {
+                self.stash(here, label, content.as_deref(), content_of.as_ref(), summary_of.as_ref())
+            }
+            Command::Recall { label, summary, only, .. }
+                if (label.is_some() || *summary) && *only != RecallFilter::default() =>
+            {
+                let message = format!("a stash and the summary are not narrowed down, and{only} would");
+                Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ recall search \"words\"{only}")))
+            }
+            Command::Recall { label: Some(label), .. } => self.recall_stash(here, label),
+            Command::Recall { search: Some(text), limit, only, .. } => self.recall_search(here, text, *limit, only),
+            Command::Recall { turns: Some(turns), limit, only, .. } => self.recall_turns(here, *turns, *limit, only),
+            Command::Recall { tool: Some(tool), limit, only, .. } => self.recall_tool(here, tool, *limit, only),
+            Command::Recall { only: RecallFilter { around: Some(node), .. }, limit, .. } => {
+                self.recall_around(here, node, *limit)
+            }
+            Command::Recall { .. } => self.recall_summary(here),
+            Command::Drop { pin, stash } => self.drop_item(here, pin.as_deref(), stash.as_deref()),
+            Command::Decide { content, kind } => self.decide(here, content, *kind),
+            Command::Memory { view } => self.memory(here, *view),
+            Command::Think { content } => self.think(here, content.as_deref()),
+            Command::Help { tool } => self.help(tool.as_deref()),
+            Command::Todo { .. } => self.todo(command),
+            Command::Delegate { goal, context, wait } => {
+                let context = context.as_deref().unwrap_or("");
+                let asked = DelegateRequest { at: here.position.id, goal, context, wait: wait.unwrap_or(true) };
+                Ok(self.host.delegate(&self.actor(), &asked)?.into())
+            }
+            Command::Search { query, depth, topic, max, include, exclude } => self.search(&WebSearch {
+                query,
+                deep: *depth == Some(SearchDepth::Deep),
+                news: *topic == Some(Topic::News),
+                max: *max,
+                include,
+                exclude,
+            }),
+        }
+    }
+
+    /// Appends the agent's new position to the text if a command other than `switch` moved it.
+    fn append_position(&self, tool: &str, before: &Position, text: String) -> Result<String, ToolError> {
+        if tool == Tool::Switch.name() {
+            return Ok(text);
+        }
+        let session = self.loom.session(self.session)?;
+        match session.position.filter(|now| *now != before.position.id) {
+            Some(now) => Ok(format!("{text}\n  position: {}", escape::id(&self.loom.node(now)?))),
+            None => Ok(text),
+        }
+    }
+
+    /// Returns the first page of the text and stores the whole. The last line names the command for the next page.
+    fn paginate(&self, tool: &str, here: &Position, text: String, about: Option<&str>) -> String {
+        let parts = paging::split_pages(&text, self.max_reply_tokens);
+        if parts.len() == 1 {
+            return text;
+        }
+        let label = format!("{tool} {}", about.unwrap_or("")).replace('"', "");
+        let label = label.trim_end();
+        let kept = StashContent::Result(paging::truncate_stored(&text).to_owned());
+        match self.actor().stash(here.tree.id, label, kept) {
+            Ok(_) => paging::render_page(&parts, 1, label),
+            // The first page is still valid; only the rest cannot be paged.
+            Err(error) => {
+                tracing::warn!(%error, "a long reply could not be stored");
+                paging::render_page(&parts, 1, "")
+            }
+        }
+    }
+
+    /// Writes the buffered actions for the trace. A failure is logged: the replies were returned already.
+    fn flush_trace(&mut self) {
+        let acts = std::mem::take(&mut self.trace_buffer);
+        if acts.is_empty() {
+            return;
+        }
+        let tree = self.loom.session(self.session).map(|session| session.tree);
+        if let Err(error) = tree.and_then(|tree| self.actor().act(tree, acts)) {
+            tracing::warn!(%error, "actions could not be stored for the trace");
+        }
+    }
+
+    fn actor(&self) -> Actor {
+        self.loom.actor(&self.agent).in_session(self.session)
+    }
+
+    fn load_position(&self) -> Result<Position, ToolError> {
+        let session = self.loom.session(self.session)?;
+        let tree = self.loom.tree(session.tree)?;
+        let position = session.position.or(tree.root).ok_or_else(|| OpsError::missing("node", "the root"))?;
+        let position = self.loom.node(position)?;
+        Ok(Position { session, tree, position, now: self.loom.now() })
+    }
+
+    /// Resolves an id in the current tree; `None` is the position.
+    fn node(&self, here: &Position, id: Option<&NodeRef>) -> Result<Node, ToolError> {
+        match id {
+            Some(id) => self.resolve_node(here, id),
+            None => Ok(here.position.clone()),
+        }
+    }
+
+    fn resolve_id(&self, here: &Position, id: &str) -> Result<Node, ToolError> {
+        let node = self.find_visible_node(here.tree.id, id)?;
+        if node.tree == here.tree.id {
+            return Ok(node);
+        }
+        let message = format!("[{}] is in another tree", node.local);
+        // The title is content of a tree that this agent may not read.
+        if !self.agent.profile.permissions.has(crate::types::Permission::CrossTree) {
+            return Err(
+                ToolError::new(ErrorCode::CrossTree, message).hint("going there needs the permission cross_tree")
+            );
+        }
+        let title = escape::quoted(&self.loom.tree(node.tree)?.title);
+        let hint = format!("→ switch to {} in tree:{title}", escape::mention(&node));
+        Err(ToolError::new(ErrorCode::CrossTree, format!("{message}: {title}")).hint(hint))
+    }
+
+    /// Finds the node of an id in a tree. A full id can name a node of another tree.
+    fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
+        let node = self.loom.find_node(tree, id)?;
+        // A guessed id of another work item's tree gets the same error as a wrong id.
+        if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
+            return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
+        }
+        Ok(node)
+    }
+}
+
+/// Parses a line, with or without its arrow, to a command.
+///
+/// # Errors
+/// If the line cannot be parsed. The error holds the partial reading and suggestions.
+pub fn read(line: &str) -> Result<Command, ToolError> {
+    Ok(parse(line)?.command)
+}

@@ -1,0 +1,244 @@
+//! Commands that move the position: to a node, to a relative place, to another tree.
+
+use super::{
+    CommandOutput, Executor, OutputResult, Position,
+    escape::{facts, id, mention},
+};
+use crate::{
+    arrow::{NodeRef, Relative},
+    id::{AgentId, NodeId},
+    store::SessionFilter,
+    tools::{ErrorCode, ToolError},
+    types::{Agent, AgentKind, Node, Session, Tree},
+};
+
+impl Executor<'_> {
+    pub(super) fn switch(
+        &mut self,
+        here: &Position,
+        node: Option<&NodeRef>,
+        relative: Option<Relative>,
+        tree: Option<&str>,
+    ) -> OutputResult {
+        let seen = |tree: &Tree| tree.is_seen_by(&here.session);
+        let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
+        let tree = tree.filter(|tree| tree.id != here.tree.id);
+        if let Some(tree) = tree {
+            return self.switch_tree(here, node, relative, &tree);
+        }
+        let target = match (node, relative) {
+            (Some(node), _) => self.resolve_node(here, node)?,
+            (None, Some(relative)) => self.relative(here, relative)?,
+            (None, None) => {
+                return Err(
+                    ToolError::new(ErrorCode::InvalidSyntax, "where to?").hint("→ switch to ID · → switch to parent")
+                );
+            }
+        };
+        if target.state.pruned_by.is_some() {
+            let failure = ToolError::new(ErrorCode::Conflict, format!("{} is pruned", id(&target)));
+            return Err(failure.hint(format!("→ restore {} shows it again", mention(&target))));
+        }
+        self.actor().switch(&here.session, &target)?;
+        self.describe_position(&self.loom.session(self.session)?, &target, None)
+    }
+
+    fn switch_tree(
+        &mut self,
+        here: &Position,
+        node: Option<&NodeRef>,
+        relative: Option<Relative>,
+        tree: &Tree,
+    ) -> OutputResult {
+        let target = match (node, relative) {
+            (Some(node), _) => Some(self.resolve_node_in(tree, node)?),
+            (None, Some(Relative::Root)) => tree.root.map(|root| self.loom.node(root)).transpose()?,
+            (None, Some(_)) => {
+                return Err(ToolError::new(
+                    ErrorCode::InvalidSyntax,
+                    "in another tree only root or an id names a node",
+                ));
+            }
+            (None, None) => None,
+        };
+        if let Some(node) = target.as_ref().filter(|node| node.tree != tree.id) {
+            return Err(ToolError::new(ErrorCode::NotFound, format!("{} is not in that tree", id(node))));
+        }
+        let filter = SessionFilter {
+            workspace: Some(here.session.workspace.clone()),
+            agent: Some(self.agent.id()),
+            tree: Some(tree.id),
+            active: true,
+            unexpired: Some(here.now),
+            limit: 1,
+            ..SessionFilter::default()
+        };
+        let found = self.loom.snapshot()?.sessions(&filter)?.pop();
+        let session = match found {
+            Some(session) => session,
+            None => {
+                let id = self.loom.actor(&self.agent).start_session(&here.session.workspace, tree.id, tree.root)?;
+                self.loom.session(id)?
+            }
+        };
+        let target = match target {
+            Some(node) => node,
+            None => {
+                let position = session.position.or(tree.root);
+                let position = position.ok_or_else(|| ToolError::new(ErrorCode::NotFound, "that tree has no root"))?;
+                self.loom.node(position)?
+            }
+        };
+        self.flush_trace();
+        self.session = session.id;
+        self.actor().switch(&session, &target)?;
+        self.describe_position(&self.loom.session(self.session)?, &target, Some(tree))
+    }
+
+    /// The node that a reference means in the tree of the session.
+    pub(super) fn resolve_node(&self, here: &Position, node: &NodeRef) -> Result<Node, ToolError> {
+        match node {
+            NodeRef::Id(id) => self.resolve_id(here, id),
+            NodeRef::Place { place } => self.relative(here, *place),
+            NodeRef::Bookmark { bookmark } => self.bookmarked(&here.tree, bookmark),
+            NodeRef::Agent { at } => self.position_of(here, at),
+        }
+    }
+
+    /// The node that a reference means in another tree, where only an id and a bookmark mean one.
+    pub(super) fn resolve_node_in(&self, tree: &Tree, node: &NodeRef) -> Result<Node, ToolError> {
+        match node {
+            NodeRef::Id(id) => self.find_visible_node(tree.id, id),
+            NodeRef::Bookmark { bookmark } => self.bookmarked(tree, bookmark),
+            NodeRef::Place { .. } | NodeRef::Agent { .. } => Err(ToolError::new(
+                ErrorCode::InvalidSyntax,
+                "in another tree only root, an id or a bookmark names a node",
+            )),
+        }
+    }
+
+    fn bookmarked(&self, tree: &Tree, label: &str) -> Result<Node, ToolError> {
+        let mut marked = self.loom.snapshot()?.bookmarks(tree.id)?;
+        let known: Vec<String> =
+            marked.iter().filter_map(|node| node.state.bookmark.as_deref()).map(super::escape::quoted).collect();
+        let has = |node: &Node, label: &str| {
+            node.state.bookmark.as_deref().is_some_and(|own| own.to_lowercase() == label.to_lowercase())
+        };
+        marked.retain(|node| has(node, label));
+        match marked.as_slice() {
+            [node] => Ok(node.clone()),
+            [] => {
+                let failure =
+                    ToolError::new(ErrorCode::NotFound, format!("no bookmark {}", super::escape::quoted(label)));
+                Err(if known.is_empty() { failure } else { failure.hint(format!("there are: {}", known.join(", "))) })
+            }
+            several => {
+                let ids: Vec<String> = several.iter().map(id).collect();
+                let message = format!("{} nodes have the bookmark {}", ids.len(), super::escape::quoted(label));
+                Err(ToolError::new(ErrorCode::Ambiguous, message).hint(format!("write the id: {}", ids.join(" · "))))
+            }
+        }
+    }
+
+    /// The position of an agent in its newest session of the tree; `human` means any person.
+    fn position_of(&self, here: &Position, name: &str) -> Result<Node, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let named = |agent: &&Agent| !agent.removed && agent.name().eq_ignore_ascii_case(name);
+        let person = |agent: &&Agent| {
+            !agent.removed && agent.profile.kind == AgentKind::Human && matches!(name, "human" | "person" | "user")
+        };
+        let agents = snapshot.agents()?;
+        let ids: Vec<AgentId> = match agents.iter().find(named) {
+            Some(agent) => vec![agent.id()],
+            None => agents.iter().filter(person).map(Agent::id).collect(),
+        };
+        if ids.is_empty() {
+            return Err(self
+                .loom
+                .agent(name)
+                .map_or_else(ToolError::from, |_| ToolError::new(ErrorCode::NotFound, name)));
+        }
+        let filter = SessionFilter {
+            workspace: Some(here.session.workspace.clone()),
+            tree: Some(here.tree.id),
+            active: true,
+            unexpired: Some(here.now),
+            ..SessionFilter::default()
+        };
+        let sessions = snapshot.sessions(&filter)?;
+        let position = sessions.iter().find(|session| ids.contains(&session.agent)).map(|session| session.position);
+        match position.map(|position| position.or(here.tree.root)) {
+            Some(Some(position)) => Ok(self.loom.node(position)?),
+            _ => Err(ToolError::new(ErrorCode::NotFound, format!("{name} has no position in this tree"))),
+        }
+    }
+
+    /// The nearest ancestor with more than one continuation.
+    fn branch_point(&self, here: &Position) -> Result<Node, ToolError> {
+        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, 0)?;
+        for node in path.into_iter().rev().filter(|node| node.id != here.position.id) {
+            if self.loom.has_branches(&node)? {
+                return Ok(node);
+            }
+        }
+        Err(ToolError::new(ErrorCode::NotFound, format!("the path to {} has no branch point", id(&here.position))))
+    }
+
+    fn relative(&self, here: &Position, relative: Relative) -> Result<Node, ToolError> {
+        let (loom, at) = (&self.loom, &here.position);
+        let none = |message: String| ToolError::new(ErrorCode::NotFound, message);
+        let alone = || none(format!("{} has no siblings", id(at)));
+        Ok(match relative {
+            Relative::Parent => loom
+                .before(at, &here.session.versions)?
+                .ok_or_else(|| none(format!("{} is the root; nothing is before it", id(at))))?,
+            Relative::Here => at.clone(),
+            Relative::BranchPoint => self.branch_point(here)?,
+            Relative::Root => {
+                let root = here.tree.root.ok_or_else(|| none("this tree has no root".to_owned()))?;
+                loom.node(root)?
+            }
+            Relative::Next => loom.sibling(at, true)?.ok_or_else(alone)?,
+            Relative::Previous => loom.sibling(at, false)?.ok_or_else(alone)?,
+            Relative::Leaf => loom.leaf(at)?,
+            Relative::Back => loom
+                .back(&here.session)?
+                .ok_or_else(|| none("you have not been anywhere else in this tree yet".to_owned()))?,
+        })
+    }
+
+    fn describe_position(&self, session: &Session, node: &Node, tree: Option<&Tree>) -> OutputResult {
+        let tree = tree.map(|tree| format!(" in tree:{}", super::escape::quoted(&tree.title))).unwrap_or_default();
+        let facts = facts(node);
+        let gap = if facts.is_empty() { "" } else { " · " };
+        let path = self.trail(node, &session.versions, 2)?;
+        let text = format!(
+            "✓ switched to {}{tree}\n  depth:{} · {facts}{gap}path: {}",
+            id(node),
+            node.depth,
+            path.iter()
+                .map(|step| step.as_ref().map_or("…", |node| node.local.as_str()))
+                .collect::<Vec<_>>()
+                .join(" → ")
+        );
+        Ok(CommandOutput::about(text, node.local.as_str()))
+    }
+
+    /// Returns the abbreviated path to a node: the root and the last `end` nodes; `None` marks the omitted part.
+    pub(super) fn trail(&self, node: &Node, versions: &[NodeId], end: u32) -> Result<Vec<Option<Node>>, ToolError> {
+        let snapshot = self.loom.snapshot()?;
+        let end = snapshot.path_back(node.id, versions, end)?;
+        let first = end.first().map_or(0, |node| node.depth);
+        let mut trail = Vec::new();
+        if first > 0
+            && let Some(root) = snapshot.tree(node.tree)?.and_then(|tree| tree.root)
+        {
+            trail.extend(snapshot.node(root)?.map(Some));
+            if first > 1 {
+                trail.push(None);
+            }
+        }
+        trail.extend(end.into_iter().map(Some));
+        Ok(trail)
+    }
+}

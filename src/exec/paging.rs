@@ -1,0 +1,122 @@
+//! Pagination of long results.
+//!
+//! The whole result is stored for the agent under the command's label. `→ recall "view a7x2kq part 2"` shows the second
+//! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
+
+use super::escape::count;
+use crate::types::estimated_tokens;
+
+/// The maximum bytes of a stored result.
+const MAX_STORED_BYTES: usize = 256 * 1024;
+
+/// Cuts a result to the bytes that are stored, at a character boundary.
+pub(super) fn truncate_stored(text: &str) -> &str {
+    let mut end = text.len().min(MAX_STORED_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Splits a label into the result's label and the page number: `view a7x2kq part 2` is page 2 of `view a7x2kq`.
+pub(super) fn parse_label(label: &str) -> (&str, usize) {
+    let asked = label.rsplit_once(" part ").and_then(|(whole, part)| Some((whole, part.trim().parse().ok()?)));
+    asked.filter(|(_, part)| *part > 0).unwrap_or((label, 1))
+}
+
+/// Formats a page, counted from 1. The last line has the number of remaining tokens and the command for the next page;
+/// an empty label means that the rest is not stored.
+pub(super) fn render_page(parts: &[&str], part: usize, label: &str) -> String {
+    let within = |part: usize| part > 0 && parts.get(part - 1).is_some_and(|text| !text.ends_with('\n'));
+    // The rest of a line that was cut inside gets an ellipsis: on its own it could look like a reply.
+    let before = if within(part - 1) { "…" } else { "" };
+    let after = if within(part) && part < parts.len() { "…" } else { "" };
+    let text = parts.get(part - 1).map_or("", |text| text.trim_end_matches('\n'));
+    let text = format!("{before}{text}{after}");
+    let left: u32 = parts.iter().skip(part).map(|text| estimated_tokens(text)).fold(0, u32::saturating_add);
+    match left {
+        0 => text,
+        left if label.is_empty() => {
+            format!("{text}\n[about {} more, which could not be kept]", count(left as u64, "token"))
+        }
+        left => {
+            format!("{text}\n[about {} more · → recall \"{label} part {}\"]", count(left as u64, "token"), part + 1)
+        }
+    }
+}
+
+/// Splits `text` into pages of about `most` tokens at line ends. A longer single line is cut inside.
+pub(super) fn split_pages(text: &str, most: u32) -> Vec<&str> {
+    let (mut parts, mut start, mut used) = (Vec::new(), 0, 0);
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let tokens = estimated_tokens(line);
+        if used > 0 && used + tokens > most {
+            parts.push(&text[start..at]);
+            (start, used) = (at, 0);
+        }
+        let end = at + line.len();
+        if tokens > most {
+            // About as many bytes a token as the whole line has.
+            let step = (line.len() / tokens as usize).max(1) * most as usize;
+            while end - start > step + step / 4 {
+                let mut cut = start + step;
+                while !text.is_char_boundary(cut) {
+                    cut -= 1;
+                }
+                parts.push(&text[start..cut]);
+                start = cut;
+            }
+            used = estimated_tokens(&text[start..end]);
+        } else {
+            used += tokens;
+        }
+        at = end;
+    }
+    if start < text.len() || parts.is_empty() {
+        parts.push(&text[start..]);
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_cut_at_line_ends_and_make_up_the_whole() {
+        let text = (1..=300).map(|n| format!("this is line number {n}\n")).collect::<String>();
+        let cut = split_pages(&text, 200);
+        assert!(cut.len() > 3);
+        assert_eq!(cut.concat(), text);
+        assert!(cut.iter().all(|part| part.ends_with('\n') && estimated_tokens(part) <= 200));
+        assert_eq!(split_pages("short", 200), ["short"]);
+        assert_eq!(split_pages("", 200), [""]);
+    }
+
+    #[test]
+    fn a_part_says_how_to_see_the_next() {
+        assert_eq!(parse_label("view a7x2kq part 2"), ("view a7x2kq", 2));
+        for whole in ["view a7x2kq", "the last part of it", "part 0 part 0", "my part x"] {
+            assert_eq!(parse_label(whole), (whole, 1));
+        }
+        let parts = ["one\n", "two\n"];
+        assert_eq!(render_page(&parts, 1, "view x"), "one\n[about 2 tokens more · → recall \"view x part 2\"]");
+        assert_eq!(render_page(&parts, 2, "view x"), "two");
+        let inside = ["one → ", "✓ two\n", "three"];
+        assert_eq!(render_page(&inside, 2, "x"), "…✓ two\n[about 1 token more · → recall \"x part 3\"]");
+        assert!(render_page(&inside, 1, "x").starts_with("one → …\n["));
+        assert_eq!(render_page(&inside, 3, "x"), "three");
+        assert_eq!(render_page(&parts, 1, ""), "one\n[about 2 tokens more, which could not be kept]");
+        assert!(truncate_stored(&"漢".repeat(MAX_STORED_BYTES)).len() <= MAX_STORED_BYTES);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_cut_inside() {
+        for text in ["word ".repeat(3_000), "漢字".repeat(2_000), format!("first\n{}\nlast", "x".repeat(9_000))] {
+            let cut = split_pages(&text, 100);
+            assert_eq!(cut.concat(), text);
+            assert!(cut.iter().all(|part| !part.is_empty() && estimated_tokens(part) <= 150), "{}", cut.len());
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! The command `recall`: searches the archive and formats the results compactly for a model.
+//!
+//! Searches by words, turns and tool take the same filters and name them in the reply. A single turn is shown whole,
+//! page by page. The text is quoted, not rephrased.
+
+mod render;
+
+pub(super) use self::render::MAX_REPLY_TOKENS;
+
+use self::render::{entries, fitted, header, indented, shown};
+use super::{
+    CommandOutput, Executor, OutputResult, Position,
+    escape::{self, count, quoted},
+};
+use crate::{
+    arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
+    ops::Loom,
+    recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
+    tools::{ErrorCode, NativeAlias, ToolError},
+    types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
+};
+
+/// The default number of hits, and the maximum number of turns or results.
+const DEFAULT_HITS: u32 = 5;
+const MAX_HITS: u32 = 200;
+/// Nodes of a turn that are searched for the message it answers.
+const MAX_TURN_NODES: u32 = 500;
+
+/// The resolved scope and filters of a recall.
+struct RecallRange {
+    scope: Scope,
+    /// The scope's name in replies.
+    place: &'static str,
+    only: Filter,
+    failed: bool,
+    /// The filters as written in the line, each preceded by a space.
+    said: String,
+}
+
+impl Executor<'_> {
+    pub(super) fn recall_search(
+        &self,
+        here: &Position,
+        text: &str,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> OutputResult {
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
+        let within = self.within(here, only)?;
+        let asker = Some(match self.agent.profile.kind {
+            AgentKind::Human => AuthorType::Human,
+            AgentKind::Model => AuthorType::Model,
+        });
+        let query = Query {
+            // Failed results are filtered after the search.
+            limit: if only.failed { MAX_HITS as usize } else { limit },
+            asker,
+            only: within.only,
+            exact: only.exact,
+            by_time: only.sort == Some(RecallSort::Time),
+            ..Query::new(text, within.scope.clone())
+        };
+        if only.count {
+            return self.recall_count(&query, &within);
+        }
+        let meaning = if only.exact { None } else { self.host.embed_query(&self.actor(), text) };
+        let snapshot = self.loom.snapshot()?;
+        let mut found = recall::search_with(&*snapshot, &query, meaning.as_ref())?;
+        if only.failed {
+            found.hits.retain(|hit| recall::is_failure(&hit.node));
+            found.near.retain(|hit| recall::is_failure(&hit.node));
+            found.hits.truncate(limit);
+        }
+        found.near.truncate(limit.saturating_sub(found.hits.len()));
+        if found.is_empty() {
+            return Ok(CommandOutput::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)));
+        }
+        let order = if query.by_time { "the newest first" } else { "the best first" };
+        let hits = match found.hits.len() {
+            0 => "no match".to_owned(),
+            1 => "1 match".to_owned(),
+            several => format!("{several} matches"),
+        };
+        let end = if found.hits.is_empty() { ".".to_owned() } else { format!(", {order}:") };
+        let place = within.place;
+        let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
+        let said = format!("{}{head}\n{}", absent(&found), shown(&*snapshot, here, &found)?);
+        Ok(CommandOutput::about(said, first_words(text, 60)))
+    }
+
+    /// Returns counts only.
+    fn recall_count(&self, query: &Query, within: &RecallRange) -> OutputResult {
+        let failed = within.failed;
+        let counts = recall::count(&*self.loom.snapshot()?, query, &|node| !failed || recall::is_failure(node))?;
+        let mut parts: Vec<String> = counts.authors.iter().map(|(author, n)| format!("{author} {n}")).collect();
+        parts.extend(counts.tools.iter().map(|(tool, n)| format!("tool {} {n}", one_line(tool))));
+        let parts = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" · ")) };
+        let matches = if counts.total == 1 { "match" } else { "matches" };
+        let text = quoted(&first_words(&query.text, 80));
+        let said = format!("{} {matches} in {}{} for {text}{parts}", counts.total, within.place, within.said);
+        Ok(CommandOutput::about(said, first_words(&query.text, 60)))
+    }
+
+    /// Shows a node with the nodes before and after it.
+    pub(super) fn recall_around(&self, here: &Position, at: &NodeRef, limit: Option<u32>) -> OutputResult {
+        let node = self.resolve_node(here, at)?;
+        let snapshot = self.loom.snapshot()?;
+        let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
+        let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
+        let head = format!("around {}, in order:", escape::id(&node));
+        let text = fitted(entries(&*snapshot, here, &nodes)?);
+        Ok(CommandOutput::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
+    }
+
+    pub(super) fn recall_turns(
+        &self,
+        here: &Position,
+        turns: Range,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> OutputResult {
+        if let Some(scope) = only.scope.filter(|scope| *scope != RecallScope::Session) {
+            let message = format!("turns are of your session, and scope:{scope} is not");
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
+        }
+        let within = self.within(here, only)?;
+        let limit = limit.unwrap_or(MAX_HITS).clamp(1, MAX_HITS);
+        let snapshot = self.loom.snapshot()?;
+        let range = turns.first.into()..=turns.last.into();
+        let nodes = recall::turns(&*snapshot, here.session.id, range, &within.only, limit)?;
+        let name = format!("turns:{}-{}", turns.first, turns.last);
+        if nodes.is_empty() {
+            let has = match here.session.turns {
+                0 => "this session has no turns yet; → recall search \"words\" finds what is in the tree".to_owned(),
+                last => format!("this session has turns 1 to {last}"),
+            };
+            return Ok(CommandOutput::about(format!("no {name}{}: {has}", within.said), name));
+        }
+        let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
+        let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
+        let more = more.filter(|last| *last < here.session.turns);
+        let mut text = fitted(entries(&*snapshot, here, &nodes)?);
+        if let Some(last) = more {
+            text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
+        }
+        Ok(CommandOutput::about(text, name))
+    }
+
+    pub(super) fn recall_tool(
+        &self,
+        here: &Position,
+        tool: &str,
+        limit: Option<u32>,
+        only: &RecallFilter,
+    ) -> OutputResult {
+        let within = self.within(here, only)?;
+        let snapshot = self.loom.snapshot()?;
+        let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
+        // Results are stored under the tool's name, also if an alias was called.
+        let tool = NativeAlias::named(tool).map_or(tool, |form| form.tool.name());
+        let most = if only.failed { MAX_HITS } else { limit };
+        let mut results = recall::tool_results(&*snapshot, &within.scope, tool, &within.only, most)?;
+        results.retain(|(node, _)| !only.failed || recall::is_failure(node));
+        results.truncate(limit as usize);
+        if !results.is_empty() {
+            let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
+            let results = count(nodes.len() as u64, "result");
+            let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
+            let said = format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?));
+            return Ok(CommandOutput::about(said, format!("tool:{tool}")));
+        }
+        let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
+            [] => "there are none of any".to_owned(),
+            names => format!("there are results of {}", named(names)),
+        };
+        let said = format!("no results of {} in {}{}; {known}", quoted(tool), within.place, within.said);
+        Ok(CommandOutput::about(said, format!("tool:{tool}")))
+    }
+
+    pub(super) fn recall_summary(&self, here: &Position) -> OutputResult {
+        Ok(CommandOutput::about(session_summary(&self.loom, &here.session)?, "summary"))
+    }
+
+    /// Resolves the filters of a line.
+    fn within(&self, here: &Position, only: &RecallFilter) -> Result<RecallRange, ToolError> {
+        let wrong = |message: String| ToolError::new(ErrorCode::InvalidSyntax, message);
+        let author = match &only.by {
+            None => None,
+            Some(name) => {
+                let author = Author::named(&*self.loom.snapshot()?, name);
+                Some(author.map_err(|error| ToolError::new(ErrorCode::NotFound, error.to_string()))?)
+            }
+        };
+        let branch = match (&only.path, &only.below) {
+            (None, None) => None,
+            (Some(node), None) => Some(Branch::To(self.resolve_node(here, node)?.id)),
+            (None, Some(node)) => Some(Branch::Below(self.resolve_node(here, node)?.id)),
+            (Some(_), Some(_)) => return Err(wrong("path: and below: exclude each other".to_owned())),
+        };
+        let (from, to) = (only.from.map(|when| when.first(here.now)), only.to.map(|when| when.last(here.now)));
+        if let (Some(from), Some(to), Some(first), Some(last)) = (from, to, only.from, only.to)
+            && from > to
+        {
+            return Err(wrong(format!("from:{first} is after to:{last}: nothing was said in between")));
+        }
+        let (scope, place) = match only.scope {
+            None | Some(RecallScope::Tree) => (Scope::Tree(here.tree.id), "this tree"),
+            Some(RecallScope::Session) => (Scope::Session(here.session.id), "this session"),
+            Some(RecallScope::Workspace) => (Scope::Workspace(here.session.workspace.clone()), "this workspace"),
+            Some(RecallScope::All) => (Scope::Everything, "everything"),
+        };
+        let said = RecallFilter { scope: None, count: false, ..only.clone() }.to_string();
+        let (seen_by, before) = (Some(here.session.id), self.answered_message(here)?);
+        let only_these = Filter { author, branch, from, to, kind: only.kind, seen_by, before };
+        Ok(RecallRange { scope, place, only: only_these, failed: only.failed, said })
+    }
+
+    /// Returns, within a turn, the place in time of the message being answered. Later nodes are not searched.
+    fn answered_message(&self, here: &Position) -> Result<Option<u64>, ToolError> {
+        if self.recalled.is_none() || self.agent.profile.kind == AgentKind::Human {
+            return Ok(None);
+        }
+        let path = self.loom.snapshot()?.path_back(here.position.id, &here.session.versions, MAX_TURN_NODES)?;
+        let message = path.iter().rev().find(|node| node.author_type == AuthorType::Human);
+        Ok(message.map(|node| node.seq))
+    }
+
+    /// Formats the reply for no results, with hints that avoid repeated searches.
+    fn nothing(
+        &self,
+        here: &Position,
+        text: &str,
+        found: &SearchResults,
+        within: &RecallRange,
+    ) -> Result<String, ToolError> {
+        let looked = match found.words.as_slice() {
+            [] => "as it stands, since it has no word that tells".to_owned(),
+            words => {
+                format!("by the words {}", words.iter().take(12).map(String::as_str).collect::<Vec<_>>().join(", "))
+            }
+        };
+        let mut ways = vec!["other words for it, a name or an id that stood there".to_owned()];
+        if !within.said.is_empty() {
+            ways.insert(0, format!("the same without{}", within.said));
+        }
+        match here.session.turns {
+            0 => {}
+            turns => ways.push(format!("→ recall turns:{}-{turns}", turns.saturating_sub(9).max(1))),
+        }
+        let names = recall::tool_names(&*self.loom.snapshot()?, &within.scope, &within.seen())?;
+        ways.extend(names.first().map(|name| format!("→ recall tool:{}", quoted(name))));
+        Ok(format!(
+            "nothing for {} in {}{} (searched {looked})\n  try: {}",
+            quoted(&first_words(text, 80)),
+            within.place,
+            within.said,
+            ways.join(", ")
+        ))
+    }
+}
+
+/// Summarizes a session: counts, first and last messages, tools and state.
+///
+/// # Errors
+/// If the session's tree does not exist, or the store cannot be read.
+pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
+    let snapshot = loom.snapshot()?;
+    let tree = loom.tree(session.tree)?;
+    let register = snapshot.register(session.id)?;
+    let mut lines = vec![
+        format!(
+            "session: {} · {} · {} · {} · {} · started {}",
+            count(session.turns, "turn"),
+            count(session.tokens, "token"),
+            count(register.files_touched.len() as u64, "file"),
+            count(register.key_decisions.len() as u64, "decision"),
+            count(register.constraints.len() as u64, "constraint"),
+            session.started_at.age(loom.now())
+        ),
+        format!(
+            "tree: {} · {} · {} · depth {}",
+            quoted(&tree.title),
+            count(tree.counts.nodes, "node"),
+            count(tree.counts.leaves, "branch"),
+            tree.counts.max_depth
+        ),
+    ];
+    let turn = |number: u64| loom.turns(session.id, number.saturating_sub(1), 1);
+    let ends = [("first", turn(1)?), ("newest", turn(session.turns)?)];
+    for (word, node) in ends.into_iter().flat_map(|(word, nodes)| nodes.into_iter().map(move |node| (word, node))) {
+        lines.push(format!("{word}: {} {}", header(&node, None), escape::gist(&node)));
+    }
+    let tools = recall::tool_names(&*snapshot, &Scope::Session(session.id), &Filter::default())?;
+    if !tools.is_empty() {
+        lines.push(format!("tools: {}", named(&tools)));
+    }
+    for node in snapshot.bookmarks(tree.id)?.iter().take(10) {
+        let label = node.state.bookmark.as_deref().unwrap_or("");
+        lines.push(format!("bookmark: {} {}", escape::id(node), quoted(label)));
+    }
+    let state = register.yaml(&SessionInfo::of(session, &snapshot.todos(session.id, None)?));
+    lines.push(format!("state:\n{}", indented(&escape::escape(&state))));
+    Ok(format!("Summary of this session:\n{}", indented(&lines.join("\n"))))
+}
+
+impl RecallRange {
+    /// Returns the filter for visible nodes, without further conditions.
+    fn seen(&self) -> Filter {
+        Filter { seen_by: self.only.seen_by, ..Filter::default() }
+    }
+}
+
+/// Names the words that no searched message contains; empty if each occurs.
+fn absent(found: &SearchResults) -> String {
+    let words: Vec<String> = found.absent.iter().map(|word| quoted(word)).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [word] => format!("{word} stands in no earlier message.\n"),
+        words => format!("{} stand in no earlier message.\n", words.join(", ")),
+    }
+}
+
+fn named(tools: &[String]) -> String {
+    tools.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", ")
+}

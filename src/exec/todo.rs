@@ -1,0 +1,207 @@
+//! The command `todo`: the plan of a turn. [`Executor::in_turn`] sets the turn.
+
+use super::{
+    Executor, OutputResult,
+    escape::{count, quoted},
+};
+use crate::{
+    arrow::Command,
+    tools::{ErrorCode, ToolError},
+    types::{Todo, TodoCounts, TodoDraft, TodoStatus, first_words},
+};
+
+/// The maximum number of items of a plan.
+const MAX_PLAN_ITEMS: usize = 100;
+/// The maximum number of items that one command adds.
+const MAX_ADDED_ITEMS: usize = 32;
+/// Characters of an item's title in replies about other items.
+const MAX_TITLE_CHARS: usize = 100;
+/// Characters of an outcome in a list.
+const MAX_OUTCOME_CHARS: usize = 200;
+
+/// Returns an item's name for lists: its number and title.
+#[must_use]
+pub fn named(todo: &Todo) -> String {
+    format!("{} {}", todo.number, quoted(&first_words(&todo.title, MAX_TITLE_CHARS)))
+}
+
+/// Formats the progress of a plan: `2 of 5 done · 1 cancelled`.
+#[must_use]
+pub fn progress(counts: TodoCounts) -> String {
+    let cancelled = if counts.cancelled > 0 { format!(" · {} cancelled", counts.cancelled) } else { String::new() };
+    format!("{} of {} done{cancelled}", counts.completed, counts.total)
+}
+
+impl Executor<'_> {
+    pub(super) fn todo(&mut self, command: &Command) -> OutputResult {
+        let Command::Todo { add, done, cancel, resume, outcome, status } = command else {
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "this is not about a plan"));
+        };
+        let outcome = outcome.as_deref();
+        match (done, cancel) {
+            (Some(number), _) => self.finish_todo(*number, outcome, TodoStatus::Completed),
+            (_, Some(number)) => self.finish_todo(*number, outcome, TodoStatus::Cancelled),
+            _ if *resume => self.resume_todos(),
+            _ if !add.is_empty() => self.add_todos(add),
+            _ => self.todos(status.as_deref()),
+        }
+    }
+
+    fn todos(&self, status: Option<&str>) -> OutputResult {
+        let wanted = wanted(status)?;
+        let plan = self.loom.todos(self.scope)?;
+        if plan.is_empty() {
+            let left = self.loom.left_open(self.scope)?;
+            let hint = match left.len() {
+                0 => "→ todo add \"…\" begins one".to_owned(),
+                n => format!("{} left open by earlier turns · → todo resume", count(n as u64, "item")),
+            };
+            return Ok(format!("Todos: no plan in this turn\n  {hint}").into());
+        }
+        let shown: Vec<&Todo> = plan.iter().filter(|todo| wanted.fits(todo.status)).collect();
+        let mut text = format!("Todos: {}", progress(TodoCounts::of(&plan)));
+        for todo in shown {
+            text.push_str(&item(todo));
+        }
+        Ok(text.into())
+    }
+
+    fn add_todos(&mut self, items: &[TodoDraft]) -> OutputResult {
+        let actor = self.actor();
+        let before = self.loom.todos(self.scope)?;
+        let over = |what: &str, most: usize| {
+            Err(ToolError::new(ErrorCode::LimitExceeded, format!("{what} has at most {most} items")))
+        };
+        if items.len() > MAX_ADDED_ITEMS {
+            return over("one command", MAX_ADDED_ITEMS);
+        }
+        if before.len() + items.len() > MAX_PLAN_ITEMS {
+            return over("a plan", MAX_PLAN_ITEMS);
+        }
+        if items.iter().any(|item| item.title.trim().is_empty()) {
+            return Err(ToolError::new(ErrorCode::InvalidSyntax, "an item needs a title")
+                .hint("→ todo add \"what is to be done\""));
+        }
+        let plan = actor.plan(self.scope, items)?;
+        let new: Vec<&Todo> = plan.iter().filter(|todo| before.iter().all(|known| known.id != todo.id)).collect();
+        let names: Vec<String> = new.iter().map(|todo| named(todo)).collect();
+        self.planned.extend(new.iter().map(|todo| todo.id));
+        let open = TodoCounts::of(&plan).open();
+        Ok(format!("✓ planned {}: {} · {open} open", count(new.len() as u64, "item"), names.join(" · ")).into())
+    }
+
+    /// Completes or cancels an item.
+    fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> OutputResult {
+        let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
+        let plan = self.loom.todos(self.scope)?;
+        let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown(number, &plan))?;
+        if !todo.status.is_open() {
+            let said = todo.outcome.as_deref().unwrap_or("");
+            let message = format!(
+                "{} is {} already: {}",
+                named(todo),
+                todo.status,
+                quoted(&first_words(said, MAX_OUTCOME_CHARS))
+            );
+            return Err(ToolError::new(ErrorCode::Conflict, message));
+        }
+        let outcome = outcome.map(str::trim).filter(|outcome| !outcome.is_empty()).ok_or_else(|| {
+            let (message, what) = match status {
+                TodoStatus::Completed => ("an item is done with an outcome", "what came of it"),
+                _ => ("an item is cancelled with a reason", "why"),
+            };
+            ToolError::new(ErrorCode::InvalidSyntax, message).hint(format!("→ todo {verb} {number} \"{what}\""))
+        })?;
+        if status == TodoStatus::Completed && self.scope.turn > 0 && self.planned.contains(&todo.id) {
+            let message = format!("{} was planned in this very batch: nothing can be done of it yet", named(todo));
+            return Err(ToolError::new(ErrorCode::Conflict, message).hint("do it, and say what came of it afterwards"));
+        }
+        self.actor().finish_todo(todo.id, status, outcome)?;
+        let plan = self.loom.todos(self.scope)?;
+        let next = plan.iter().find(|todo| todo.status.is_open());
+        let next = next.map(|next| format!(" · next: {}", named(next))).unwrap_or_default();
+        let said = if status == TodoStatus::Completed { "done" } else { "cancelled" };
+        Ok(format!("✓ {said} {} · {} left{next}", named(todo), TodoCounts::of(&plan).open()).into())
+    }
+
+    fn resume_todos(&self) -> OutputResult {
+        let taken = self.actor().resume_todos(self.scope)?;
+        if taken.is_empty() {
+            return Err(ToolError::new(ErrorCode::NotFound, "no earlier turn of this session left anything open"));
+        }
+        let plan = self.loom.todos(self.scope)?;
+        let mut text = format!("✓ took up {} of an earlier turn", count(taken.len() as u64, "item"));
+        for todo in plan.iter().filter(|todo| taken.iter().any(|old| old.id == todo.id)) {
+            text.push_str(&item(todo));
+        }
+        let left = self.loom.left_open(self.scope)?.len();
+        if left > 0 {
+            text.push_str(&format!("\n  {left} more of turns before that · → todo resume"));
+        }
+        Ok(text.into())
+    }
+}
+
+/// The filter of a list by status.
+enum TodoFields {
+    Open,
+    All,
+    Only(TodoStatus),
+}
+
+impl TodoFields {
+    fn fits(&self, status: TodoStatus) -> bool {
+        match self {
+            Self::Open => status.is_open(),
+            Self::All => true,
+            Self::Only(only) => status == *only,
+        }
+    }
+}
+
+fn wanted(status: Option<&str>) -> Result<TodoFields, ToolError> {
+    let Some(said) = status else { return Ok(TodoFields::Open) };
+    let word = said.trim().to_ascii_lowercase().replace([' ', '-'], "_");
+    Ok(match word.as_str() {
+        "all" => TodoFields::All,
+        "open" | "remaining" => TodoFields::Open,
+        "done" => TodoFields::Only(TodoStatus::Completed),
+        word => TodoFields::Only(word.parse().map_err(|_| {
+            let failure = ToolError::new(ErrorCode::InvalidSyntax, format!("{} is no state of an item", quoted(said)));
+            failure.hint("open, pending, in_progress, completed, cancelled or all")
+        })?),
+    })
+}
+
+/// Formats an item with its details.
+fn item(todo: &Todo) -> String {
+    let mark = match todo.status {
+        TodoStatus::Pending => "[ ]",
+        TodoStatus::InProgress => "[>]",
+        TodoStatus::Completed => "[x]",
+        TodoStatus::Cancelled => "[-]",
+    };
+    let mut text = format!("\n  {mark} {}", named(todo));
+    if let Some(kind) = &todo.agent_type {
+        text.push_str(&format!(" · for {}", quoted(kind)));
+    }
+    let outcome = todo.outcome.as_deref().unwrap_or("");
+    for (what, said) in [("context", &*todo.context), ("done when", &todo.criteria), ("outcome", outcome)] {
+        if !said.is_empty() {
+            text.push_str(&format!("\n      {what}: {}", quoted(&first_words(said, MAX_OUTCOME_CHARS))));
+        }
+    }
+    text
+}
+
+fn unknown(number: u32, plan: &[Todo]) -> ToolError {
+    let failure = ToolError::new(ErrorCode::NotFound, format!("no todo {number} in this turn's plan"));
+    let open: Vec<String> = plan.iter().filter(|todo| todo.status.is_open()).map(named).collect();
+    match (plan.is_empty(), open.is_empty()) {
+        (true, _) => {
+            failure.hint("there is no plan · → todo add \"…\" begins one · → todo resume takes up an earlier one")
+        }
+        (false, true) => failure.hint("nothing is open"),
+        (false, false) => failure.hint(format!("open: {}", open.join(" · "))),
+    }
+}

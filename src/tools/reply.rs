@@ -1,0 +1,63 @@
+//! The reply to a command: text for a model to read, or an error with its code.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use super::{Tool, ToolError};
+
+/// The reply to one command or tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandReply {
+    /// The tool that ran; `None` for a host tool and for a line that could not be parsed.
+    pub tool: Option<Tool>,
+    /// The reply's text for a model, or the error.
+    pub result: Result<String, ToolError>,
+}
+
+impl CommandReply {
+    /// Returns whether the command succeeded.
+    #[must_use]
+    pub const fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+}
+
+impl fmt::Display for CommandReply {
+    /// Writes the text for a model, without a trailing line feed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.result, self.tool) {
+            (Ok(text), _) => f.write_str(text),
+            (Err(failure), tool) => {
+                write!(f, "✗ {}: ", failure.code)?;
+                if let Some(tool) = tool {
+                    write!(f, "{}: ", tool.name())?;
+                }
+                write!(f, "{}", crate::types::one_line(&failure.message))?;
+                match &failure.hint {
+                    Some(hint) => write!(f, "\n  hint: {}", crate::types::one_line(hint)),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Serialize for CommandReply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("ok", &self.is_ok())?;
+        if let Some(tool) = self.tool {
+            map.serialize_entry("tool", tool.name())?;
+        }
+        if let Err(failure) = &self.result {
+            map.serialize_entry("code", failure.code.as_str())?;
+            map.serialize_entry("message", &failure.message)?;
+            if let Some(hint) = &failure.hint {
+                map.serialize_entry("hint", hint)?;
+            }
+        }
+        map.serialize_entry("text", &self.to_string())?;
+        map.end()
+    }
+}
