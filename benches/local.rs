@@ -59,7 +59,7 @@ async fn main() {
     let started = Instant::now();
     let shared = prompt("The second keeper of the light", 900);
     let mut together = Vec::new();
-    let replies = model.stream_several(request(&shared, 5), 3).into_iter().map(one);
+    let replies = model.stream_n(request(&shared, 5), 3).into_iter().map(one);
     for (_, text) in futures_util::future::join_all(replies).await {
         together.push(text);
     }

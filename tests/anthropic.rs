@@ -157,7 +157,7 @@ async fn cut(rest: Vec<Step>) -> StreamError {
     assert_eq!((said.as_str(), server.requests().len()), ("one two", 1));
     let error = last.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Retryable);
-    let ProviderError::Cut { cause, so_far } = error else { panic!("{error:?}") };
+    let ProviderError::Interrupted { cause, so_far } = error else { panic!("{error:?}") };
     let used = so_far.usage.map(|usage| (usage.prompt, usage.output));
     assert_eq!((so_far.reason, used), (FinishReason::Interrupted, Some((10, 0))));
     cause
@@ -165,9 +165,9 @@ async fn cut(rest: Vec<Step>) -> StreamError {
 
 #[tokio::test]
 async fn a_cut_gives_what_came_and_then_the_cut() {
-    assert_eq!(cut(vec![]).await, StreamError::Ended);
-    assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, StreamError::Ended);
-    assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, StreamError::Unfinished);
+    assert_eq!(cut(vec![]).await, StreamError::ClosedEarly);
+    assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, StreamError::ClosedEarly);
+    assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, StreamError::NoFinishReason);
     assert_eq!(
         cut(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await,
         StreamError::Server("Overloaded".into())
@@ -177,10 +177,10 @@ async fn a_cut_gives_what_came_and_then_the_cut() {
     assert_eq!(cut(vec![send(unnamed)]).await, StreamError::Server("oops".into()));
     for garbage in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: {\"choices\":[]}\n\n", "data: <html>\n\n"] {
         let cause = cut(vec![send(garbage), send(end("end_turn"))]).await;
-        assert!(matches!(cause, StreamError::Garbage(_)), "{garbage}: {cause:?}");
+        assert!(matches!(cause, StreamError::Malformed(_)), "{garbage}: {cause:?}");
     }
     let cause = cut(vec![send(b"event: ping\ndata: \xff\xfe\n\n")]).await;
-    assert!(matches!(cause, StreamError::Garbage(_)), "{cause:?}");
+    assert!(matches!(cause, StreamError::Malformed(_)), "{cause:?}");
     let cause = cut(vec![wait(200), Step::Reset]).await;
     assert!(matches!(cause, StreamError::Connection(_)), "{cause:?}");
 }
@@ -219,7 +219,7 @@ async fn pings_alone_do_not_keep_a_stream_for_ever() {
     let mut endpoint = endpoint(&server);
     endpoint.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(endpoint).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Interrupted { cause: StreamError::Stalled(_), .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -239,11 +239,11 @@ async fn a_model_that_cannot_be_gone_on_with_is_asked_to_go_on() {
 #[tokio::test]
 async fn several_replies_are_several_requests() {
     let server = Server::start([good("a"), good("a")]).await;
-    let model = client(Endpoint { together: Some(true), ..endpoint(&server) });
-    for reply in model.stream_several(chat("hi"), 2) {
+    let model = client(Endpoint { supports_n: Some(true), ..endpoint(&server) });
+    for reply in model.stream_n(chat("hi"), 2) {
         assert_eq!(all(reply).await.0, "a");
     }
-    assert_eq!((model.together(), server.requests().len()), (1, 2));
+    assert_eq!((model.max_choices_per_request(), server.requests().len()), (1, 2));
 }
 
 #[tokio::test]

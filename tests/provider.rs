@@ -52,7 +52,7 @@ async fn cut(script: Vec<Step>) -> (String, StreamError) {
     assert_eq!(error.class(), ErrorClass::Retryable);
     assert_eq!(server.requests().len(), 1, "what was shown is not asked for again");
     match error {
-        ProviderError::Cut { cause, so_far } => {
+        ProviderError::Interrupted { cause, so_far } => {
             assert_eq!((so_far.reason, so_far.model.as_deref()), (FinishReason::Interrupted, Some("m-1")));
             assert!(so_far.first_token.is_some_and(|first| first <= so_far.total));
             (text, cause)
@@ -123,11 +123,11 @@ async fn finish_reasons_are_told_apart() {
 #[tokio::test]
 async fn a_cut_stream_gives_what_came_and_then_the_cut() {
     let begun = |rest: Vec<Step>| [vec![head(), send(text("one ")), send(text("two"))], rest].concat();
-    let garbage = |cause: &StreamError| matches!(cause, StreamError::Garbage(_));
+    let garbage = |cause: &StreamError| matches!(cause, StreamError::Malformed(_));
 
-    assert_eq!(cut(begun(vec![])).await, ("one two".into(), StreamError::Ended));
-    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), StreamError::Ended));
-    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), StreamError::Unfinished));
+    assert_eq!(cut(begun(vec![])).await, ("one two".into(), StreamError::ClosedEarly));
+    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), StreamError::ClosedEarly));
+    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), StreamError::NoFinishReason));
 
     let (said, cause) = cut(vec![chunked_head(), chunk(&text("one")), send("ff\r\nda")]).await;
     assert_eq!(said, "one");
@@ -166,7 +166,7 @@ async fn a_stall_is_a_cut_and_closes_the_connection() {
     let (said, last) = all(client(endpoint).stream(chat("hi"))).await;
     assert_eq!(said, "one");
     let error = last.unwrap_err();
-    let ProviderError::Cut { cause, .. } = &error else { panic!("{error:?}") };
+    let ProviderError::Interrupted { cause, .. } = &error else { panic!("{error:?}") };
     assert_eq!(*cause, StreamError::Stalled(Duration::from_millis(150)));
     server.client_closed(1).await;
     assert_eq!(server.requests().len(), 1);
@@ -320,7 +320,7 @@ async fn an_answer_that_is_none_is_a_wrong_address() {
     for body in ["<html>a page</html>", "{\"hello\": 1}", "data: what?\n\n"] {
         let (said, last, server) = ask(status(200, "", body)).await;
         let error = last.unwrap_err();
-        assert!(matches!(&error, ProviderError::Broken { cause: StreamError::Garbage(_) }), "{error:?}");
+        assert!(matches!(&error, ProviderError::Broken { cause: StreamError::Malformed(_) }), "{error:?}");
         assert_eq!((said.as_str(), error.class(), server.requests().len()), ("", ErrorClass::Configuration, 1));
     }
     let (_, last, _) = ask(status(400, "", r#"{"error":{"message":"no","code":"content_filter"}}"#)).await;
@@ -591,7 +591,7 @@ async fn half_a_call_is_no_call_and_is_asked_for_again() {
     assert_eq!((said.as_str(), last.unwrap().calls.len(), server.requests().len()), ("ok", 0, 2));
     let script = vec![head(), send(text("so ")), send(delta(0, half))];
     let (_, last, _) = ask(script).await;
-    let ProviderError::Cut { so_far, .. } = last.unwrap_err() else { panic!("a cut") };
+    let ProviderError::Interrupted { so_far, .. } = last.unwrap_err() else { panic!("a cut") };
     assert_eq!(so_far.calls, []);
 }
 
@@ -611,8 +611,8 @@ async fn tools_and_probabilities_are_asked_for_and_given() {
     assert_eq!((&body["logprobs"], &body["top_logprobs"]), (&true.into(), &2.into()));
 }
 
-fn together(server: &Server) -> Client {
-    client(Endpoint { together: Some(true), ..endpoint(server) })
+fn max_choices_per_request(server: &Server) -> Client {
+    client(Endpoint { supports_n: Some(true), ..endpoint(server) })
 }
 
 #[tokio::test]
@@ -634,7 +634,7 @@ async fn several_replies_come_by_one_request_and_share_its_tokens() {
     let model = together(&server);
     let mut said = Vec::new();
     let mut used = Usage::default();
-    for reply in model.stream_several(chat("hi"), 3) {
+    for reply in model.stream_n(chat("hi"), 3) {
         let (text, last) = all(reply).await;
         said.push(text);
         let usage = last.unwrap().usage.unwrap();
@@ -657,7 +657,7 @@ async fn several_replies_come_by_one_request_and_share_its_tokens() {
 #[tokio::test]
 async fn a_server_that_knows_no_n_is_asked_for_the_rest() {
     let server = Server::start([good("a"), good("b"), good("c")]).await;
-    let replies = together(&server).stream_several(chat("hi"), 3);
+    let replies = together(&server).stream_n(chat("hi"), 3);
     let mut said = Vec::new();
     for reply in replies {
         let (text, last) = all(reply).await;
@@ -679,16 +679,16 @@ async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_comple
         send([said(0, "a"), said(1, "b"), ended(1)].concat()),
     ];
     let server = Server::start([script]).await;
-    let mut replies = together(&server).stream_several(chat("hi"), 3);
+    let mut replies = together(&server).stream_n(chat("hi"), 3);
     drop(replies.pop());
     let (said, last) = all(replies.remove(0)).await;
-    assert!(matches!(last, Err(ProviderError::Cut { cause: StreamError::Ended, .. })), "{last:?}");
+    assert!(matches!(last, Err(ProviderError::Interrupted { cause: StreamError::ClosedEarly, .. })), "{last:?}");
     let (other, last) = all(replies.remove(0)).await;
     assert_eq!((said.as_str(), other.as_str(), last.unwrap().reason), ("aa", "bb", FinishReason::Stop));
     assert_eq!(server.requests().len(), 1);
 
     let server = Server::start([vec![head(), send(text("a")), Step::Stall]]).await;
-    let replies = together(&server).stream_several(chat("hi"), 2);
+    let replies = together(&server).stream_n(chat("hi"), 2);
     while server.requests().is_empty() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -700,11 +700,11 @@ async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_comple
 async fn without_n_several_replies_are_several_requests() {
     let server = Server::start([good("a"), good("b")]).await;
     let model = client(endpoint(&server));
-    assert_eq!(model.together(), 1);
+    assert_eq!(model.max_choices_per_request(), 1);
     let openai = |together| Endpoint { together, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
-    let together = [None, Some(false)].map(|said| Client::new(openai(said)).unwrap().together());
+    let together = [None, Some(false)].map(|said| Client::new(openai(said)).unwrap().max_choices_per_request());
     assert_eq!(together, [8, 1]);
-    for reply in model.stream_several(chat("hi"), 2) {
+    for reply in model.stream_n(chat("hi"), 2) {
         assert!(all(reply).await.1.is_ok());
     }
     assert!(server.requests().iter().all(|request| request.body.get("n").is_none()));
@@ -718,7 +718,7 @@ async fn a_stream_that_never_ends_has_an_end() {
     let mut slow = endpoint(&server);
     slow.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(slow).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Interrupted { cause: StreamError::Stalled(_), .. }), "{error:?}");
 
     // More than anybody wants to read.
     let comment = format!(": {}\n", "x".repeat(1 << 20));

@@ -118,7 +118,7 @@ impl Model for Local {
         self.several(&request, 1).remove(0)
     }
 
-    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+    fn stream_n(&self, request: Request, n: usize) -> Vec<Generation> {
         let mut replies = Vec::with_capacity(n);
         while replies.len() < n {
             let mut request = request.clone();
@@ -129,7 +129,7 @@ impl Model for Local {
         replies
     }
 
-    fn together(&self) -> usize {
+    fn max_choices_per_request(&self) -> usize {
         MOST_TOGETHER
     }
 

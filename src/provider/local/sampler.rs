@@ -42,12 +42,12 @@ impl Sampler {
 
     /// Draws a token by the weights of all.
     pub(super) fn draw(&mut self, weights: &[f32]) -> u32 {
-        let token = if self.temperature > 0.0 { self.by_chance(weights.to_vec()) } else { best(weights) };
+        let token = if self.temperature > 0.0 { self.sample_index(weights.to_vec()) } else { best(weights) };
         self.said.push(token);
         token
     }
 
-    fn by_chance(&mut self, mut weights: Vec<f32>) -> u32 {
+    fn sample_index(&mut self, mut weights: Vec<f32>) -> u32 {
         let mut repeated = self.said[self.said.len().saturating_sub(REMEMBERED)..].to_vec();
         repeated.sort_unstable();
         repeated.dedup();

@@ -153,7 +153,7 @@ async fn it_writes_as_much_as_it_may_and_says_what_that_took() {
 #[tokio::test]
 async fn a_seed_repeats_and_replies_side_by_side_are_those_of_one_after_the_other() {
     let (_folder, model) = local(&endless()).await;
-    let together = model.stream_several(request("in the", seeded(5)), 3);
+    let together = model.stream_n(request("in the", seeded(5)), 3);
     let mut texts = Vec::new();
     for (at, reply) in together.into_iter().enumerate() {
         let (text, finish) = whole(reply).await.unwrap();
@@ -176,7 +176,7 @@ async fn replies_end_on_their_own_and_the_others_go_on() {
     let limit = Sampling { max_tokens: Some(100), temperature: Some(3.0), ..seeded(2) };
     let mut ends = Vec::new();
     let mut apart = Vec::new();
-    for reply in model.stream_several(request("the", limit.clone()), 8) {
+    for reply in model.stream_n(request("the", limit.clone()), 8) {
         let (text, finish) = whole(reply).await.unwrap();
         ends.push((text, finish.usage.unwrap().output));
     }
@@ -262,7 +262,7 @@ async fn who_goes_away_is_not_waited_for() {
     assert!(matches!(reply.next().await, Some(Ok(StreamEvent::Text(_)))));
     reply.cancel();
     while let Some(Ok(StreamEvent::Text(_))) = reply.next().await {}
-    let mut several = model.stream_several(request("the", endless.clone()), 3);
+    let mut several = model.stream_n(request("the", endless.clone()), 3);
     drop(several.remove(0));
     assert!(matches!(several[0].next().await, Some(Ok(StreamEvent::Text(_)))));
     drop(several);
