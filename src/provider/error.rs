@@ -81,9 +81,9 @@ pub enum ProviderError {
     /// The server took too long.
     #[error("no {} within {after:?}", match phase { RequestPhase::Connect => "connection", RequestPhase::FirstByte => "answer" })]
     Timeout {
-        /// What was waited for.
+        /// Phase of the request.
         phase: RequestPhase,
-        /// How long.
+        /// Time limit that was exceeded.
         after: Duration,
     },
     /// The server answered with an error.

@@ -209,14 +209,20 @@ mod tests {
 
     #[test]
     fn paired_calls_and_results_are_unchanged() {
-        let asked = Message::assistant("let me see").with(call("a")).with(call("b"));
+        let requested = Message::assistant("let me see").with(call("a")).with(call("b"));
         for whole in [
             vec![
                 Message::user("go"),
-                asked.clone(),
+                requested.clone(),
                 user(vec![result("b"), result("a"), MessagePart::Text("and?".into())]),
             ],
-            vec![Message::user("go"), asked.clone(), user(vec![result("a")]), user(vec![result("b")]), asked.clone()],
+            vec![
+                Message::user("go"),
+                requested.clone(),
+                user(vec![result("a")]),
+                user(vec![result("b")]),
+                requested.clone(),
+            ],
         ] {
             let mut expected = whole.clone();
             if expected.len() == 5 {
@@ -236,8 +242,10 @@ mod tests {
             Message::user("so"),
         ]);
         assert_eq!(repaired[0].text(), "[result of an earlier call]\nseen");
-        let MessagePart::Result { call: of, failed: true, .. } = &repaired[2].parts[0] else { panic!("{repaired:?}") };
-        assert_eq!((of.as_str(), repaired[2].text().as_str(), repaired.len()), ("a", "so", 3));
+        let MessagePart::Result { call: call_id, failed: true, .. } = &repaired[2].parts[0] else {
+            panic!("{repaired:?}")
+        };
+        assert_eq!((call_id.as_str(), repaired[2].text().as_str(), repaired.len()), ("a", "so", 3));
         let repaired = pair_tool_results(&[Message::assistant("").with(call("a")), Message::assistant("on")]);
         assert_eq!((repaired.len(), repaired[1].role), (3, Role::User));
     }

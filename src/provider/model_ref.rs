@@ -308,15 +308,16 @@ fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<
         let found = weights::resolve(config.model.as_deref().unwrap_or_default(), env)?;
         return Ok(Target::Local(LocalModel { reference: name.to_owned(), sampling, ..found }));
     }
-    let provider = match &config.provider {
-        Some(wanted) => {
-            let found = PROVIDERS.iter().find(|known| known.name == wanted);
-            Some(found.ok_or_else(|| {
-                fail(&format!("unknown provider {}; known: {}", clean(wanted, None), provider_list()))
-            })?)
-        }
-        None => None,
-    };
+    let provider =
+        match &config.provider {
+            Some(name) => {
+                let found = PROVIDERS.iter().find(|known| known.name == name);
+                Some(found.ok_or_else(|| {
+                    fail(&format!("unknown provider {}; known: {}", clean(name, None), provider_list()))
+                })?)
+            }
+            None => None,
+        };
     if config.parallel == Some(0) {
         return Err(fail("parallel must be at least 1"));
     }

@@ -128,14 +128,14 @@ impl<'a> StreamReader<'a> {
 
     fn results(self, end: &ReadEnd) -> Vec<Result<Finish, ProviderError>> {
         let total = self.started.elapsed();
-        // The usage is split among those replies that have begun.
-        let begun = |choice: &ReplyChoice<'_>| choice.finish.is_some() || choice.sink.has_emitted();
+        // The usage is split among those replies that have has_begun.
+        let has_begun = |choice: &ReplyChoice<'_>| choice.finish.is_some() || choice.sink.has_emitted();
         let length = |choice: &ReplyChoice<'_>| (choice.text_bytes + choice.calls.length()) as u64;
-        let lengths: Vec<u64> = self.choices.iter().filter(|choice| begun(choice)).map(length).collect();
+        let lengths: Vec<u64> = self.choices.iter().filter(|choice| has_begun(choice)).map(length).collect();
         let mut shares = self.usage.usage().map(|usage| usage.split(&lengths)).unwrap_or_default().into_iter();
         let mut results = Vec::with_capacity(self.choices.len());
         for choice in self.choices {
-            let usage = if begun(&choice) { shares.next() } else { None };
+            let usage = if has_begun(&choice) { shares.next() } else { None };
             let ReplyChoice { sink, finish: reason, refused, calls, logprobs, first_token, gone, .. } = choice;
             let finish = |reason| Finish {
                 model: self.model.clone(),

@@ -36,8 +36,8 @@ impl Retry {
         let doubled = self.first_wait.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(self.longest_wait);
         let jittered = doubled.mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0);
         match error {
-            ProviderError::Http { retry_after: Some(asked), .. } if *asked > self.longest_wait => None,
-            ProviderError::Http { retry_after: Some(asked), .. } => Some(jittered.max(*asked)),
+            ProviderError::Http { retry_after: Some(requested), .. } if *requested > self.longest_wait => None,
+            ProviderError::Http { retry_after: Some(requested), .. } => Some(jittered.max(*requested)),
             _ => Some(jittered),
         }
     }

@@ -195,7 +195,7 @@ mod tests {
         // 1,000 × 3 + 6,000 × 0.3 + 3,000 × 3.75 + 200 × 15, in millionths.
         assert_eq!(price.cost(usage), Money { amount: 0.01905, currency: "USD".into() });
         let plain: Price = serde_json::from_str(r#"{"input": 1, "output": 1, "currency": "tokens"}"#).unwrap();
-        assert_eq!(plain.of(usage), Money { amount: 0.0102, currency: "tokens".into() });
+        assert_eq!(plain.cost(usage), Money { amount: 0.0102, currency: "tokens".into() });
         // Some servers report more cached tokens than prompt tokens.
         let odd = Usage { prompt: 5, cached: 10, ..Usage::default() };
         assert_eq!(price.cost(odd).amount, 0.000_003);

@@ -283,7 +283,7 @@ impl From<EventUsage> for PartialUsage {
 /// Decodes an event or a whole response; `Err` holds the reason for a failure.
 pub(super) fn decode(json: &[u8]) -> Result<DecodedReply, String> {
     let raw: MessagesEvent = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    let one = |piece: StreamPiece| DecodedReply { pieces: vec![piece], ..DecodedReply::default() };
+    let single = |piece: StreamPiece| DecodedReply { pieces: vec![piece], ..DecodedReply::default() };
     Ok(match raw {
         MessagesEvent::MessageStart { message } => {
             let mut decoded = decode_message(message);
@@ -292,17 +292,17 @@ pub(super) fn decode(json: &[u8]) -> Result<DecodedReply, String> {
             decoded
         }
         MessagesEvent::Message(message) => decode_message(message),
-        MessagesEvent::ContentBlockStart { index, content_block } => one(block_start(index, content_block)),
+        MessagesEvent::ContentBlockStart { index, content_block } => single(block_start(index, content_block)),
         MessagesEvent::ContentBlockDelta { delta: EventDelta::TextDelta { text }, .. } => {
-            one(StreamPiece { text, ..StreamPiece::default() })
+            single(StreamPiece { text, ..StreamPiece::default() })
         }
         MessagesEvent::ContentBlockDelta { index, delta: EventDelta::InputJsonDelta { partial_json } } => {
             let call = ToolCallPiece { index: Some(index), arguments: partial_json, ..ToolCallPiece::default() };
-            one(StreamPiece { calls: vec![call], ..StreamPiece::default() })
+            single(StreamPiece { calls: vec![call], ..StreamPiece::default() })
         }
         MessagesEvent::MessageDelta { delta, usage } => {
             let usage = usage.map(PartialUsage::from).unwrap_or_default();
-            DecodedReply { usage, ..one(StreamPiece { finish: delta.stop_reason, ..StreamPiece::default() }) }
+            DecodedReply { usage, ..single(StreamPiece { finish: delta.stop_reason, ..StreamPiece::default() }) }
         }
         MessagesEvent::MessageStop => DecodedReply { done: true, ..DecodedReply::default() },
         MessagesEvent::Ping => DecodedReply { idle: true, ..DecodedReply::default() },
