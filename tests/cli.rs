@@ -73,7 +73,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     insta::assert_snapshot!(tree_of(&home, &ids, &[]), @r"
     Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
-      ILSE  subject just now  1 note  SingleLine there was a keeper called Ilse. She kept jars.
+      ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
       JARS  owner just now  What was in the jars?
       ├─ RAIN  subject just now  ★ the good one  Sounds: rain, gulls, a door.
       └─ NONE  subject just now  Nothing. They were for later.
@@ -82,7 +82,7 @@ fn a_tree_is_drawn_with_guides_and_marks() {
     insta::assert_snapshot!(tree_of(&home, &ids, &["--notes", "--depth", "2"]), @r"
     Tell me a story about a lighthouse.  TREE  7 nodes, 2 branches
       ROOT  owner just now  Tell me a story about a lighthouse.
-      ILSE  subject just now  1 note  SingleLine there was a keeper called Ilse. She kept jars.
+      ILSE  subject just now  1 note  Once there was a keeper called Ilse. She kept jars.
       ┊ NOTE  owner just now  annotation  why jars?
       JARS  owner just now  What was in the jars? ▸
       ▸ goes on: `loom tree JARS`

@@ -124,6 +124,8 @@ fn a_database_in_a_folder_that_cannot_be_written_is_read() {
     let folder = home.file("loom.db").parent().unwrap().to_owned();
     let mode = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     let probe = home.file("probe");
+    // New databases are for their owner alone; this one is shared for reading.
+    fs::set_permissions(home.file("loom.db"), fs::Permissions::from_mode(0o644)).unwrap();
     mode(0o555);
     let command = |args: &[&str]| {
         let own = home.command(args);
