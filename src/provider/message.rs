@@ -17,7 +17,7 @@ pub enum Role {
     System,
     /// The user; also carries tool results.
     User,
-    /// The model itself.
+    /// The model; carries tool calls.
     Assistant,
 }
 
@@ -101,7 +101,7 @@ impl Message {
         Message::new(Role::Assistant, text)
     }
 
-    /// Appends a part.
+    /// Appends a part to the message.
     #[must_use]
     pub fn with(mut self, part: MessagePart) -> Message {
         self.parts.push(part);

@@ -223,7 +223,7 @@ impl<'a> StreamReader<'a> {
         }
     }
 
-    /// Processes the next bytes; returns whether the stream is complete. Sets `progressed` if they were not only keep-alives.
+    /// Processes the next bytes; returns whether the stream is complete. Sets `progressed` unless all are keep-alives.
     async fn process(
         &mut self,
         body: &mut ReplyBody,

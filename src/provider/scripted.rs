@@ -11,7 +11,6 @@ use tokio::time::Instant;
 
 use super::{Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Sink, ToolCall, Usage};
 
-/// Replies of `scripted:words`.
 const WORDS_REPLIES: [&str; 4] = [
     "The path went on past the last house and into the trees.",
     "Nobody had said that it would rain, and it did.",
