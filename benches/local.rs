@@ -1,10 +1,10 @@
-//! The model in the box: loading, memory, reading a prompt, writing, and what replies that share a prompt save.
+//! Built-in local model: load time, memory, prompt evaluation, generation, and the saving of a shared prompt.
 //!
-//! `cargo bench --features local --bench local`, with the weights in `LOOM_MODELS_DIR` (`loom models fetch smollm2` puts
-//! them there); without them it says so and ends. The figures are of this machine in this minute: where cores are shared,
-//! set `CANDLE_NUM_THREADS=1`.
+//! Run `cargo bench --features local --bench local`, with the weights in `LOOM_MODELS_DIR` (downloaded by
+//! `loom models fetch smollm2`). Without weights, the bench is skipped. On a machine with shared cores, set
+//! `CANDLE_NUM_THREADS=1`.
 
-// A bench prints its table, stops at what goes wrong, and divides counts.
+// A bench prints its table, panics on errors and divides counts.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::panic, clippy::cast_precision_loss)]
 
 use std::time::{Duration, Instant};
@@ -13,8 +13,7 @@ use loomtree::provider::{
     Finish, Generation, KNOWN_WEIGHTS, Local, MODELS_VARIABLE, Model, Prompt, Request, Sampling, StreamEvent,
 };
 
-/// Tokens of each reply.
-const REPLY: u32 = 64;
+const REPLY_TOKENS: u32 = 64;
 
 #[tokio::main]
 async fn main() {
@@ -32,7 +31,7 @@ async fn main() {
     println!("memory after load         {:>8.0} MB more", resident() - before);
 
     let long = prompt("The first keeper of the light", 900);
-    let (finish, _) = one(model.stream(request(&long, 0))).await;
+    let (finish, _) = collect(model.stream(request(&long, 0))).await;
     let usage = finish.usage.unwrap();
     let first = finish.first_token.unwrap();
     println!("prompt                    {:>8} tokens", usage.prompt);
@@ -41,25 +40,25 @@ async fn main() {
         first.as_secs_f64(),
         usage.prompt as f64 / first.as_secs_f64()
     );
-    let (short, _) = one(model.stream(request("Once upon a time", 0))).await;
+    let (short, _) = collect(model.stream(request("Once upon a time", 0))).await;
     println!("writing, short prompt     {:>8.1} tokens/s", pace(&short));
-    let (again, _) = one(model.stream(request(&long, 0))).await;
+    let (again, _) = collect(model.stream(request(&long, 0))).await;
     println!("writing, that prompt      {:>8.1} tokens/s", pace(&again));
     let grown = format!("{long} And then the door opened.");
-    let (grown, _) = one(model.stream(request(&grown, 0))).await;
-    let kept = grown.usage.unwrap();
+    let (grown, _) = collect(model.stream(request(&grown, 0))).await;
+    let usage = grown.usage.unwrap();
     println!(
-        "the prompt and six words  {:>8.2} s to the first word, {} of {} tokens kept",
+        "the prompt and six words  {:>8.2} s to the first word, {} of {} tokens cached",
         grown.first_token.unwrap().as_secs_f64(),
-        kept.cached,
-        kept.prompt
+        usage.cached,
+        usage.prompt
     );
 
-    // Each time with a prompt that nothing is known of.
+    // Each measurement starts with a prompt that shares no prefix with the last one.
     let started = Instant::now();
     let shared = prompt("The second keeper of the light", 900);
     let mut together = Vec::new();
-    let replies = model.stream_several(request(&shared, 5), 3).into_iter().map(one);
+    let replies = model.stream_n(request(&shared, 5), 3).into_iter().map(collect);
     for (_, text) in futures_util::future::join_all(replies).await {
         together.push(text);
     }
@@ -67,9 +66,9 @@ async fn main() {
     let mut apart = Duration::ZERO;
     let mut same = 0;
     for (seed, expected) in (5..).zip(&together) {
-        one(model.stream(request("Something else altogether.", 0))).await;
+        collect(model.stream(request("Something else altogether.", 0))).await;
         let started = Instant::now();
-        let (_, text) = one(model.stream(request(&shared, seed))).await;
+        let (_, text) = collect(model.stream(request(&shared, seed))).await;
         apart += started.elapsed();
         same += usize::from(text == *expected);
     }
@@ -78,17 +77,17 @@ async fn main() {
 }
 
 fn request(prompt: &str, seed: u64) -> Request {
-    let sampling = Sampling { seed: Some(seed), max_tokens: Some(REPLY), ..Sampling::default() };
+    let sampling = Sampling { seed: Some(seed), max_tokens: Some(REPLY_TOKENS), ..Sampling::default() };
     Request { sampling, ..Request::new(Prompt::Raw(prompt.to_owned())) }
 }
 
-/// Words that differ from the beginning on.
+/// Returns a prompt of about `words` words with a distinct beginning.
 fn prompt(beginning: &str, words: usize) -> String {
     let words = (0..words).map(|n| ["wind", "lamp", "stair", "salt", "book", "glass", "night"][n * n % 7]);
     std::iter::once(beginning).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-async fn one(mut reply: Generation) -> (Finish, String) {
+async fn collect(mut reply: Generation) -> (Finish, String) {
     let mut text = String::new();
     loop {
         match reply.next().await.expect("a reply has an end").unwrap() {
@@ -103,7 +102,7 @@ fn pace(finish: &Finish) -> f64 {
     (finish.usage.unwrap().output - 1) as f64 / written.as_secs_f64()
 }
 
-/// The process's memory, where the system says.
+/// Returns the resident memory in MB, or 0 if `/proc` does not report it.
 fn resident() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");

@@ -1,4 +1,4 @@
-//! The client for Anthropic's Messages against a loopback server, well and badly behaved.
+//! Client for Anthropic's Messages protocol against a loopback server, with and without faults.
 
 // Clippy knows test functions, but not the helpers beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -39,7 +39,7 @@ fn event(data: &Value) -> String {
     format!("event: {}\ndata: {data}\n\n", data["type"].as_str().unwrap())
 }
 
-/// Reading 3 tokens anew, 5 from the cache, and writing 2 to it.
+/// First event: 3 new prompt tokens, 5 read from the cache and 2 written to it.
 fn start() -> String {
     let usage = json!({
         "input_tokens": 3, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 1,
@@ -84,7 +84,7 @@ fn good(reply: &str) -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn a_message_streams_whatever_the_pieces() {
+async fn a_message_streams_in_chunks_of_any_size() {
     let ping = event(&json!({"type": "ping"}));
     let thinking = delta(0, json!({"type": "thinking_delta", "thinking": "hm"}));
     let stream = [start(), ping, thinking, text(1, &["Grüß ", "dich 🌳", ""]), end("end_turn")].concat();
@@ -103,7 +103,7 @@ async fn a_message_streams_whatever_the_pieces() {
 }
 
 #[tokio::test]
-async fn the_request_is_as_the_api_wants_it() {
+async fn requests_have_the_format_of_the_api() {
     let (_, last, server) = ask(good("a")).await;
     assert!(last.is_ok());
     let request = &server.requests()[0];
@@ -119,7 +119,7 @@ async fn the_request_is_as_the_api_wants_it() {
 }
 
 #[tokio::test]
-async fn tool_use_is_joined_and_left_as_it_is() {
+async fn tool_use_is_joined_and_unchanged() {
     let tool = |index, id: &str, pieces: &[&str]| {
         let begun = block(index, json!({"type": "tool_use", "id": id, "name": "view", "input": {}}));
         let more = pieces.iter().map(|piece| delta(index, json!({"type": "input_json_delta", "partial_json": piece})));
@@ -135,7 +135,7 @@ async fn tool_use_is_joined_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn stop_reasons_are_told_apart() {
+async fn stop_reasons_are_mapped() {
     for (word, reason) in [
         ("end_turn", FinishReason::Stop),
         ("stop_sequence", FinishReason::Stop),
@@ -149,44 +149,44 @@ async fn stop_reasons_are_told_apart() {
     }
 }
 
-/// The cause of a reply that was cut after it had begun, and never asked for again.
-async fn cut(rest: Vec<Step>) -> StreamError {
+/// Returns the cause of a reply that was interrupted after its first text, and not retried.
+async fn interrupted(rest: Vec<Step>) -> StreamError {
     let begun = [start(), block(0, json!({"type": "text", "text": "one "}))].concat();
     let more = delta(0, json!({"type": "text_delta", "text": "two"}));
     let (said, last, server) = ask([vec![head(), send(begun), send(more)], rest].concat()).await;
     assert_eq!((said.as_str(), server.requests().len()), ("one two", 1));
     let error = last.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Retryable);
-    let ProviderError::Cut { cause, so_far } = error else { panic!("{error:?}") };
+    let ProviderError::Interrupted { cause, so_far } = error else { panic!("{error:?}") };
     let used = so_far.usage.map(|usage| (usage.prompt, usage.output));
     assert_eq!((so_far.reason, used), (FinishReason::Interrupted, Some((10, 0))));
     cause
 }
 
 #[tokio::test]
-async fn a_cut_gives_what_came_and_then_the_cut() {
-    assert_eq!(cut(vec![]).await, StreamError::Ended);
-    assert_eq!(cut(vec![send("event: content_block_delta\ndata: {\"ty")]).await, StreamError::Ended);
-    assert_eq!(cut(vec![send(event(&json!({"type": "message_stop"})))]).await, StreamError::Unfinished);
+async fn an_interrupted_stream_gives_its_text_and_the_cause() {
+    assert_eq!(interrupted(vec![]).await, StreamError::ClosedEarly);
+    assert_eq!(interrupted(vec![send("event: content_block_delta\ndata: {\"ty")]).await, StreamError::ClosedEarly);
+    assert_eq!(interrupted(vec![send(event(&json!({"type": "message_stop"})))]).await, StreamError::NoFinishReason);
     assert_eq!(
-        cut(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await,
+        interrupted(vec![send(error("overloaded_error", "Over\u{1b}loaded"))]).await,
         StreamError::Server("Overloaded".into())
     );
-    // Without the name of the event.
+    // Without the field `event`.
     let unnamed = "data: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"oops\"}}\n\n";
-    assert_eq!(cut(vec![send(unnamed)]).await, StreamError::Server("oops".into()));
-    for garbage in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: {\"choices\":[]}\n\n", "data: <html>\n\n"] {
-        let cause = cut(vec![send(garbage), send(end("end_turn"))]).await;
-        assert!(matches!(cause, StreamError::Garbage(_)), "{garbage}: {cause:?}");
+    assert_eq!(interrupted(vec![send(unnamed)]).await, StreamError::Server("oops".into()));
+    for malformed in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: {\"choices\":[]}\n\n", "data: <html>\n\n"] {
+        let cause = interrupted(vec![send(malformed), send(end("end_turn"))]).await;
+        assert!(matches!(cause, StreamError::Malformed(_)), "{malformed}: {cause:?}");
     }
-    let cause = cut(vec![send(b"event: ping\ndata: \xff\xfe\n\n")]).await;
-    assert!(matches!(cause, StreamError::Garbage(_)), "{cause:?}");
-    let cause = cut(vec![wait(200), Step::Reset]).await;
+    let cause = interrupted(vec![send(b"event: ping\ndata: \xff\xfe\n\n")]).await;
+    assert!(matches!(cause, StreamError::Malformed(_)), "{cause:?}");
+    let cause = interrupted(vec![wait(200), Step::Reset]).await;
     assert!(matches!(cause, StreamError::Connection(_)), "{cause:?}");
 }
 
 #[tokio::test]
-async fn what_fails_before_any_text_is_tried_again_if_that_may_help() {
+async fn transient_failures_before_any_text_are_retried() {
     let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
     let scripts = [
         status(529, "", overloaded),
@@ -212,18 +212,18 @@ async fn what_fails_before_any_text_is_tried_again_if_that_may_help() {
 }
 
 #[tokio::test]
-async fn pings_alone_do_not_keep_a_stream_for_ever() {
+async fn pings_without_progress_time_out() {
     let pings = (0..80).flat_map(|_| [wait(50), send(event(&json!({"type": "ping"})))]);
     let begun = [start(), delta(0, json!({"type": "text_delta", "text": "one"}))].concat();
     let server = Server::start([[head(), send(begun)].into_iter().chain(pings).collect()]).await;
     let mut endpoint = endpoint(&server);
     endpoint.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(endpoint).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Interrupted { cause: StreamError::Stalled(_), .. }), "{error:?}");
 }
 
 #[tokio::test]
-async fn a_model_that_cannot_be_gone_on_with_is_asked_to_go_on() {
+async fn a_refused_prefill_becomes_a_user_message() {
     let refusal = r#"{"type":"error","error":{"type":"invalid_request_error",
         "message":"This model does not support assistant message prefill."}}"#;
     let server = Server::start([status(400, "", refusal), good("upon"), good("a time")]).await;
@@ -239,15 +239,15 @@ async fn a_model_that_cannot_be_gone_on_with_is_asked_to_go_on() {
 #[tokio::test]
 async fn several_replies_are_several_requests() {
     let server = Server::start([good("a"), good("a")]).await;
-    let model = client(Endpoint { together: Some(true), ..endpoint(&server) });
-    for reply in model.stream_several(chat("hi"), 2) {
+    let model = client(Endpoint { supports_n: Some(true), ..endpoint(&server) });
+    for reply in model.stream_n(chat("hi"), 2) {
         assert_eq!(all(reply).await.0, "a");
     }
-    assert_eq!((model.together(), server.requests().len()), (1, 2));
+    assert_eq!((model.max_choices_per_request(), server.requests().len()), (1, 2));
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_understood_and_a_plain_text_refused() {
+async fn a_single_json_object_is_decoded_and_a_raw_prompt_refused() {
     let body = json!({"id": "m", "type": "message", "role": "assistant", "model": "claude-1", "stop_reason": "tool_use",
         "content": [{"type": "text", "text": "all"}, {"type": "tool_use", "id": "a", "name": "view", "input": {"id": 1}}],
         "usage": {"input_tokens": 3, "output_tokens": 2}});
@@ -261,7 +261,7 @@ async fn an_answer_in_one_piece_is_understood_and_a_plain_text_refused() {
 }
 
 #[tokio::test]
-async fn the_key_is_in_nothing_that_can_be_shown() {
+async fn the_key_is_never_printed() {
     let wrong = format!(r#"{{"type":"error","error":{{"type":"authentication_error","message":"bad key {KEY}"}}}}"#);
     let message = json!({"type": "message_start", "message": {"id": KEY, "model": KEY}});
     let said = delta(0, json!({"type": "text_delta", "text": "a"}));

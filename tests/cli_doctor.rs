@@ -218,6 +218,6 @@ fn a_server_that_is_not_there_is_named_with_what_to_do() {
     let home = Home::new();
     home.start("first words");
     let said = home.fails(1, &["continue", "--model", "ollama:llama3.2"]);
-    assert!(said.contains("no program listens there") && said.contains("ollama serve"), "{said}");
+    assert!(said.contains("no program listens on the port") && said.contains("ollama serve"), "{said}");
     assert!(!said.contains("tcp connect"), "{said}");
 }

@@ -16,7 +16,7 @@ fn weights_that_are_not_there_are_named_with_what_gets_them() {
     let home = Home::new();
     home.start("A beginning.");
     let said = home.fails(1, &["continue", "--model", "local:smollm2"]);
-    let hint = if cfg!(feature = "local") { "`loom models fetch smollm2` gets them" } else { "--features local" };
+    let hint = if cfg!(feature = "local") { "`loom models fetch smollm2`" } else { "--features local" };
     assert!(said.contains(hint), "{said}");
     assert!(home.fails(1, &["continue", "--model", "local:huge"]).contains("smollm2"));
     assert!(home.fails(1, &["continue"]).contains("loom models fetch"));

@@ -47,7 +47,7 @@ fn a_model_that_fails_is_an_error_of_the_demo() {
     let home = Home::new();
     let ran = Ran::of(home.command(&["demo"]).env("LOOM_MODEL", "nosuch"));
     assert_eq!(ran.code, 1, "{}", ran.out);
-    assert!(ran.err.contains("no model nosuch") && ran.out.contains("Try next:"), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("unknown model nosuch") && ran.out.contains("Try next:"), "{}{}", ran.out, ran.err);
 }
 
 #[test]

@@ -85,7 +85,7 @@ async fn a_buffer_is_continued_as_one_text() {
 async fn each_is_saved_when_it_ends_and_a_failed_one_leaves_the_others() {
     let (_scene, actor, root) = scene(Mode::Dialogue);
     let slow = Duration::from_millis(150);
-    let cut = ProviderError::Cut { cause: StreamError::Ended, so_far: so_far() };
+    let cut = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far: so_far() };
     let fails = |after| ScriptedEnd::Fail { after, error: cut.clone() };
     let model = Arc::new(Scripted::new([
         ScriptedReply::chunks(["slow ", "one"]).delayed(slow),
@@ -215,12 +215,12 @@ impl Model for Pairs {
         self.0.stream(request)
     }
 
-    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+    fn stream_n(&self, request: Request, n: usize) -> Vec<Generation> {
         self.1.lock().unwrap().push((n, request.sampling.seed));
         (0..n).map(|_| self.stream(request.clone())).collect()
     }
 
-    fn together(&self) -> usize {
+    fn max_choices_per_request(&self) -> usize {
         2
     }
 

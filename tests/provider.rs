@@ -1,4 +1,4 @@
-//! Model clients against a loopback server that behaves as badly as real ones do.
+//! Model clients against a loopback server with the faults of real servers.
 
 // Clippy knows test functions, but not the helpers beside them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -19,7 +19,7 @@ use sse::{
     usage, wait,
 };
 
-/// Time-outs long enough for a busy machine, where none is to run out.
+/// Endpoint with time-outs long enough for a busy machine.
 fn endpoint(server: &Server) -> Endpoint {
     let timeouts = Timeouts {
         connect: Duration::from_secs(5),
@@ -38,31 +38,31 @@ fn chat(content: &str) -> Request {
     Request::new(Prompt::Chat(vec![Message::user(content)]))
 }
 
-/// Asks a server with this one script.
+/// Sends one request to a server with one script. Returns the text, the terminal item and the server.
 async fn ask(script: Vec<Step>) -> (String, Result<Finish, ProviderError>, Server) {
     let server = Server::start([script]).await;
     let (text, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
     (text, last, server)
 }
 
-/// The cause of a reply that was cut after it had begun, and never asked for again.
-async fn cut(script: Vec<Step>) -> (String, StreamError) {
+/// Returns text and cause of a reply that was interrupted after its first text, and not retried.
+async fn interrupted(script: Vec<Step>) -> (String, StreamError) {
     let (text, last, server) = ask(script).await;
     let error = last.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Retryable);
-    assert_eq!(server.requests().len(), 1, "what was shown is not asked for again");
+    assert_eq!(server.requests().len(), 1, "emitted text is not requested again");
     match error {
-        ProviderError::Cut { cause, so_far } => {
+        ProviderError::Interrupted { cause, so_far } => {
             assert_eq!((so_far.reason, so_far.model.as_deref()), (FinishReason::Interrupted, Some("m-1")));
             assert!(so_far.first_token.is_some_and(|first| first <= so_far.total));
             (text, cause)
         }
-        other => panic!("not a cut: {other:?}"),
+        other => panic!("not an interruption: {other:?}"),
     }
 }
 
 #[tokio::test]
-async fn a_chat_streams_whatever_the_pieces() {
+async fn a_chat_streams_in_chunks_of_any_size() {
     let stream =
         [": hello\n\n", &text("Grüß "), &text("dich 🌳"), &text(""), &finish("stop"), &usage(9, 4, 2), DONE].concat();
     for size in [1, 2, 3, 7, 64, stream.len()] {
@@ -80,7 +80,7 @@ async fn a_chat_streams_whatever_the_pieces() {
 }
 
 #[tokio::test]
-async fn the_request_is_what_was_asked_for() {
+async fn requests_contain_the_set_options() {
     let raw = [r#"data: {"choices":[{"text":" upon","finish_reason":"length"}]}"#, "\r\n\r\n", DONE].concat();
     let server = Server::start([good("a"), vec![head(), send(raw)]]).await;
     let defaults = Sampling { temperature: Some(0.5), max_tokens: Some(9), ..Sampling::default() };
@@ -107,7 +107,7 @@ async fn the_request_is_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn finish_reasons_are_told_apart() {
+async fn finish_reasons_are_mapped() {
     for (word, reason) in [
         ("length", FinishReason::Length),
         ("content_filter", FinishReason::Refused),
@@ -121,59 +121,59 @@ async fn finish_reasons_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_cut_stream_gives_what_came_and_then_the_cut() {
+async fn an_interrupted_stream_gives_its_text_and_the_cause() {
     let begun = |rest: Vec<Step>| [vec![head(), send(text("one ")), send(text("two"))], rest].concat();
-    let garbage = |cause: &StreamError| matches!(cause, StreamError::Garbage(_));
+    let malformed = |cause: &StreamError| matches!(cause, StreamError::Malformed(_));
 
-    assert_eq!(cut(begun(vec![])).await, ("one two".into(), StreamError::Ended));
-    assert_eq!(cut(begun(vec![send("data: {\"choi")])).await, ("one two".into(), StreamError::Ended));
-    assert_eq!(cut(begun(vec![send(DONE)])).await, ("one two".into(), StreamError::Unfinished));
+    assert_eq!(interrupted(begun(vec![])).await, ("one two".into(), StreamError::ClosedEarly));
+    assert_eq!(interrupted(begun(vec![send("data: {\"choi")])).await, ("one two".into(), StreamError::ClosedEarly));
+    assert_eq!(interrupted(begun(vec![send(DONE)])).await, ("one two".into(), StreamError::NoFinishReason));
 
-    let (said, cause) = cut(vec![chunked_head(), chunk(&text("one")), send("ff\r\nda")]).await;
+    let (said, cause) = interrupted(vec![chunked_head(), chunk(&text("one")), send("ff\r\nda")]).await;
     assert_eq!(said, "one");
     assert!(matches!(cause, StreamError::Connection(_)), "closed within a chunk: {cause:?}");
-    // The wait lets the text arrive: a reset throws away what was not read yet.
-    let (said, cause) = cut(begun(vec![wait(200), Step::Reset])).await;
+    // The wait lets the text arrive: a reset discards unread data.
+    let (said, cause) = interrupted(begun(vec![wait(200), Step::Reset])).await;
     assert_eq!(said, "one two");
     assert!(matches!(cause, StreamError::Connection(_)), "reset: {cause:?}");
 
     for rest in ["data: {nonsense\n\n", "data: {\"a\":1}\n\n", "data: <html>\n\n"] {
-        let (said, cause) = cut(begun(vec![send(rest), send(text("three")), send(finish("stop"))])).await;
+        let (said, cause) = interrupted(begun(vec![send(rest), send(text("three")), send(finish("stop"))])).await;
         assert_eq!(said, "one two");
-        assert!(garbage(&cause), "{rest}: {cause:?}");
+        assert!(malformed(&cause), "{rest}: {cause:?}");
     }
-    let (_, cause) = cut(begun(vec![send(b"data: {\"choices\":[{\"text\":\"\xff\xfe\"}]}\n\n")])).await;
-    assert!(garbage(&cause), "{cause:?}");
+    let (_, cause) = interrupted(begun(vec![send(b"data: {\"choices\":[{\"text\":\"\xff\xfe\"}]}\n\n")])).await;
+    assert!(malformed(&cause), "{cause:?}");
 
     let error = "data: {\"error\":{\"message\":\"out of \\u001b[2Jmemory\",\"code\":500}}\n\n";
-    assert_eq!(cut(begun(vec![send(error)])).await.1, StreamError::Server("out of [2Jmemory".into()));
+    assert_eq!(interrupted(begun(vec![send(error)])).await.1, StreamError::Server("out of [2Jmemory".into()));
     let error = "event: error\ndata: overloaded\n\n";
-    assert_eq!(cut(begun(vec![send(error)])).await.1, StreamError::Server("overloaded".into()));
+    assert_eq!(interrupted(begun(vec![send(error)])).await.1, StreamError::Server("overloaded".into()));
 }
 
 #[tokio::test]
-async fn a_line_without_end_is_an_error_and_not_memory() {
+async fn an_endless_line_is_an_error() {
     let mut script = vec![head(), send(text("one")), send("data: ")];
     script.extend((0..40).map(|_| send(vec![b'x'; 64 * 1024])));
-    assert_eq!(cut(script).await, ("one".into(), StreamError::TooLong(1024 * 1024)));
+    assert_eq!(interrupted(script).await, ("one".into(), StreamError::TooLong(1024 * 1024)));
 }
 
 #[tokio::test]
-async fn a_stall_is_a_cut_and_closes_the_connection() {
+async fn a_stall_interrupts_the_reply_and_closes_the_connection() {
     let server = Server::start([vec![head(), send(text("one")), Step::Stall]]).await;
     let mut endpoint = endpoint(&server);
     endpoint.timeouts.between_chunks = Duration::from_millis(150);
     let (said, last) = all(client(endpoint).stream(chat("hi"))).await;
     assert_eq!(said, "one");
     let error = last.unwrap_err();
-    let ProviderError::Cut { cause, .. } = &error else { panic!("{error:?}") };
+    let ProviderError::Interrupted { cause, .. } = &error else { panic!("{error:?}") };
     assert_eq!(*cause, StreamError::Stalled(Duration::from_millis(150)));
     server.client_closed(1).await;
     assert_eq!(server.requests().len(), 1);
 }
 
 #[tokio::test]
-async fn nothing_after_the_finish_reason_undoes_the_reply() {
+async fn errors_after_the_finish_reason_are_ignored() {
     let begun = |rest: Vec<Step>| [vec![head(), send(text("one")), send(finish("stop"))], rest].concat();
     for rest in [vec![], vec![send("data: {nonsense\n\n")], vec![wait(200), Step::Reset], vec![send("data: [DONE]")]] {
         let (said, last, _) = ask(begun(rest.clone())).await;
@@ -186,7 +186,7 @@ async fn nothing_after_the_finish_reason_undoes_the_reply() {
 }
 
 #[tokio::test]
-async fn too_many_requests_waits_as_long_as_the_server_asks() {
+async fn retry_after_delays_the_next_attempt() {
     let busy = status(429, "retry-after: 1", r#"{"error":{"message":"slower"}}"#);
     let server = Server::start([busy, good("a")]).await;
     let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
@@ -198,7 +198,7 @@ async fn too_many_requests_waits_as_long_as_the_server_asks() {
 }
 
 #[tokio::test]
-async fn a_wait_beyond_the_cap_and_an_empty_account_are_not_tried_again() {
+async fn a_long_retry_after_and_an_empty_account_are_not_retried() {
     let (_, last, server) = ask(status(429, "retry-after: 3600", "")).await;
     let error = last.unwrap_err();
     assert!(
@@ -224,7 +224,7 @@ async fn server_errors_are_tried_four_times() {
 }
 
 #[tokio::test]
-async fn what_breaks_before_any_text_is_tried_again() {
+async fn failures_before_any_text_are_retried() {
     let scripts = [vec![], vec![Step::Reset], vec![head(), send(": wait\n\n"), send(DONE)], good("a")];
     let server = Server::start(scripts).await;
     let (said, last) = all(client(endpoint(&server)).stream(chat("hi"))).await;
@@ -232,7 +232,7 @@ async fn what_breaks_before_any_text_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_wrong_key_is_said_once_and_without_the_key() {
+async fn a_wrong_key_is_reported_once_without_the_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect key {KEY} \u0007in Bearer {KEY}","code":"{KEY}"}}}}"#);
     let (_, last, server) = ask(status(401, "", &body)).await;
     let error = last.unwrap_err();
@@ -242,7 +242,7 @@ async fn a_wrong_key_is_said_once_and_without_the_key() {
 }
 
 #[tokio::test]
-async fn the_key_is_in_nothing_that_can_be_shown() {
+async fn the_key_is_never_printed() {
     let stolen = format!(
         "data: {{\"model\":\"{KEY}\",\"id\":\"{KEY}\",\"choices\":[{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":\"{KEY}\"}}]}}\n\n"
     );
@@ -278,7 +278,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn the_first_byte_has_its_own_time() {
+async fn the_first_byte_has_its_own_timeout() {
     let slow = |time| vec![wait(time), head(), wait(time), send(text("a")), send(finish("stop"))];
     let server = Server::start([slow(100), vec![Step::Stall], vec![head(), Step::Stall]]).await;
     let mut endpoint = endpoint(&server);
@@ -289,12 +289,12 @@ async fn the_first_byte_has_its_own_time() {
         let expected = ProviderError::Timeout { phase: RequestPhase::FirstByte, after: Duration::from_millis(150) };
         assert_eq!((error.class(), error), (ErrorClass::Retryable, expected));
         server.client_closed(closed).await;
-        assert_eq!(server.requests().len(), 1 + closed, "a slow server is not asked again");
+        assert_eq!(server.requests().len(), 1 + closed, "a slow server gets no retry");
     }
 }
 
 #[tokio::test]
-async fn where_nobody_listens_is_said() {
+async fn a_refused_connection_names_the_host() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -306,7 +306,7 @@ async fn where_nobody_listens_is_said() {
 }
 
 #[tokio::test]
-async fn an_answer_in_one_piece_is_understood() {
+async fn a_single_json_object_is_decoded() {
     let body = r#"{"id":"c","model":"m-1","choices":[{"message":{"content":"all of it"},"finish_reason":"stop"}],
         "usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
     let (said, last, _) = ask(status(200, "content-type: application/json", body)).await;
@@ -316,11 +316,11 @@ async fn an_answer_in_one_piece_is_understood() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_none_is_a_wrong_address() {
+async fn a_malformed_response_is_a_configuration_error() {
     for body in ["<html>a page</html>", "{\"hello\": 1}", "data: what?\n\n"] {
         let (said, last, server) = ask(status(200, "", body)).await;
         let error = last.unwrap_err();
-        assert!(matches!(&error, ProviderError::Broken { cause: StreamError::Garbage(_) }), "{error:?}");
+        assert!(matches!(&error, ProviderError::Broken { cause: StreamError::Malformed(_) }), "{error:?}");
         assert_eq!((said.as_str(), error.class(), server.requests().len()), ("", ErrorClass::Configuration, 1));
     }
     let (_, last, _) = ask(status(400, "", r#"{"error":{"message":"no","code":"content_filter"}}"#)).await;
@@ -328,7 +328,7 @@ async fn an_answer_that_is_none_is_a_wrong_address() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_stream_options_is_asked_without() {
+async fn refused_stream_options_are_not_sent_again() {
     let refusal = status(422, "", r#"{"detail":"extra field stream_options not permitted"}"#);
     let server = Server::start([refusal, good("a")]).await;
     assert_eq!(all(client(endpoint(&server)).stream(chat("hi"))).await.0, "a");
@@ -361,9 +361,9 @@ async fn dropping_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn n_stream_at_once_and_one_that_is_cut_leaves_the_others() {
+async fn parallel_replies_survive_the_interruption_of_one() {
     const N: usize = 6;
-    // None of them ends before all have been asked for, or the test hangs: they do run side by side.
+    // No reply ends before all requests have started, so the test hangs if they do not run in parallel.
     let scripts = (0..N).map(|n| {
         let mut script = vec![head(), send(text("a")), wait(300), send(text("b"))];
         if n != 2 {
@@ -388,9 +388,9 @@ async fn n_stream_at_once_and_one_that_is_cut_leaves_the_others() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_loses_nothing_and_is_no_stall() {
-    // One piece of more events than wait for a reader; the server's pause after it outlasts the
-    // reader's, which alone is longer than the time-out.
+async fn a_slow_reader_loses_nothing_and_causes_no_stall() {
+    // One chunk has more events than the channel holds. The server's pause after it is longer than the reader's, which is
+    // longer than the time-out.
     let short = "data: {\"choices\":[{\"text\":\"x\"}]}\n\n";
     let end = [wait(1300), send(text("end")), send(finish("stop"))];
     let script = [head(), send(short.repeat(100))].into_iter().chain(end).collect();
@@ -405,7 +405,7 @@ async fn a_slow_reader_loses_nothing_and_is_no_stall() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_after_a_whole_reply() {
+async fn a_connection_is_reused_after_a_complete_reply() {
     let whole = || {
         let body = [text("a"), finish("stop"), DONE.to_owned()].concat();
         vec![chunked_head(), chunk(&body), last_chunk(), Step::KeepAlive]
@@ -420,7 +420,7 @@ async fn a_connection_is_used_again_after_a_whole_reply() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_of_an_endpoint_is_asked() {
+async fn missing_endpoint_details_are_requested() {
     let list = || models(&[("nomic-embed", "me"), ("first", "me"), ("second", "me")]);
     let server = Server::start([list(), list(), list(), good("a")]).await;
     let listed = list_models(&endpoint(&server)).await.unwrap();
@@ -442,14 +442,14 @@ async fn what_is_not_known_of_an_endpoint_is_asked() {
     let nameless = Endpoint { model: None, ..endpoint(&server) };
     let error = Client::connect(nameless).await.unwrap_err();
     assert_eq!(error.class(), ErrorClass::Configuration);
-    // A server that cannot list is still a server, where the model is named.
+    // A named model needs no list of models.
     assert_eq!(Client::connect(endpoint(&server)).await.unwrap().parallel(), 8);
     let nobody = Endpoint::at("http://127.0.0.1:9", Some("m"));
     assert!(Client::connect(nobody).await.is_ok());
 }
 
 #[tokio::test]
-async fn a_model_is_found_in_order() {
+async fn models_are_discovered_in_order() {
     let none = Server::start((0..9).map(|_| status(404, "", "not a model"))).await;
     let ollama = Server::start((0..9).map(|_| models(&[("o", "library")]))).await;
     let llama = Server::start((0..9).map(|_| models(&[("l", "me")]))).await;
@@ -474,13 +474,13 @@ async fn a_model_is_found_in_order() {
     assert_eq!(found(&[("OLLAMA_HOST", address(&stalling)), l.clone()]).await, "llamacpp:l Some(1)");
     assert_eq!(found(&[o.clone(), l.clone()]).await, "ollama:o Some(8)");
     assert_eq!(found(&[o.clone(), router.clone()]).await, "openrouter:openrouter/auto None");
-    // Weights come last, and only where they can be run.
+    // Weights come last, and only with the feature `local`.
     let folder = tempfile::tempdir().unwrap();
     let weights = (MODELS_VARIABLE, folder.path().to_string_lossy().into_owned());
     assert_eq!(found(std::slice::from_ref(&weights)).await, "none");
     std::fs::write(folder.path().join(KNOWN_WEIGHTS[0].file), "").unwrap();
-    let boxed = if cfg!(feature = "local") { "local:smollm2" } else { "none" };
-    assert_eq!(found(std::slice::from_ref(&weights)).await, boxed);
+    let local = if cfg!(feature = "local") { "local:smollm2" } else { "none" };
+    assert_eq!(found(std::slice::from_ref(&weights)).await, local);
     assert_eq!(found(&[weights, l.clone()]).await, "llamacpp:l Some(1)");
     let openai = ("OPENAI_API_KEY", KEY.to_owned());
     let anthropic = ("ANTHROPIC_API_KEY", KEY.to_owned());
@@ -492,7 +492,7 @@ async fn a_model_is_found_in_order() {
 }
 
 #[tokio::test]
-async fn nothing_found_says_what_to_do() {
+async fn a_failed_discovery_gives_advice() {
     let env = |name: &str| (name.ends_with("_URL") || name == "OLLAMA_HOST").then(|| "http://127.0.0.1:9".to_owned());
     let Err(error) = open(None, &Names::new(), &env).await else { panic!("a model on the discard port") };
     assert!(error.to_string().contains("LOOM_MODEL"), "{error}");
@@ -529,14 +529,14 @@ async fn a_real_server_chats_continues_and_is_cancelled() {
     println!("free again after {:?}", started.elapsed());
 }
 
-/// An event of a chat with this delta.
+/// Event of a chat with this delta.
 fn delta(index: usize, delta: serde_json::Value) -> String {
     let chunk = serde_json::json!({"model": "m-1", "choices": [{"index": index, "delta": delta}]});
     format!("data: {chunk}\n\n")
 }
 
-/// The event that ends one of several replies.
-fn ended(index: usize) -> String {
+/// Event that ends one of several replies.
+fn finish_event(index: usize) -> String {
     let chunk = serde_json::json!({"choices": [{"index": index, "delta": {}, "finish_reason": "stop"}]});
     format!("data: {chunk}\n\n")
 }
@@ -577,13 +577,13 @@ async fn tool_calls_are_joined_and_their_arguments_left_as_they_are() {
             ("Let me look. ", &expected[..], FinishReason::Calls)
         );
     }
-    // Without text, and with the wrong word for it.
+    // Without text, and with the wrong finish reason.
     let (said, last, _) = ask(vec![head(), send(call(0, "a", "view", "{}")), send(finish("stop")), send(DONE)]).await;
     assert_eq!((said.as_str(), last.unwrap().reason), ("", FinishReason::Calls));
 }
 
 #[tokio::test]
-async fn half_a_call_is_no_call_and_is_asked_for_again() {
+async fn a_partial_tool_call_is_dropped_and_retried() {
     let half =
         serde_json::json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "rm", "arguments": "{"}}]});
     let server = Server::start([vec![head(), send(delta(0, half.clone()))], good("ok")]).await;
@@ -591,12 +591,12 @@ async fn half_a_call_is_no_call_and_is_asked_for_again() {
     assert_eq!((said.as_str(), last.unwrap().calls.len(), server.requests().len()), ("ok", 0, 2));
     let script = vec![head(), send(text("so ")), send(delta(0, half))];
     let (_, last, _) = ask(script).await;
-    let ProviderError::Cut { so_far, .. } = last.unwrap_err() else { panic!("a cut") };
+    let ProviderError::Interrupted { so_far, .. } = last.unwrap_err() else { panic!("a cut") };
     assert_eq!(so_far.calls, []);
 }
 
 #[tokio::test]
-async fn tools_and_probabilities_are_asked_for_and_given() {
+async fn tools_and_logprobs_are_requested_and_decoded() {
     let logprobs = serde_json::json!({"content": [{"token": "a", "logprob": -0.25, "top_logprobs": []}]});
     let chunk = serde_json::json!({"choices": [{"delta": {"content": "a"}, "logprobs": logprobs}]});
     let server = Server::start([vec![head(), send(format!("data: {chunk}\n\n")), send(finish("stop"))]]).await;
@@ -611,12 +611,12 @@ async fn tools_and_probabilities_are_asked_for_and_given() {
     assert_eq!((&body["logprobs"], &body["top_logprobs"]), (&true.into(), &2.into()));
 }
 
-fn together(server: &Server) -> Client {
-    client(Endpoint { together: Some(true), ..endpoint(server) })
+fn client_with_n(server: &Server) -> Client {
+    client(Endpoint { supports_n: Some(true), ..endpoint(server) })
 }
 
 #[tokio::test]
-async fn several_replies_come_by_one_request_and_share_its_tokens() {
+async fn replies_of_one_request_share_its_usage() {
     let said = |index: usize, text: &str| delta(index, serde_json::json!({"content": text}));
     let stream = [
         said(1, "b"),
@@ -624,17 +624,17 @@ async fn several_replies_come_by_one_request_and_share_its_tokens() {
         said(7, "not asked for"),
         said(2, "cccc"),
         said(1, ""),
-        ended(1),
-        ended(0),
-        ended(2),
+        finish_event(1),
+        finish_event(0),
+        finish_event(2),
         usage(10, 4, 80),
         DONE.to_owned(),
     ];
     let server = Server::start([vec![head(), send(stream.concat())]]).await;
-    let model = together(&server);
+    let model = client_with_n(&server);
     let mut said = Vec::new();
     let mut used = Usage::default();
-    for reply in model.stream_several(chat("hi"), 3) {
+    for reply in model.stream_n(chat("hi"), 3) {
         let (text, last) = all(reply).await;
         said.push(text);
         let usage = last.unwrap().usage.unwrap();
@@ -655,9 +655,9 @@ async fn several_replies_come_by_one_request_and_share_its_tokens() {
 }
 
 #[tokio::test]
-async fn a_server_that_knows_no_n_is_asked_for_the_rest() {
+async fn missing_replies_are_requested_again() {
     let server = Server::start([good("a"), good("b"), good("c")]).await;
-    let replies = together(&server).stream_several(chat("hi"), 3);
+    let replies = client_with_n(&server).stream_n(chat("hi"), 3);
     let mut said = Vec::new();
     for reply in replies {
         let (text, last) = all(reply).await;
@@ -670,25 +670,25 @@ async fn a_server_that_knows_no_n_is_asked_for_the_rest() {
 }
 
 #[tokio::test]
-async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_complete() {
+async fn an_interruption_ends_only_incomplete_replies() {
     let said = |index: usize, text: &str| delta(index, serde_json::json!({"content": text}));
     let script = vec![
         head(),
         send([said(0, "a"), said(1, "b"), said(2, "c")].concat()),
         wait(100),
-        send([said(0, "a"), said(1, "b"), ended(1)].concat()),
+        send([said(0, "a"), said(1, "b"), finish_event(1)].concat()),
     ];
     let server = Server::start([script]).await;
-    let mut replies = together(&server).stream_several(chat("hi"), 3);
+    let mut replies = client_with_n(&server).stream_n(chat("hi"), 3);
     drop(replies.pop());
     let (said, last) = all(replies.remove(0)).await;
-    assert!(matches!(last, Err(ProviderError::Cut { cause: StreamError::Ended, .. })), "{last:?}");
+    assert!(matches!(last, Err(ProviderError::Interrupted { cause: StreamError::ClosedEarly, .. })), "{last:?}");
     let (other, last) = all(replies.remove(0)).await;
     assert_eq!((said.as_str(), other.as_str(), last.unwrap().reason), ("aa", "bb", FinishReason::Stop));
     assert_eq!(server.requests().len(), 1);
 
     let server = Server::start([vec![head(), send(text("a")), Step::Stall]]).await;
-    let replies = together(&server).stream_several(chat("hi"), 2);
+    let replies = client_with_n(&server).stream_n(chat("hi"), 2);
     while server.requests().is_empty() {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -697,39 +697,40 @@ async fn one_of_several_may_be_dropped_and_a_cut_cuts_those_that_were_not_comple
 }
 
 #[tokio::test]
-async fn without_n_several_replies_are_several_requests() {
+async fn without_n_each_reply_is_a_request() {
     let server = Server::start([good("a"), good("b")]).await;
     let model = client(endpoint(&server));
-    assert_eq!(model.together(), 1);
-    let openai = |together| Endpoint { together, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
-    let together = [None, Some(false)].map(|said| Client::new(openai(said)).unwrap().together());
-    assert_eq!(together, [8, 1]);
-    for reply in model.stream_several(chat("hi"), 2) {
+    assert_eq!(model.max_choices_per_request(), 1);
+    let openai = |supports_n| Endpoint { supports_n, ..Endpoint::at("https://api.openai.com/v1", Some("m")) };
+    let limits =
+        [None, Some(false)].map(|supports_n| Client::new(openai(supports_n)).unwrap().max_choices_per_request());
+    assert_eq!(limits, [8, 1]);
+    for reply in model.stream_n(chat("hi"), 2) {
         assert!(all(reply).await.1.is_ok());
     }
     assert!(server.requests().iter().all(|request| request.body.get("n").is_none()));
 }
 
 #[tokio::test]
-async fn a_stream_that_never_ends_has_an_end() {
-    // Signs of life only: the pings outlast what is allowed by far.
+async fn an_endless_stream_is_ended() {
+    // Keep-alives only, for much longer than the limit.
     let pings = (0..80).flat_map(|_| [wait(50), send(": still here\n\n")]);
     let server = Server::start([[head(), send(text("one"))].into_iter().chain(pings).collect()]).await;
     let mut slow = endpoint(&server);
     slow.timeouts.between_chunks = Duration::from_millis(200);
     let error = all(client(slow).stream(chat("hi"))).await.1.unwrap_err();
-    assert!(matches!(&error, ProviderError::Cut { cause: StreamError::Stalled(_), .. }), "{error:?}");
+    assert!(matches!(&error, ProviderError::Interrupted { cause: StreamError::Stalled(_), .. }), "{error:?}");
 
-    // More than anybody wants to read.
+    // More than the size limit of a stream.
     let comment = format!(": {}\n", "x".repeat(1 << 20));
     let much = (0..70).map(|_| send(&comment[..1 << 20]));
     let ends = (0..70).map(|_| send("\n"));
     let script = [head(), send(text("one"))].into_iter().chain(much.zip(ends).flat_map(|(a, b)| [a, b])).collect();
-    assert_eq!(cut(script).await, ("one".into(), StreamError::TooLong(64 << 20)));
+    assert_eq!(interrupted(script).await, ("one".into(), StreamError::TooLong(64 << 20)));
 }
 
 #[tokio::test]
-async fn a_server_that_is_always_busy_is_left_alone() {
+async fn a_busy_server_is_not_retried_forever() {
     let server =
         Server::start((0..9).map(|_| status(429, "retry-after: 0", r#"{"error":{"message":"slower"}}"#))).await;
     let error = all(client(endpoint(&server)).stream(chat("hi"))).await.1.unwrap_err();
@@ -743,7 +744,7 @@ async fn a_reply_without_usage_has_none() {
 }
 
 #[tokio::test]
-async fn what_a_server_refuses_is_not_sent_again_by_this_client() {
+async fn refused_options_are_not_sent_again_by_the_same_client() {
     let refusal = r#"{"error":{"message":"Use 'max_completion_tokens' instead of 'max_tokens'."}}"#;
     let server = Server::start([status(400, "", refusal), good("a"), good("b")]).await;
     let model = client(endpoint(&server));

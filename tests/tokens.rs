@@ -1,4 +1,4 @@
-//! The estimate of tokens beside real tokenizers.
+//! Accuracy of the token estimate, measured against real tokenizers.
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
@@ -8,7 +8,7 @@ mod texts;
 use loomtree::types::TokenizerFamily;
 
 #[test]
-fn the_estimate_is_near_and_never_far_under() {
+fn the_estimate_is_close_to_the_tokenizers_count() {
     let tokenizers = [
         (TokenizerFamily::O200k, tiktoken_rs::o200k_base().unwrap()),
         (TokenizerFamily::Cl100k, tiktoken_rs::cl100k_base().unwrap()),
@@ -23,9 +23,9 @@ fn the_estimate_is_near_and_never_far_under() {
     }
 }
 
-/// What the tokenizer of SmolLM2 says of the texts in `fixtures`: the bench of contexts asks it anew where its file is there.
+/// The expected counts are of SmolLM2's tokenizer; `benches/context.rs` measures them again if its file is present.
 #[test]
-fn a_small_vocabulary_is_estimated_as_well() {
+fn the_estimate_fits_a_small_vocabulary_too() {
     let counted =
         [("chinese.txt", 858), ("japanese.txt", 1103), ("korean.txt", 1400), ("python.py", 650), ("mixed.md", 687)];
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/text");

@@ -118,7 +118,7 @@ fn a_line_that_the_reply_ended_in_is_not_run() {
 #[test]
 fn a_broken_stream_runs_nothing_and_keeps_what_came() {
     let so_far = Box::new(Finish::new(FinishReason::Interrupted));
-    let error = ProviderError::Cut { cause: StreamError::Ended, so_far };
+    let error = ProviderError::Interrupted { cause: StreamError::ClosedEarly, so_far };
     let turn =
         Played::new(TurnConfig::commands()).text("I'll see.\n→ prune a7x2\n").then(TurnInput::Broke(error.clone()));
     let turn = turn.did(&[

@@ -211,7 +211,7 @@ impl Turn {
 
     fn broke(&mut self, reply: ReplyParser, error: ProviderError) -> (TurnState, Vec<TurnEffect>) {
         let finish = match &error {
-            ProviderError::Cut { so_far, .. } => Some((**so_far).clone()),
+            ProviderError::Interrupted { so_far, .. } => Some((**so_far).clone()),
             _ => None,
         };
         let cancelled = self.cancelled || error == ProviderError::Cancelled;

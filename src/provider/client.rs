@@ -1,8 +1,8 @@
-//! The client for servers: OpenAI's `/chat/completions` and `/completions`, and Anthropic's `/messages`.
+//! HTTP client for OpenAI's `/chat/completions` and `/completions`, and Anthropic's `/messages`.
 //!
-//! This part makes requests, retries them and hands each answer to `reply`; what the protocols differ in is in `wire`.
-//! Retries end for good with the first text shown: asking again would give the person a second beginning. Where one
-//! request asks for several replies and a server gives fewer, the rest is asked for again.
+//! This module sends and retries requests; `reply` reads the responses, and `protocol` holds the differences of the
+//! protocols. A reply is not retried after its first text was emitted, because the reader would see a second beginning. If
+//! a server returns fewer replies than requested, the missing ones are requested again.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,13 +17,13 @@ use super::{
     DEFAULT_PARALLEL, Endpoint, Finish, Generation, Model, Protocol, ProviderError, Request, Retry, Sampling, Sink,
 };
 
-/// How long a server may take to list its models.
-const LIST_TIME: Duration = Duration::from_secs(10);
+/// Time limit for listing models in [`Client::connect`].
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The most replies that one request asks for, so that a few of them are cut with the connection and not all.
-const MOST_TOGETHER: usize = 8;
+/// Replies per request. A broken connection interrupts all replies of its request, so the number is small.
+const MAX_CHOICES_PER_REQUEST: usize = 8;
 
-/// A model behind a server.
+/// A model of an HTTP server.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: Arc<Inner>,
@@ -37,62 +37,63 @@ struct Inner {
     model: Option<String>,
     sampling: Sampling,
     parallel: usize,
-    together: usize,
-    /// Learnt from what the server refused.
-    dialect: Mutex<Capabilities>,
+    max_choices: usize,
+    /// Capabilities of the server; a refused request removes some.
+    capabilities: Mutex<Capabilities>,
 }
 
 impl Client {
-    /// Makes a client without asking the server anything.
+    /// Creates a client without contacting the server.
     ///
-    /// An endpoint without a model sends none, which servers of a single model accept.
+    /// If the endpoint names no model, requests contain none; servers with a single model accept that.
     ///
     /// # Errors
-    /// A configuration error if the address is not one.
+    /// Returns a configuration error if the address is invalid.
     pub fn new(endpoint: Endpoint) -> Result<Client, ProviderError> {
         let http = Http::new(&endpoint)?;
         let parallel = endpoint.parallel.unwrap_or(DEFAULT_PARALLEL).max(1);
-        let dialect = Capabilities { usage: true, completion_tokens: http.is_openai(), prefill: true };
-        let can = http.protocol == Protocol::OpenAi && endpoint.together.unwrap_or_else(|| http.is_openai());
+        let capabilities = Capabilities { usage: true, completion_tokens: http.is_openai(), prefill: true };
+        let supports_n = http.protocol == Protocol::OpenAi && endpoint.supports_n.unwrap_or_else(|| http.is_openai());
         let inner = Inner {
             http,
             reference: endpoint.reference,
             model: endpoint.model,
             sampling: endpoint.sampling,
             parallel,
-            together: if can { MOST_TOGETHER } else { 1 },
-            dialect: Mutex::new(dialect),
+            max_choices: if supports_n { MAX_CHOICES_PER_REQUEST } else { 1 },
+            capabilities: Mutex::new(capabilities),
         };
         Ok(Client { inner: Arc::new(inner), retry: Retry::default() })
     }
 
-    /// Makes a client after asking the server what is not known: the model, and of a server of the person's
-    /// own (plain `http`) whether it can do more than one thing at once.
+    /// Creates a client after requesting missing details from the server.
+    ///
+    /// These are the model, and for a plain `http` server whether it serves parallel requests.
     ///
     /// # Errors
-    /// What [`new`](Client::new) gives; where no model is named, also that the server cannot be
-    /// reached or lists none.
+    /// Returns the errors of [`new`](Client::new). If the endpoint names no model, also returns an error if the server
+    /// cannot be reached or lists none.
     pub async fn connect(mut endpoint: Endpoint) -> Result<Client, ProviderError> {
         let http = Http::new(&endpoint)?;
         if endpoint.model.is_none() || (endpoint.parallel.is_none() && http.is_plain()) {
-            match discover::list(&http, LIST_TIME).await {
+            match discover::list(&http, LIST_TIMEOUT).await {
                 Ok(listed) => {
                     let first = endpoint.model.is_none().then(|| first_model(&listed)).flatten();
                     if endpoint.model.is_none() && first.is_none() {
                         let host = http.host();
                         return Err(ProviderError::configuration(format!("{host} lists no models; name one")));
                     }
-                    endpoint.fill(first, &listed);
+                    endpoint.apply_listing(first, &listed);
                 }
                 Err(error) if endpoint.model.is_none() => return Err(error),
-                // Not every server can list; the request itself will say what is wrong.
+                // Not every server lists models. If this one is unreachable, the first request reports that.
                 Err(error) => tracing::debug!(%error, "cannot list models"),
             }
         }
         Client::new(endpoint)
     }
 
-    /// Replaces how often and how patiently requests are tried.
+    /// Replaces the retry policy.
     #[must_use]
     pub fn with_retry(self, retry: Retry) -> Client {
         Client { retry, ..self }
@@ -100,12 +101,12 @@ impl Client {
 }
 
 impl Client {
-    /// One request for `n` replies.
-    fn several(&self, mut request: Request, n: usize) -> Vec<Generation> {
+    /// Starts one request for `n` replies.
+    fn stream_choices(&self, mut request: Request, n: usize) -> Vec<Generation> {
         let started = Instant::now();
         let (inner, retry) = (Arc::clone(&self.inner), self.retry);
         request.sampling = request.sampling.or(&inner.sampling);
-        Generation::several(n, move |sinks| async move { inner.run(&request, sinks, retry, started).await })
+        Generation::spawn_n(n, move |sinks| async move { inner.run(&request, sinks, retry, started).await })
     }
 }
 
@@ -115,19 +116,19 @@ impl Model for Client {
     }
 
     fn stream(&self, request: Request) -> Generation {
-        self.several(request, 1).remove(0)
+        self.stream_choices(request, 1).remove(0)
     }
 
-    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+    fn stream_n(&self, request: Request, n: usize) -> Vec<Generation> {
         let mut replies = Vec::with_capacity(n);
         while replies.len() < n {
-            replies.extend(self.several(request.clone(), self.together().min(n - replies.len())));
+            replies.extend(self.stream_choices(request.clone(), self.max_choices_per_request().min(n - replies.len())));
         }
         replies
     }
 
-    fn together(&self) -> usize {
-        self.inner.together
+    fn max_choices_per_request(&self) -> usize {
+        self.inner.max_choices
     }
 
     #[cfg(feature = "tiktoken")]
@@ -141,60 +142,61 @@ impl Model for Client {
 }
 
 impl Inner {
-    /// Asks until every reply has its terminal item.
-    async fn run(&self, request: &Request, mut waiting: Vec<Sink>, retry: Retry, started: Instant) {
+    /// Sends requests until every reply has its terminal item.
+    async fn run(&self, request: &Request, mut pending: Vec<Sink>, retry: Retry, started: Instant) {
         let mut attempt = 1;
         loop {
-            let dialect = *self.dialect.lock().unwrap_or_else(PoisonError::into_inner);
-            let ended = match self.attempt(request, dialect, &mut waiting, started).await {
-                Ok(ended) => ended,
-                Err(error) => vec![Err(error); waiting.len()],
+            let capabilities = *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner);
+            let ends = match self.attempt(request, capabilities, &mut pending, started).await {
+                Ok(ends) => ends,
+                Err(error) => vec![Err(error); pending.len()],
             };
-            let asked = waiting.len();
+            let requested = pending.len();
             let mut failed = Vec::new();
             let mut failure = None;
-            for (mut sink, last) in std::mem::take(&mut waiting).into_iter().zip(ended) {
+            for (mut sink, last) in std::mem::take(&mut pending).into_iter().zip(ends) {
                 match last {
-                    // Of this one nothing was shown, so it can be asked for again.
-                    Err(error) if !sink.shown() && error != ProviderError::Cancelled => {
+                    // No text was emitted, so the reply can be requested again.
+                    Err(error) if !sink.has_emitted() && error != ProviderError::Cancelled => {
                         failure.get_or_insert(error);
                         failed.push(sink);
                     }
                     last => sink.end(last).await,
                 }
             }
-            waiting = failed;
+            pending = failed;
             let Some(error) = failure else { return };
-            // Others came: a server that gives fewer than it was asked for gives the rest when asked again.
-            if waiting.len() < asked || self.learn(dialect, &error) {
+            // Some replies are complete: the server returns fewer than requested. The rest is requested at once.
+            if pending.len() < requested || self.learn(capabilities, &error) {
                 continue;
             }
-            let Some(wait) = retry.wait(attempt, &error, rand::random()) else {
-                for sink in &mut waiting {
+            let Some(delay) = retry.delay(attempt, &error, rand::random()) else {
+                for sink in &mut pending {
                     sink.end(Err(error.clone())).await;
                 }
                 return;
             };
-            tracing::info!(host = self.http.host(), attempt, ?wait, %error, "trying again");
-            tokio::time::sleep(wait).await;
+            tracing::info!(host = self.http.host(), attempt, ?delay, %error, "retrying");
+            tokio::time::sleep(delay).await;
             attempt += 1;
         }
     }
 
-    /// Learns from a refusal of a request in `dialect`, for later requests too; true if another way of asking is left.
-    fn learn(&self, mut dialect: Capabilities, error: &ProviderError) -> bool {
-        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn(error);
-        dialect.learn(error)
+    /// Removes what the server refused, also for later requests. Returns whether a retry would send another request.
+    fn learn(&self, mut capabilities: Capabilities, error: &ProviderError) -> bool {
+        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).learn(error);
+        capabilities.learn(error)
     }
 
     async fn attempt(
         &self,
         request: &Request,
-        dialect: Capabilities,
+        capabilities: Capabilities,
         sinks: &mut [Sink],
         started: Instant,
     ) -> Result<Vec<Result<Finish, ProviderError>>, ProviderError> {
-        let (path, body) = protocol::body(&self.http.protocol, self.model.as_deref(), request, sinks.len(), dialect)?;
+        let (path, body) =
+            protocol::request_body(&self.http.protocol, self.model.as_deref(), request, sinks.len(), capabilities)?;
         let deadline = Instant::now() + self.http.timeouts.first_byte;
         let response = self.http.send(self.http.post(path, body)?, deadline).await?;
         Ok(StreamReader::new(&self.http, sinks, started).read(response, deadline).await)

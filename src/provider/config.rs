@@ -1,4 +1,4 @@
-//! A model as it stands in the configuration.
+//! Configuration of a named model.
 //!
 //! ```yaml
 //! fast:
@@ -11,7 +11,7 @@
 //!   timeouts: { first_byte: 300 }
 //! ```
 //!
-//! A key cannot stand there, only where it is: configurations are copied, shown and committed.
+//! The configuration names the location of a key and never contains it, because it is copied, displayed and committed.
 
 use std::path::PathBuf;
 
@@ -23,34 +23,34 @@ use super::Timeouts;
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// The address before `/chat/completions` or `/messages`; overrides that of the provider.
+    /// Base URL, before `/chat/completions` or `/messages`; overrides the provider's.
     pub base_url: Option<String>,
-    /// The model as the server calls it; without it the first the server lists.
+    /// Model id of the server; default: the provider's default model or the first that the server lists.
     pub model: Option<String>,
-    /// A known provider, which gives address and key variable.
+    /// Known provider, which supplies base URL and key variable.
     pub provider: Option<String>,
-    /// The environment variable that holds the key.
+    /// Environment variable with the key.
     pub key_env: Option<String>,
-    /// The file that holds the key, with rights for its owner only; taken as it is, `~` has no meaning.
+    /// File with the key; only its owner may have access. `~` is not expanded.
     pub key_file: Option<PathBuf>,
-    /// How many requests at once.
+    /// Maximum number of parallel requests, at least 1.
     pub parallel: Option<usize>,
-    /// Whether one request may ask for several replies; OpenAI itself is asked so unless this says no.
+    /// True if one request may ask for several replies (`n`). Default: only for OpenAI itself.
     pub n: Option<bool>,
-    /// The version of its API that Anthropic is asked for.
+    /// Version of Anthropic's API; default: [`ANTHROPIC_VERSION`](super::ANTHROPIC_VERSION).
     pub version: Option<String>,
     /// Temperature for requests that set none.
     pub temperature: Option<f32>,
-    /// Limit of the output for requests that set none.
+    /// Output limit in tokens for requests that set none.
     pub max_tokens: Option<u32>,
-    /// Time-outs, in seconds.
+    /// Time-outs of requests, in seconds.
     pub timeouts: Option<Timeouts>,
-    /// Refuses a key.
+    /// Rejects an inline key: reading any value into it fails.
     #[serde(alias = "key", alias = "apikey", alias = "token")]
     pub api_key: InlineKeyError,
 }
 
-/// A place where a key must not be: reading anything into it fails, and does not repeat it.
+/// Field type that fails to deserialize from any value, with an error that does not repeat the value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct InlineKeyError;
 

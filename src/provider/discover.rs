@@ -1,9 +1,8 @@
-//! Finding a model where none was named, and asking servers what they have.
+//! Model discovery without a reference, and lists of the models of a server.
 //!
-//! What a person set counts before what happens to run: the variable `LOOM_MODEL`, then keys in the
-//! environment, then servers on their usual ports of this machine, in the order of the table of providers, then weights
-//! in the folder of weights (with the feature `local`).
-//! A server on a port counts only if it lists a model, for anything may listen there.
+//! Explicit settings take precedence over running servers. The order is: the variable `LOOM_MODEL`, keys in the
+//! environment, servers on their default ports of this machine, weights on disk (feature `local`). Providers are tried in
+//! the order of their table. A server counts only if it lists a model, because any program may listen on the port.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,28 +12,28 @@ use tokio::time::Instant;
 
 use super::error::clean;
 use super::http::{Http, read_limited};
-use super::model_ref::{PROVIDERS, Provider, of_provider};
+use super::model_ref::{PROVIDERS, Provider, provider_endpoint};
 use super::weights;
 use super::{Endpoint, Env, Model, Names, ProviderError, StreamError, Target, Timeouts, resolve};
 
-/// The variable with the reference of the model to use.
+/// Environment variable with the reference of the model to use.
 pub const MODEL_VARIABLE: &str = "LOOM_MODEL";
 
-/// How long a server on its usual port may take to show that it is there.
-const PROBE_TIME: Duration = Duration::from_millis(300);
+/// Time limit for a probe of a default port.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How long a list may take when it was asked for.
-const LIST_TIME: Duration = Duration::from_secs(10);
+/// Time limit of [`list_models`].
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest list; gateways list hundreds of models at length.
-const LIST_LIMIT: usize = 8 * 1024 * 1024;
+/// Size limit of a list of models; gateways list hundreds of models with long descriptions.
+const MAX_LIST_BYTES: usize = 8 * 1024 * 1024;
 
-/// One model a server lists.
+/// A model in the list of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct RemoteModel {
-    /// What requests call it.
+    /// Model id for requests.
     pub id: String,
-    /// Who the server says owns it; tells some kinds of server apart.
+    /// Owner as the server reports it; identifies some kinds of server.
     #[serde(default)]
     pub owned_by: Option<String>,
 }
@@ -44,24 +43,24 @@ struct RemoteModelList {
     data: Option<Vec<RemoteModel>>,
 }
 
-/// Asks a server which models it has, in its order.
+/// Requests the list of a server's models, in the server's order.
 ///
 /// # Errors
-/// What stands between: the address, the connection, the key, or an answer that is no list.
+/// Returns an error for an invalid address, a failed connection, a missing or refused key, or a malformed response.
 pub async fn list_models(endpoint: &Endpoint) -> Result<Vec<RemoteModel>, ProviderError> {
-    list(&Http::new(endpoint)?, LIST_TIME).await
+    list(&Http::new(endpoint)?, LIST_TIMEOUT).await
 }
 
-pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<RemoteModel>, ProviderError> {
-    let deadline = Instant::now() + time;
+pub(crate) async fn list(http: &Http, timeout: Duration) -> Result<Vec<RemoteModel>, ProviderError> {
+    let deadline = Instant::now() + timeout;
     let response = http.send(http.get("models")?, deadline).await.map_err(|error| match error {
-        ProviderError::Timeout { phase, .. } => ProviderError::Timeout { phase, after: time },
+        ProviderError::Timeout { phase, .. } => ProviderError::Timeout { phase, after: timeout },
         error => error,
     })?;
-    let body = read_limited(response, LIST_LIMIT, deadline).await;
+    let body = read_limited(response, MAX_LIST_BYTES, deadline).await;
     let list: RemoteModelList = serde_json::from_slice(&body).map_err(|error| {
-        let what = http.clean(&format!("no list of models from {}: {error}", http.host()));
-        ProviderError::Broken { cause: StreamError::Garbage(what) }
+        let detail = http.clean(&format!("invalid list of models from {}: {error}", http.host()));
+        ProviderError::Broken { cause: StreamError::Malformed(detail) }
     })?;
     let mut models = list.data.unwrap_or_default();
     for model in &mut models {
@@ -70,16 +69,16 @@ pub(crate) async fn list(http: &Http, time: Duration) -> Result<Vec<RemoteModel>
     Ok(models)
 }
 
-/// The first model that can speak, as far as names tell: servers list their embedders too.
+/// Returns the first model whose id does not look like an embedding model, else the first.
 pub(crate) fn first_model(listed: &[RemoteModel]) -> Option<&RemoteModel> {
     listed.iter().find(|model| !model.id.to_lowercase().contains("embed")).or(listed.first())
 }
 
-/// Finds a model without being told one; `None` if there is none.
+/// Finds a model without a reference; `None` if there is none.
 ///
 /// # Errors
-/// A configuration error if something was set and is wrong, such as `LOOM_MODEL`. That nothing runs on
-/// a port is no error.
+/// Returns a configuration error if a variable such as `LOOM_MODEL` is set and invalid. A port without a server is not an
+/// error.
 pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, ProviderError> {
     if let Some(reference) = env(MODEL_VARIABLE).filter(|reference| !reference.trim().is_empty()) {
         return resolve(&reference, names, env).map(Some).map_err(|error| match error {
@@ -92,28 +91,28 @@ pub async fn discover(names: &Names, env: &Env<'_>) -> Result<Option<Target>, Pr
     for provider in PROVIDERS {
         if let Some(key) = provider.key_env {
             if env(key).is_some_and(|key| !key.trim().is_empty()) {
-                return of_provider(provider, None, env).map(|endpoint| Some(Target::Endpoint(endpoint)));
+                return provider_endpoint(provider, None, env).map(|endpoint| Some(Target::Endpoint(endpoint)));
             }
             continue;
         }
-        if let Some(endpoint) = probe(of_provider(provider, None, env)?).await {
+        if let Some(endpoint) = probe(provider_endpoint(provider, None, env)?).await {
             return Ok(Some(Target::Endpoint(endpoint)));
         }
     }
-    Ok(weights::there(env).map(Target::Local))
+    Ok(weights::find_installed(env).map(Target::Local))
 }
 
 /// A known provider and its state on this machine. It holds no key.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ProviderStatus {
-    /// The provider's name.
+    /// Name of the provider, as in a model reference.
     pub name: &'static str,
-    /// The variable that holds its key; `None` for a server that needs no key.
+    /// Environment variable with the key; `None` for a server without keys.
     pub key_variable: Option<&'static str>,
-    /// The model that would be used; `None` without a key, or if no server answers with a model.
+    /// Reference of its default model; `None` without a key, or if no server lists a model.
     pub reference: Option<String>,
-    /// The mistake in the variables that set the provider up.
+    /// Error in the provider's environment variables.
     pub error: Option<ProviderError>,
 }
 
@@ -128,7 +127,7 @@ async fn status(provider: &'static Provider, env: &Env<'_>) -> ProviderStatus {
     if provider.key_env.is_some_and(|key| env(key).is_none_or(|key| key.trim().is_empty())) {
         return status;
     }
-    match of_provider(provider, None, env) {
+    match provider_endpoint(provider, None, env) {
         Ok(endpoint) if provider.key_env.is_some() => status.reference = Some(endpoint.reference),
         Ok(endpoint) => status.reference = probe(endpoint).await.map(|endpoint| endpoint.reference),
         Err(error) => status.error = Some(error),
@@ -136,21 +135,21 @@ async fn status(provider: &'static Provider, env: &Env<'_>) -> ProviderStatus {
     status
 }
 
-/// Looks whether a server is there and has a model.
+/// Returns the endpoint with its first model, or `None` if no server answers in time or it lists no model. Sends no key.
 async fn probe(mut endpoint: Endpoint) -> Option<Endpoint> {
-    let timeouts = Timeouts { connect: PROBE_TIME, first_byte: PROBE_TIME, between_chunks: PROBE_TIME };
+    let timeouts = Timeouts { connect: PROBE_TIMEOUT, first_byte: PROBE_TIMEOUT, between_chunks: PROBE_TIMEOUT };
     let http = Http::new(&Endpoint { key: None, timeouts, ..endpoint.clone() }).ok()?;
-    let listed = list(&http, PROBE_TIME).await.ok()?;
+    let listed = list(&http, PROBE_TIMEOUT).await.ok()?;
     let first = first_model(&listed)?;
-    endpoint.fill(Some(first), &listed);
+    endpoint.apply_listing(Some(first), &listed);
     endpoint.parallel.get_or_insert(super::DEFAULT_PARALLEL);
     Some(endpoint)
 }
 
-/// Makes the client for a reference, or for what [`discover`] finds without one.
+/// Creates the client for a reference, or for the discovered model if there is no reference.
 ///
 /// # Errors
-/// What [`resolve`], [`discover`] and [`Target::connect`] give; a configuration error if no model is found.
+/// Returns the errors of [`resolve`], [`discover`] and [`Target::connect`], and a configuration error if no model is found.
 pub async fn open(reference: Option<&str>, names: &Names, env: &Env<'_>) -> Result<Arc<dyn Model>, ProviderError> {
     let target = match reference {
         Some(reference) => Some(resolve(reference, names, env)?),
@@ -159,7 +158,7 @@ pub async fn open(reference: Option<&str>, names: &Names, env: &Env<'_>) -> Resu
     let Some(target) = target else {
         return Err(ProviderError::configuration(format!(
             "no model found: set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENROUTER_API_KEY, start Ollama, llama.cpp or \
-             LM Studio on its usual port, or name one in {MODEL_VARIABLE}"
+             LM Studio on its default port, or name one in {MODEL_VARIABLE}"
         )));
     };
     target.connect().await

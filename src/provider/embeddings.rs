@@ -1,4 +1,4 @@
-//! The client for `/embeddings`, as OpenAI has it and most servers after it.
+//! Client for OpenAI's `/embeddings`, which most compatible servers have too.
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -6,10 +6,10 @@ use tokio::time::Instant;
 use super::http::{Http, read_limited};
 use super::{Endpoint, Protocol, ProviderError, StreamError};
 
-/// The most bytes read of an answer: 64 vectors of 4,096 numbers as text, and some.
-const LIMIT: usize = 16 * 1024 * 1024;
+/// Size limit of a response: 64 vectors of 4,096 numbers as text, with a margin.
+const MAX_RESPONSE_BYTES: usize = 16 * 1024 * 1024;
 
-/// A model behind a server that turns texts into vectors.
+/// An embedding model of an HTTP server.
 #[derive(Debug, Clone)]
 pub struct Embeddings {
     http: Http,
@@ -37,10 +37,10 @@ struct EmbeddingItem {
 }
 
 impl Embeddings {
-    /// Makes a client without asking the server anything.
+    /// Creates a client without contacting the server.
     ///
     /// # Errors
-    /// A configuration error if the address is not one, or what is spoken there has no embeddings.
+    /// Returns a configuration error if the address is invalid or the protocol has no embeddings.
     pub fn new(endpoint: Endpoint) -> Result<Embeddings, ProviderError> {
         let http = Http::new(&endpoint)?;
         if http.protocol != Protocol::OpenAi {
@@ -49,33 +49,34 @@ impl Embeddings {
         Ok(Embeddings { http, reference: endpoint.reference, model: endpoint.model })
     }
 
-    /// What the model is called in this program.
+    /// Returns the model's reference, such as `ollama:nomic-embed-text`.
     #[must_use]
     pub fn reference(&self) -> &str {
         &self.reference
     }
 
-    /// The vectors of texts, one each in their order.
+    /// Returns one vector per text, in the same order.
     ///
     /// # Errors
-    /// If the server cannot be reached, refuses, is too slow, or answers something else.
+    /// Returns an error if the server cannot be reached, refuses, times out or sends a malformed response.
     pub async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, ProviderError> {
-        let garbage = |what: String| {
-            let what = self.http.clean(&format!("no vectors from {}: {what}", self.http.host()));
-            ProviderError::Broken { cause: StreamError::Garbage(what) }
+        let malformed = |detail: String| {
+            let detail = self.http.clean(&format!("invalid embeddings from {}: {detail}", self.http.host()));
+            ProviderError::Broken { cause: StreamError::Malformed(detail) }
         };
-        let asked = EmbeddingRequest { model: self.model.as_deref(), input: texts };
-        let body = serde_json::to_vec(&asked).map_err(|error| garbage(error.to_string()))?;
+        let request = EmbeddingRequest { model: self.model.as_deref(), input: texts };
+        let body = serde_json::to_vec(&request).map_err(|error| malformed(error.to_string()))?;
         let deadline = Instant::now() + self.http.timeouts.first_byte;
         let response = self.http.send(self.http.post("embeddings", body)?, deadline).await?;
-        let body = read_limited(response, LIMIT, Instant::now() + self.http.timeouts.between_chunks).await;
-        let answered: EmbeddingResponse = serde_json::from_slice(&body).map_err(|error| garbage(error.to_string()))?;
+        let body = read_limited(response, MAX_RESPONSE_BYTES, Instant::now() + self.http.timeouts.between_chunks).await;
+        let response: EmbeddingResponse =
+            serde_json::from_slice(&body).map_err(|error| malformed(error.to_string()))?;
         let mut vectors: Vec<(usize, Vec<f32>)> =
-            (0..).zip(answered.data).map(|(at, one)| (one.index.unwrap_or(at), one.embedding)).collect();
-        // Some servers answer as they are done.
+            (0..).zip(response.data).map(|(at, item)| (item.index.unwrap_or(at), item.embedding)).collect();
+        // Some servers return vectors in the order of completion.
         vectors.sort_by_key(|(index, _)| *index);
         if vectors.len() != texts.len() || vectors.iter().enumerate().any(|(at, (index, _))| at != *index) {
-            return Err(garbage(format!("{} texts, {} vectors", texts.len(), vectors.len())));
+            return Err(malformed(format!("{} texts, {} vectors", texts.len(), vectors.len())));
         }
         Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
     }

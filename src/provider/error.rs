@@ -1,60 +1,59 @@
-//! What can go wrong with a model, and who can do something about it.
+//! Errors of model clients, with a class that says who can fix them.
 //!
-//! Errors hold text instead of the HTTP library's own errors: those carry addresses and headers, and
-//! the key must not be in anything that can be printed. Everything here that came from outside went
-//! through [`clean`].
+//! Errors hold text instead of the HTTP library's errors, because those contain addresses and headers, and an error must
+//! not contain the key. All text from outside has passed through [`clean`].
 
 use std::time::Duration;
 
 use super::{Finish, Secret};
 
-/// The most characters kept of what a server says.
-pub(crate) const MESSAGE_LIMIT: usize = 300;
+/// Length limit of a server's message, in characters.
+pub(crate) const MAX_MESSAGE_CHARS: usize = 300;
 
-/// Who can do something about an error.
+/// Class of an error, by the party that can fix it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorClass {
-    /// Trying again later may help. The client has already done so where nothing had been shown.
+    /// A later retry may succeed. The client has already retried if no text was emitted.
     Retryable,
-    /// The person must change something: a key, a name, an address, a request.
+    /// The user must change a key, a name, an address or the request.
     Configuration,
     /// The provider declines this content.
     Refused,
-    /// The caller stopped it.
+    /// The caller cancelled the request.
     Cancelled,
 }
 
-/// What a client waited for when its time ran out.
+/// Phase in which a request timed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestPhase {
-    /// The connection.
+    /// While connecting to the server.
     Connect,
-    /// The first byte of the reply.
+    /// While waiting for the first byte of the reply.
     FirstByte,
 }
 
-/// How a stream broke off.
+/// Cause of an incomplete stream.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// The connection failed.
-    #[error("the connection broke: {0}")]
+    /// The connection failed, with the innermost cause.
+    #[error("the connection failed: {0}")]
     Connection(String),
-    /// Nothing came for this long.
-    #[error("nothing came for {0:?}")]
+    /// The server sent no data for this time.
+    #[error("the server sent no data for {0:?}")]
     Stalled(Duration),
-    /// The server closed the stream without saying that the reply is complete.
+    /// The server closed the stream before a finish reason.
     #[error("the server closed the stream before the reply was complete")]
-    Ended,
-    /// `[DONE]` came without a finish reason, as when a server gives one request up for another.
+    ClosedEarly,
+    /// The end mark came without a finish reason. Some servers do this when a second request replaces the first.
     #[error("the server ended the stream without a finish reason")]
-    Unfinished,
-    /// Something came that is not a part of a reply.
-    #[error("the server sent something unreadable: {0}")]
-    Garbage(String),
-    /// A line or an answer was longer than this many bytes.
-    #[error("the server sent more than {0} bytes at once")]
+    NoFinishReason,
+    /// The server sent data that is not part of a reply.
+    #[error("the server sent malformed data: {0}")]
+    Malformed(String),
+    /// An event or the whole response exceeded this limit in bytes.
+    #[error("the server sent more than {0} bytes")]
     TooLong(usize),
     /// The server reported an error within the stream.
     #[error("the server reported: {0}")]
@@ -65,10 +64,10 @@ pub enum StreamError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {
-    /// Something is set up wrongly; no request was made.
+    /// The configuration or the request is invalid; mostly no request was sent.
     #[error("{message}")]
     Configuration {
-        /// What is wrong and what to do.
+        /// The mistake and its remedy.
         message: String,
     },
     /// The server could not be reached.
@@ -82,46 +81,46 @@ pub enum ProviderError {
     /// The server took too long.
     #[error("no {} within {after:?}", match phase { RequestPhase::Connect => "connection", RequestPhase::FirstByte => "answer" })]
     Timeout {
-        /// What was waited for.
+        /// Phase of the request.
         phase: RequestPhase,
-        /// How long.
+        /// Time limit that was exceeded.
         after: Duration,
     },
     /// The server answered with an error.
     #[error("HTTP {status}: {message}")]
     Http {
-        /// The HTTP status, or the status the server gave within the body.
+        /// HTTP status, or the status inside the body.
         status: u16,
-        /// The provider's code, such as `insufficient_quota`.
+        /// Error code of the provider, such as `insufficient_quota`.
         code: Option<String>,
-        /// The provider's message, at most 300 characters.
+        /// Message of the provider, at most 300 characters.
         message: String,
-        /// How long the server asked to wait.
+        /// Delay that the server requested in `Retry-After`.
         retry_after: Option<Duration>,
     },
     /// The provider declines the prompt.
     #[error("the provider refused: {message}")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: u16,
-        /// The provider's message, at most 300 characters.
+        /// Message of the provider, at most 300 characters.
         message: String,
     },
-    /// The reply broke off before any of it had been shown.
+    /// The reply failed before any text was emitted.
     #[error("no reply: {cause}")]
     Broken {
-        /// How.
+        /// Cause of the failure.
         cause: StreamError,
     },
-    /// The reply broke off after some of it had been shown; never retried.
-    #[error("cut off: {cause}")]
-    Cut {
-        /// How.
+    /// The reply failed after some text was emitted; never retried.
+    #[error("interrupted: {cause}")]
+    Interrupted {
+        /// Cause of the failure.
         cause: StreamError,
-        /// What is known of the request so far; its reason is [`Interrupted`](super::FinishReason::Interrupted).
+        /// State of the reply so far; its reason is [`Interrupted`](super::FinishReason::Interrupted).
         so_far: Box<Finish>,
     },
-    /// The caller stopped the request.
+    /// The caller cancelled the request or dropped the generation.
     #[error("cancelled")]
     Cancelled,
 }
@@ -131,20 +130,20 @@ impl ProviderError {
         ProviderError::Configuration { message: message.into() }
     }
 
-    /// Returns who can do something about it; what a face tells its person to do follows from this alone.
+    /// Returns the class of the error, from which a front end derives its advice.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
             ProviderError::Configuration { .. } => ErrorClass::Configuration,
-            ProviderError::Connect { .. } | ProviderError::Timeout { .. } | ProviderError::Cut { .. } => {
+            ProviderError::Connect { .. } | ProviderError::Timeout { .. } | ProviderError::Interrupted { .. } => {
                 ErrorClass::Retryable
             }
-            ProviderError::Http { .. } if self.out_of_credit() => ErrorClass::Configuration,
-            // 200 is an error reported in the body of an answer that began well.
+            ProviderError::Http { .. } if self.is_out_of_credit() => ErrorClass::Configuration,
+            // 200 is an error inside the body of a successful response.
             ProviderError::Http { status: 200 | 408 | 425 | 429 | 500.., .. } => ErrorClass::Retryable,
             ProviderError::Http { .. } => ErrorClass::Configuration,
             ProviderError::Refused { .. } => ErrorClass::Refused,
-            ProviderError::Broken { cause: StreamError::Garbage(_) | StreamError::TooLong(_) } => {
+            ProviderError::Broken { cause: StreamError::Malformed(_) | StreamError::TooLong(_) } => {
                 ErrorClass::Configuration
             }
             ProviderError::Broken { .. } => ErrorClass::Retryable,
@@ -152,38 +151,38 @@ impl ProviderError {
         }
     }
 
-    /// Returns whether the same request, sent again now, may well succeed and cost nobody anything.
+    /// Returns whether the client retries the request by itself.
     ///
-    /// Time-outs of a working server are retryable for a person, but not here: a slow local server would
+    /// A time-out for the first byte is excluded although its class is [`ErrorClass::Retryable`]: a slow local server would
     /// only start over.
-    pub(crate) fn transient(&self) -> bool {
+    pub(crate) fn is_transient(&self) -> bool {
         match self {
             ProviderError::Connect { .. } | ProviderError::Timeout { phase: RequestPhase::Connect, .. } => true,
             ProviderError::Http { status, .. } => *status != 200 && self.class() == ErrorClass::Retryable,
             ProviderError::Broken { cause } => {
-                matches!(cause, StreamError::Connection(_) | StreamError::Ended | StreamError::Unfinished)
+                matches!(cause, StreamError::Connection(_) | StreamError::ClosedEarly | StreamError::NoFinishReason)
             }
             _ => false,
         }
     }
 
-    /// What the server said, without what is said around it here.
-    pub(crate) fn said(&self) -> String {
+    /// Returns the server's own message if there is one, else the text of the error.
+    pub(crate) fn server_message(&self) -> String {
         match self {
             ProviderError::Http { message, .. } | ProviderError::Refused { message, .. } => message.clone(),
             other => other.to_string(),
         }
     }
 
-    /// OpenAI says 429 both for "slower, please" and for an empty account.
-    fn out_of_credit(&self) -> bool {
+    /// OpenAI uses status 429 for rate limits and for an account without credit.
+    fn is_out_of_credit(&self) -> bool {
         matches!(self, ProviderError::Http { code: Some(code), .. } if code == "insufficient_quota")
     }
 }
 
-/// Makes text from outside fit to show: on one line, without control characters, without the key, and short.
+/// Makes text from outside safe to display: one line, no control characters, no key, at most [`MAX_MESSAGE_CHARS`].
 ///
-/// In this order: a key with control characters strewn in, or at the edge of the limit, is found too.
+/// The steps run in this order, so that a key with control characters inside or at the length limit is found too.
 pub(crate) fn clean(text: &str, key: Option<&Secret>) -> String {
     let line: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
@@ -192,9 +191,9 @@ pub(crate) fn clean(text: &str, key: Option<&Secret>) -> String {
         None => line,
     };
     let line = line.trim();
-    match line.char_indices().nth(MESSAGE_LIMIT) {
+    match line.char_indices().nth(MAX_MESSAGE_CHARS) {
         None => line.to_owned(),
-        Some(_) => line.chars().take(MESSAGE_LIMIT - 1).chain(['…']).collect(),
+        Some(_) => line.chars().take(MAX_MESSAGE_CHARS - 1).chain(['…']).collect(),
     }
 }
 
@@ -203,19 +202,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_from_outside_is_one_short_line_without_the_key() {
+    fn clean_text_is_one_short_line_without_the_key() {
         let key = Secret::new("sk-12345").unwrap();
         assert_eq!(clean("a\u{1b}[31m\r\nb\u{9b}c", None), "a[31m  bc");
         assert_eq!(clean("bad key sk-12345!", Some(&key)), "bad key ***!");
         assert_eq!(clean("s\u{0}k-12\u{7}345", Some(&key)), "***");
-        let edge = format!("{}sk-12345", "x".repeat(MESSAGE_LIMIT - 4));
+        let edge = format!("{}sk-12345", "x".repeat(MAX_MESSAGE_CHARS - 4));
         assert!(!clean(&edge, Some(&key)).contains("sk-"));
-        assert_eq!(clean(&"ä".repeat(1000), None).chars().count(), MESSAGE_LIMIT);
+        assert_eq!(clean(&"ä".repeat(1000), None).chars().count(), MAX_MESSAGE_CHARS);
         assert_eq!(clean(&"ä".repeat(300), None), "ä".repeat(300));
     }
 
     #[test]
-    fn statuses_fall_into_classes() {
+    fn each_status_has_an_error_class() {
         let http = |status, code: Option<&str>| ProviderError::Http {
             status,
             code: code.map(str::to_owned),
@@ -224,13 +223,13 @@ mod tests {
         };
         for status in [408, 429, 500, 502, 503, 529] {
             assert_eq!(http(status, None).class(), ErrorClass::Retryable, "{status}");
-            assert!(http(status, None).transient(), "{status}");
+            assert!(http(status, None).is_transient(), "{status}");
         }
         for status in [301, 400, 401, 402, 403, 404, 422] {
             assert_eq!(http(status, None).class(), ErrorClass::Configuration, "{status}");
-            assert!(!http(status, None).transient(), "{status}");
+            assert!(!http(status, None).is_transient(), "{status}");
         }
-        assert!(!http(429, Some("insufficient_quota")).transient());
+        assert!(!http(429, Some("insufficient_quota")).is_transient());
         assert_eq!(http(429, Some("insufficient_quota")).class(), ErrorClass::Configuration);
     }
 }

@@ -1,4 +1,4 @@
-//! A reply as it streams: a task that fills a small channel, and the end of it that a caller reads.
+//! A streamed reply: a task that fills a channel, and the receiving end for the caller.
 
 use std::fmt;
 use std::future::Future;
@@ -17,35 +17,35 @@ use super::{ProviderError, ToolCall, Usage};
 /// One item of a [`Generation`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamEvent {
-    /// More of the reply, never empty; the reply is all of them joined.
+    /// The next piece of the reply, never empty.
     Text(String),
-    /// The reply is complete; nothing follows.
+    /// End of a complete reply; the terminal item.
     Done(Finish),
 }
 
-/// How a reply ended and what it took.
+/// Result of a reply: its end, its tool calls and its metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finish {
-    /// Why it ended.
+    /// Reason for the end of the reply.
     pub reason: FinishReason,
-    /// The tools that the model calls, in its order; none if the reply was cut, for half a call must not be run.
+    /// Tool calls in the model's order; empty for an interrupted reply, because a partial call must not run.
     pub calls: Vec<ToolCall>,
-    /// How probable each token was, where that was asked for and the server says.
+    /// Log probabilities of the tokens, if requested and supported.
     pub logprobs: Vec<Logprob>,
-    /// The model as the server names it.
+    /// Name of the model as the server reports it.
     pub model: Option<String>,
-    /// The server's name for the request, to ask its operator about.
+    /// Request id of the server, for support questions to its operator.
     pub request_id: Option<String>,
-    /// Tokens, where the server says.
+    /// Token counts; `None` if the server reports none.
     pub usage: Option<Usage>,
-    /// From the call of [`Model::stream`](super::Model::stream) to the first text, waiting for retries included.
+    /// Time from [`Model::stream`](super::Model::stream) to the first text, including retries.
     pub first_token: Option<Duration>,
-    /// From the call of [`Model::stream`](super::Model::stream) to the end.
+    /// Time from [`Model::stream`](super::Model::stream) to the end.
     pub total: Duration,
 }
 
 impl Finish {
-    /// An end of which nothing is known but the reason.
+    /// Creates a result with this reason and no other data.
     #[must_use]
     pub fn new(reason: FinishReason) -> Finish {
         Finish {
@@ -61,25 +61,25 @@ impl Finish {
     }
 }
 
-/// Why a reply ended.
+/// Reason for the end of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinishReason {
-    /// The model ended it, or a stop text came up.
+    /// The model ended its reply, or a stop text matched.
     Stop,
-    /// `max_tokens`, or the model's window, was reached.
+    /// `max_tokens` or the model's context window was reached.
     Length,
     /// The model waits for the results of its [`Finish::calls`].
     Calls,
-    /// The model or a filter before it declined.
+    /// The model or a content filter declined.
     Refused,
-    /// The server gave it up half way, or it was cut; see [`ProviderError::Cut`].
+    /// The server aborted the reply or the stream failed; see [`ProviderError::Interrupted`].
     Interrupted,
-    /// A reason this client does not know, in the server's word.
+    /// An unknown reason, as the server reports it.
     Other(String),
 }
 
 impl FinishReason {
-    /// The reason as a word, to be kept.
+    /// Returns the reason as the word that is stored with the node.
     #[must_use]
     pub fn word(&self) -> &str {
         match self {
@@ -93,31 +93,32 @@ impl FinishReason {
     }
 }
 
-/// How probable a token was.
+/// Log probability of a token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Logprob {
-    /// The token's text.
+    /// Text of the token.
     pub token: String,
-    /// The natural logarithm of its probability.
+    /// Natural logarithm of its probability.
     pub logprob: f64,
-    /// The most probable tokens in its place, with theirs.
+    /// Most probable alternatives with their log probabilities.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub top: Vec<(String, f64)>,
 }
 
-/// How many events wait for a slow reader before the request itself is held back.
-const WAITING_EVENTS: usize = 64;
+/// Capacity of a reply's channel, in events. When it is full, the request waits for the reader.
+const CHANNEL_EVENTS: usize = 64;
 
-/// The same where one request feeds several readers: none may hold back the others. More events than a stream can hold
-/// before it is too long; the room is taken up only as far as it is used.
-const WAITING_SHARED: usize = 1 << 24;
+/// Capacity per reply if one request feeds several replies, so that a slow reader does not block the others.
+///
+/// It exceeds the number of events in the longest accepted stream. The channel allocates only what is used.
+const SHARED_CHANNEL_EVENTS: usize = 1 << 24;
 
 type Item = Result<StreamEvent, ProviderError>;
 
-/// A reply as it comes in; dropping it cancels the request and closes its connection.
+/// A reply that is being received; dropping it cancels the request and closes the connection.
 ///
-/// Where one request feeds several replies, the last one dropped does. It is a [`Stream`] too, to have several at once
-/// in a `StreamMap` or a `SelectAll`.
+/// If one request feeds several replies, dropping the last of them cancels it. The type implements [`Stream`] for use in a
+/// `StreamMap` or `SelectAll`.
 #[derive(Debug)]
 pub struct Generation {
     events: mpsc::Receiver<Item>,
@@ -125,7 +126,7 @@ pub struct Generation {
     ended: bool,
 }
 
-/// A task that ends when nobody wants its result.
+/// Aborts the task when the last generation that it feeds is dropped.
 #[derive(Debug)]
 struct GenerationTask(AbortHandle);
 
@@ -136,40 +137,40 @@ impl Drop for GenerationTask {
 }
 
 impl Generation {
-    /// Starts `run` as a task whose result becomes the terminal item; how a client is written.
+    /// Starts `run` as a task; its result becomes the terminal item. Clients with one reply per request use this.
     ///
-    /// Outside a tokio runtime nothing is started and the generation holds a configuration error.
+    /// Outside a tokio runtime, nothing is started and the generation contains a configuration error.
     pub fn spawn<F, Fut>(run: F) -> Generation
     where
         F: FnOnce(Sink) -> Fut,
         Fut: Future<Output = Result<Finish, ProviderError>> + Send + 'static,
     {
-        let (sink, events) = Sink::new(WAITING_EVENTS);
-        let mut last = Sink { sender: sink.sender.clone(), shown: false };
+        let (sink, events) = Sink::new(CHANNEL_EVENTS);
+        let mut last = Sink { sender: sink.sender.clone(), has_emitted: false };
         let reply = run(sink);
         Generation::start(vec![events], async move { last.end(reply.await).await }).remove(0)
     }
 
-    /// Starts one task that fills `n` replies and gives each its terminal item.
-    pub(crate) fn several<F, Fut>(n: usize, run: F) -> Vec<Generation>
+    /// Starts one task that fills `n` replies and sends each its terminal item.
+    pub(crate) fn spawn_n<F, Fut>(n: usize, run: F) -> Vec<Generation>
     where
         F: FnOnce(Vec<Sink>) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let room = if n > 1 { WAITING_SHARED } else { WAITING_EVENTS };
-        let (sinks, events) = (0..n).map(|_| Sink::new(room)).unzip();
+        let capacity = if n > 1 { SHARED_CHANNEL_EVENTS } else { CHANNEL_EVENTS };
+        let (sinks, events) = (0..n).map(|_| Sink::new(capacity)).unzip();
         Generation::start(events, run(sinks))
     }
 
     fn start(events: Vec<mpsc::Receiver<Item>>, run: impl Future<Output = ()> + Send + 'static) -> Vec<Generation> {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return events.iter().map(|_| Generation::outside()).collect();
+            return events.iter().map(|_| Generation::without_runtime()).collect();
         };
         let task = Arc::new(GenerationTask(runtime.spawn(run).abort_handle()));
         events.into_iter().map(|events| Generation { events, task: Some(Arc::clone(&task)), ended: false }).collect()
     }
 
-    fn outside() -> Generation {
+    fn without_runtime() -> Generation {
         let (sink, events) = Sink::new(1);
         let error = ProviderError::configuration("a model can only be called inside a tokio runtime");
         // The channel is new and empty, so this cannot fail.
@@ -179,7 +180,7 @@ impl Generation {
 
     /// Waits for the next item; `None` after the terminal one.
     ///
-    /// Safe to drop half way (in `select!`): no item is lost.
+    /// Cancel-safe: no item is lost if the future is dropped in `select!`.
     pub async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         std::future::poll_fn(|context| self.poll(context)).await
     }
@@ -188,15 +189,16 @@ impl Generation {
         if self.ended {
             return Poll::Ready(None);
         }
-        // A channel that closes without a terminal item is that of a task that was stopped.
+        // The channel closes without a terminal item only if the task was aborted.
         let item = std::task::ready!(self.events.poll_recv(context)).unwrap_or(Err(ProviderError::Cancelled));
         self.ended = !matches!(item, Ok(StreamEvent::Text(_)));
         Poll::Ready(Some(item))
     }
 
-    /// Stops the request and closes its connection, if no other reply comes by it; what had come in can still be read.
+    /// Cancels the request and closes its connection, unless other replies share it.
     ///
-    /// The last item is then [`ProviderError::Cancelled`], or the terminal item if that was already there.
+    /// Items already received can still be read. The last one is [`ProviderError::Cancelled`], or the terminal item if it
+    /// had already arrived.
     pub fn cancel(&mut self) {
         self.task = None;
         self.events.close();
@@ -211,44 +213,44 @@ impl Stream for Generation {
     }
 }
 
-/// The writing end of a [`Generation`], held by the task that fills it.
+/// Sending end of a [`Generation`], owned by the task that fills it.
 pub struct Sink {
     sender: mpsc::Sender<Item>,
-    shown: bool,
+    has_emitted: bool,
 }
 
 impl Sink {
-    fn new(room: usize) -> (Sink, mpsc::Receiver<Item>) {
-        let (sender, events) = mpsc::channel(room);
-        (Sink { sender, shown: false }, events)
+    fn new(capacity: usize) -> (Sink, mpsc::Receiver<Item>) {
+        let (sender, events) = mpsc::channel(capacity);
+        (Sink { sender, has_emitted: false }, events)
     }
 
-    /// Hands on a piece of the reply; an empty one is passed over.
+    /// Emits a piece of the reply; ignores an empty one.
     ///
     /// # Errors
-    /// [`ProviderError::Cancelled`] when the generation was dropped.
+    /// Returns [`ProviderError::Cancelled`] if the generation was dropped.
     pub async fn text(&mut self, text: String) -> Result<(), ProviderError> {
         if text.is_empty() {
             return Ok(());
         }
-        self.shown = true;
+        self.has_emitted = true;
         self.sender.send(Ok(StreamEvent::Text(text))).await.map_err(|_| ProviderError::Cancelled)
     }
 
-    /// Hands on the terminal item; a reader that is gone does not want it.
+    /// Emits the terminal item; does nothing if the generation was dropped.
     pub(crate) async fn end(&mut self, last: Result<Finish, ProviderError>) {
         let _ = self.sender.send(last.map(StreamEvent::Done)).await;
     }
 
-    /// Returns whether any text was handed on; after that a request must not be retried.
+    /// Returns whether any text was emitted; after that the request must not be retried.
     #[must_use]
-    pub fn shown(&self) -> bool {
-        self.shown
+    pub fn has_emitted(&self) -> bool {
+        self.has_emitted
     }
 }
 
 impl fmt::Debug for Sink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sink").field("shown", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Sink").field("has_emitted", &self.has_emitted).finish_non_exhaustive()
     }
 }

@@ -1,9 +1,8 @@
-//! HTTP as every model client needs it: a client that leaks no key, time-outs, statuses as errors.
+//! HTTP transport of the model clients: authorization without leaking the key, time-outs, and errors from statuses.
 //!
-//! Redirects are not followed: the key would go where the server says. A client for plain `http` gets an
-//! empty store of certificates, so that a local model can be used on a system that has none; one for
-//! loopback never goes through a proxy. For other hosts the HTTP library's own reading of the proxy
-//! variables stands.
+//! Redirects are not followed, because the server would choose who gets the key. A client for plain `http` has an empty
+//! certificate store, so that local models work on systems without certificates. A client for loopback ignores proxies;
+//! for other hosts, the proxy variables apply as the HTTP library reads them.
 
 use std::time::Duration;
 
@@ -18,23 +17,23 @@ use super::protocol::{self, DecodedReply};
 use super::tls::{self, Certificates};
 use super::{Endpoint, Protocol, ProviderError, RequestPhase, Secret, StreamError};
 
-/// The most bytes read of an error's body.
-const ERROR_BODY_LIMIT: usize = 64 * 1024;
+/// Size limit of the body of an error response.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// How long an error's body may take; the status alone says enough.
-const ERROR_BODY_TIME: Duration = Duration::from_secs(5);
+/// Time limit for the body of an error response; without it, the status is reported alone.
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait for a server; in the configuration, in seconds.
+/// Time-outs of a request; in the configuration, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Timeouts {
-    /// For a connection; 10 s.
+    /// Time limit for the connection. Default: 10 s.
     #[serde(deserialize_with = "seconds")]
     pub connect: Duration,
-    /// From sending a request to the first byte of its reply; 120 s, since local models read slowly.
+    /// Time limit from the request to the first byte of the reply. Default: 120 s, because local models read slowly.
     #[serde(deserialize_with = "seconds")]
     pub first_byte: Duration,
-    /// Between two pieces of a reply; 60 s. Keep-alive comments count as pieces.
+    /// Time limit between two chunks of a reply. Default: 60 s. Keep-alive comments count as chunks.
     #[serde(deserialize_with = "seconds")]
     pub between_chunks: Duration,
 }
@@ -57,7 +56,7 @@ fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Er
     }
 }
 
-/// One server, with the key for it.
+/// HTTP client for one server, with its key.
 #[derive(Debug, Clone)]
 pub(crate) struct Http {
     client: Client,
@@ -77,7 +76,7 @@ impl Http {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| {
-            ProviderError::configuration(format!("cannot set up HTTP: {}", clean(&causes(&error), key.as_ref())))
+            ProviderError::configuration(format!("cannot set up HTTP: {}", clean(&error_chain(&error), key.as_ref())))
         })?;
         Ok(Http { client, base, key, protocol, timeouts })
     }
@@ -99,8 +98,9 @@ impl Http {
         let (name, before, request) = match &self.protocol {
             Protocol::OpenAi => (header::AUTHORIZATION, "Bearer ", request),
             Protocol::Anthropic { version } => {
-                let version = HeaderValue::from_str(version)
-                    .map_err(|_| ProviderError::configuration("the version has characters that no header has"))?;
+                let version = HeaderValue::from_str(version).map_err(|_| {
+                    ProviderError::configuration("the API version contains characters that are not allowed in a header")
+                })?;
                 (HeaderName::from_static("x-api-key"), "", request.header("anthropic-version", version))
             }
         };
@@ -108,44 +108,48 @@ impl Http {
             return Ok(request);
         };
         let mut value = HeaderValue::from_str(&format!("{before}{}", key.expose())).map_err(|_| {
-            ProviderError::configuration("the key has characters that no key has; was it copied whole?")
+            ProviderError::configuration("the key contains characters that are not allowed in a header; copy it again")
         })?;
         value.set_sensitive(true);
         Ok(request.header(name, value))
     }
 
-    /// Reads an event's data, or a whole answer, in the server's protocol.
-    pub(crate) fn answer(&self, json: &[u8]) -> Result<DecodedReply, String> {
-        protocol::answer(&self.protocol, json)
+    /// Decodes the data of an event, or a whole response, in the server's protocol.
+    pub(crate) fn decode(&self, json: &[u8]) -> Result<DecodedReply, String> {
+        protocol::decode(&self.protocol, json)
     }
 
-    /// Sends a request and waits for the head of a good answer.
+    /// Sends a request and waits for the head of a successful response.
     pub(crate) async fn send(&self, request: RequestBuilder, deadline: Instant) -> Result<Response, ProviderError> {
         let response = match timeout_at(deadline, request.send()).await {
-            Err(_) => return Err(self.too_late()),
-            Ok(Err(error)) => return Err(self.no_answer(&error)),
+            Err(_) => return Err(self.first_byte_timeout()),
+            Ok(Err(error)) => return Err(self.send_error(&error)),
             Ok(Ok(response)) => response,
         };
-        if response.status().is_success() { Ok(response) } else { Err(self.refusal(response).await) }
+        if response.status().is_success() { Ok(response) } else { Err(self.status_error(response).await) }
     }
 
-    pub(crate) fn too_late(&self) -> ProviderError {
+    pub(crate) fn first_byte_timeout(&self) -> ProviderError {
         ProviderError::Timeout { phase: RequestPhase::FirstByte, after: self.timeouts.first_byte }
     }
 
-    fn no_answer(&self, error: &reqwest::Error) -> ProviderError {
+    fn send_error(&self, error: &reqwest::Error) -> ProviderError {
         if error.is_connect() && error.is_timeout() {
             return ProviderError::Timeout { phase: RequestPhase::Connect, after: self.timeouts.connect };
         }
         let detail = self.detail(error);
         if error.is_connect() {
-            let detail = if is_refused(error) { "no program listens there".to_owned() } else { detail };
+            let detail = if is_refused(error) {
+                "connection refused; no program listens on the port".to_owned()
+            } else {
+                detail
+            };
             return ProviderError::Connect { host: self.host(), detail };
         }
         ProviderError::Broken { cause: StreamError::Connection(detail) }
     }
 
-    /// Host and port, the part of an address that cannot hold a key.
+    /// Returns host and port, the part of an address that cannot contain a key.
     pub(crate) fn host(&self) -> String {
         let host = self.base.host_str().unwrap_or_default();
         match self.base.port() {
@@ -154,16 +158,16 @@ impl Http {
         }
     }
 
-    /// What the HTTP library says, down to the first cause, without the key.
+    /// Returns the HTTP library's chain of causes, without the key.
     pub(crate) fn detail(&self, error: &reqwest::Error) -> String {
-        self.clean(&causes(error))
+        self.clean(&error_chain(error))
     }
 
     pub(crate) fn clean(&self, text: &str) -> String {
         clean(text, self.key.as_ref())
     }
 
-    /// Whether this is plain `http`, which only servers of a person's own speak.
+    /// Returns whether the scheme is plain `http`, which only self-hosted servers use.
     pub(crate) fn is_plain(&self) -> bool {
         self.base.scheme() == "http"
     }
@@ -172,18 +176,19 @@ impl Http {
         self.base.host_str() == Some("api.openai.com")
     }
 
-    /// Makes an error of an answer that is not a success.
-    async fn refusal(&self, response: Response) -> ProviderError {
+    /// Makes an error from a response with an error status or a redirect.
+    async fn status_error(&self, response: Response) -> ProviderError {
         let status = response.status();
         if status.is_redirection() {
-            let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok()).unwrap_or("nowhere");
-            let message = self.clean(&format!("{} redirects to {to}; set the address it should be", self.host()));
+            let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.unwrap_or("an unknown address");
+            let message = self.clean(&format!("{} redirects to {to}; set the right address", self.host()));
             return ProviderError::Http { status: status.as_u16(), code: None, message, retry_after: None };
         }
         let retry_after = retry_after(response.headers(), Timestamp::now());
-        let body = read_limited(response, ERROR_BODY_LIMIT, Instant::now() + ERROR_BODY_TIME).await;
-        let said = protocol::error_of(&body).unwrap_or_default();
-        let message = match said.message {
+        let body = read_limited(response, MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_TIMEOUT).await;
+        let parsed = protocol::parse_error_body(&body).unwrap_or_default();
+        let message = match parsed.message {
             Some(message) => message,
             None => String::from_utf8_lossy(&body).into_owned(),
         };
@@ -191,11 +196,11 @@ impl Http {
             empty if empty.is_empty() => status.canonical_reason().unwrap_or("no reason given").to_owned(),
             message => message,
         };
-        let code = said.code.map(|code| self.clean(&code));
+        let code = parsed.code.map(|code| self.clean(&code));
         self.error(status.as_u16(), code, message, retry_after)
     }
 
-    /// Makes an error of what a server said; all text is clean already.
+    /// Makes an error from a server's report; the caller has cleaned all text.
     pub(crate) fn error(
         &self,
         status: u16,
@@ -210,7 +215,7 @@ impl Http {
     }
 }
 
-/// Reads up to `limit` bytes until `deadline`; what failed or was too late is left out.
+/// Reads up to `limit` bytes until `deadline`; returns what arrived before an error or the deadline.
 pub(crate) async fn read_limited(mut response: Response, limit: usize, deadline: Instant) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await {
@@ -223,9 +228,9 @@ pub(crate) async fn read_limited(mut response: Response, limit: usize, deadline:
     body
 }
 
-/// Checks an address and completes it: a host alone gets the path `/v1`.
+/// Parses and completes a base URL: a host without a path gets `/v1`.
 ///
-/// The address itself is not in the errors, for a key may stand in it.
+/// Errors do not contain the address, because it may hold a key.
 pub(crate) fn parse_base(base_url: &str) -> Result<Url, ProviderError> {
     let mut base = Url::parse(base_url.trim())
         .map_err(|error| ProviderError::configuration(format!("the address of the model is not a URL: {error}")))?;
@@ -250,7 +255,7 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// True if the machine was reached, but no program listens on the port.
+/// Returns whether the host refused the connection, because no program listens on the port.
 fn is_refused(error: &reqwest::Error) -> bool {
     let first: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(error);
     let mut causes = std::iter::successors(first, |cause| cause.source());
@@ -260,7 +265,7 @@ fn is_refused(error: &reqwest::Error) -> bool {
     })
 }
 
-fn causes(error: &reqwest::Error) -> String {
+fn error_chain(error: &reqwest::Error) -> String {
     let mut text = String::new();
     let mut next: Option<&dyn std::error::Error> = std::error::Error::source(error);
     while let Some(cause) = next {
@@ -273,7 +278,7 @@ fn causes(error: &reqwest::Error) -> String {
     if text.is_empty() { "the request failed".to_owned() } else { text }
 }
 
-/// Reads `Retry-After`: seconds, or a date; a date that has passed is zero.
+/// Parses `Retry-After`: seconds, or a date. A date in the past gives zero.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = value.parse::<f64>() {
@@ -305,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_completed_and_hold_no_secrets() {
+    fn base_urls_are_completed_and_refused_with_a_secret() {
         assert_eq!(parse_base("http://127.0.0.1:8080").unwrap().as_str(), "http://127.0.0.1:8080/v1");
         assert_eq!(parse_base("https://x.org/api/v1/").unwrap().as_str(), "https://x.org/api/v1/");
         for bad in ["ftp://x", "x", "http://", "http://sk-1@h/v1", "http://u:sk-1@h/v1", "https://h/v1?key=sk-1"] {

@@ -1,62 +1,62 @@
-//! What a chat is made of: messages of parts, in three voices.
+//! Chat messages: a role and a list of parts.
 //!
-//! A message is a list of parts rather than one text, because both protocols that are spoken here take calls and their
-//! results as things beside the text, each in its own place; this form turns into either without loss. A tool's result
-//! is a part of what the user says, as in Anthropic's protocol; OpenAI's gives it a voice of its own.
+//! A message is a list of parts, not one text, because both protocols separate tool calls and results from text, in
+//! different places. This form converts to either without loss. A tool result is a part of a user message, as in
+//! Anthropic's protocol; OpenAI's protocol has a separate role for it.
 //!
-//! Left out: the bytes of images. An image is named where it stood, so that a model knows that there was one.
+//! Left out: the bytes of images. A placeholder with the image's name takes their place.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who speaks in a chat message.
+/// Author of a chat message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// The frame: instructions, not part of the conversation.
+    /// Instructions, which are not part of the conversation.
     System,
-    /// The other side of the model, tools included.
+    /// The user; also carries tool results.
     User,
-    /// The model.
+    /// The model; carries tool calls.
     Assistant,
 }
 
 /// A tool call of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// What the result is to refer to.
+    /// Id that the result refers to.
     pub id: String,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: mostly a JSON object, but nothing checks that.
+    /// Arguments as the model wrote them: usually a JSON object, but unchecked.
     pub arguments: String,
 }
 
 /// A tool that a model may call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
-    /// What it is called; providers take letters, digits, `_` and `-`.
+    /// Name of the tool; providers accept letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: String,
-    /// The JSON schema of its arguments, an object.
+    /// JSON schema of the arguments, an object.
     pub parameters: Value,
 }
 
 /// One part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessagePart {
-    /// Text; empty ones are not sent.
+    /// Text; an empty one is not sent.
     Text(String),
-    /// A call, in what the assistant says.
+    /// A tool call, in a message of the assistant.
     Call(ToolCall),
-    /// What a call gave, in what the user says.
+    /// The result of a tool call, in a message of the user.
     Result {
-        /// The id of the call.
+        /// Id of the call.
         call: String,
-        /// What it gave.
+        /// Output of the tool.
         text: String,
-        /// Whether it failed.
+        /// True if the call failed.
         failed: bool,
     },
     /// An image that is not sent: a placeholder with its name or description.
@@ -66,54 +66,55 @@ pub enum MessagePart {
 /// One message of a chat prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Who speaks.
+    /// Author of the message.
     pub role: Role,
-    /// What is said, in order.
+    /// Content of the message, in order.
     pub parts: Vec<MessagePart>,
-    /// Whether the prompt up to the end of this message will come again. Providers with explicit cache marks are given
-    /// one here; the others ignore it.
+    /// True if later requests repeat the prompt up to the end of this message.
+    ///
+    /// Protocols with explicit cache breakpoints get one here; others ignore it.
     pub cache: bool,
 }
 
 impl Message {
-    /// A message of one text.
+    /// Creates a message with one text part.
     #[must_use]
     pub fn new(role: Role, text: impl Into<String>) -> Message {
         Message { role, parts: vec![MessagePart::Text(text.into())], cache: false }
     }
 
-    /// Instructions.
+    /// Creates a system message with one text part.
     #[must_use]
     pub fn system(text: impl Into<String>) -> Message {
         Message::new(Role::System, text)
     }
 
-    /// What the other side says.
+    /// Creates a user message with one text part.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Message {
         Message::new(Role::User, text)
     }
 
-    /// What the model said.
+    /// Creates an assistant message with one text part.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Message {
         Message::new(Role::Assistant, text)
     }
 
-    /// The same with more at its end.
+    /// Appends a part to the message.
     #[must_use]
     pub fn with(mut self, part: MessagePart) -> Message {
         self.parts.push(part);
         self
     }
 
-    /// The same with a cache mark at its end.
+    /// Sets a cache breakpoint at the end of the message.
     #[must_use]
     pub fn cached(self) -> Message {
         Message { cache: true, ..self }
     }
 
-    /// The text of the message, a blank line between parts; calls and results are not in it.
+    /// Returns the text parts, separated by blank lines; without calls and results.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<String> = self.parts.iter().filter_map(MessagePart::text).collect();
@@ -122,7 +123,7 @@ impl Message {
 }
 
 impl MessagePart {
-    /// A part that is text for every provider; `None` for calls, results and what is empty.
+    /// Returns the part as text; `None` for calls, results and empty text.
     pub(crate) fn text(&self) -> Option<String> {
         match self {
             MessagePart::Text(text) if text.is_empty() => None,
@@ -133,11 +134,12 @@ impl MessagePart {
     }
 }
 
-/// Messages in which every call is answered by the message after it and every result answers a call, as providers
-/// require and a window cut out of a history need not be. A call without a result gets one that says so; a result
-/// without its call becomes text.
-pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
-    let mut settled: Vec<Message> = Vec::with_capacity(messages.len());
+/// Pairs tool calls and results as providers require: the message after a call answers it, and each result has a call.
+///
+/// A context window that starts or ends within a command round breaks these rules. A call without a result gets a failed
+/// result with a note; a result without a call becomes text.
+pub(crate) fn pair_tool_results(messages: &[Message]) -> Vec<Message> {
+    let mut paired: Vec<Message> = Vec::with_capacity(messages.len());
     let mut open: Vec<String> = Vec::new();
     for message in messages {
         let mut message = message.clone();
@@ -162,9 +164,9 @@ pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
                 part => Some(part),
             })
             .collect();
-        // Results may come in several messages, as long as nobody else speaks in between.
+        // Results may come in several messages, if only user messages without other parts are between them.
         if !open.is_empty() && (message.role != Role::User || !message.parts.is_empty()) {
-            answers.extend(unanswered(&mut open));
+            answers.extend(missing_results(&mut open));
         }
         let calls = message.parts.iter().filter_map(|part| match part {
             MessagePart::Call(call) => Some(call.id.clone()),
@@ -174,19 +176,19 @@ pub(crate) fn settled(messages: &[Message]) -> Vec<Message> {
         if message.role == Role::User {
             message.parts.splice(0..0, answers);
         } else if !answers.is_empty() {
-            settled.push(Message { role: Role::User, parts: answers, cache: false });
+            paired.push(Message { role: Role::User, parts: answers, cache: false });
         }
         open.extend(calls);
-        settled.push(message);
+        paired.push(message);
     }
     if !open.is_empty() {
-        settled.push(Message { role: Role::User, parts: unanswered(&mut open).collect(), cache: false });
+        paired.push(Message { role: Role::User, parts: missing_results(&mut open).collect(), cache: false });
     }
-    settled
+    paired
 }
 
-fn unanswered(open: &mut Vec<String>) -> impl Iterator<Item = MessagePart> + '_ {
-    open.drain(..).map(|call| MessagePart::Result { call, text: "(no result is known)".to_owned(), failed: true })
+fn missing_results(open: &mut Vec<String>) -> impl Iterator<Item = MessagePart> + '_ {
+    open.drain(..).map(|call| MessagePart::Result { call, text: "(result unknown)".to_owned(), failed: true })
 }
 
 #[cfg(test)]
@@ -206,37 +208,45 @@ mod tests {
     }
 
     #[test]
-    fn what_is_whole_stays_as_it_is() {
-        let asked = Message::assistant("let me see").with(call("a")).with(call("b"));
+    fn paired_calls_and_results_are_unchanged() {
+        let requested = Message::assistant("let me see").with(call("a")).with(call("b"));
         for whole in [
             vec![
                 Message::user("go"),
-                asked.clone(),
+                requested.clone(),
                 user(vec![result("b"), result("a"), MessagePart::Text("and?".into())]),
             ],
-            vec![Message::user("go"), asked.clone(), user(vec![result("a")]), user(vec![result("b")]), asked.clone()],
+            vec![
+                Message::user("go"),
+                requested.clone(),
+                user(vec![result("a")]),
+                user(vec![result("b")]),
+                requested.clone(),
+            ],
         ] {
             let mut expected = whole.clone();
             if expected.len() == 5 {
-                let missing = |id: &str| MessagePart::Result {
-                    call: id.into(),
-                    text: "(no result is known)".into(),
-                    failed: true,
-                };
+                let missing =
+                    |id: &str| MessagePart::Result { call: id.into(), text: "(result unknown)".into(), failed: true };
                 expected.push(user(vec![missing("a"), missing("b")]));
             }
-            assert_eq!(settled(&whole), expected);
+            assert_eq!(pair_tool_results(&whole), expected);
         }
     }
 
     #[test]
-    fn a_window_cut_between_a_call_and_its_result_is_mended() {
-        let mended =
-            settled(&[user(vec![result("gone")]), Message::assistant("").with(call("a")), Message::user("so")]);
-        assert_eq!(mended[0].text(), "[result of an earlier call]\nseen");
-        let MessagePart::Result { call: of, failed: true, .. } = &mended[2].parts[0] else { panic!("{mended:?}") };
-        assert_eq!((of.as_str(), mended[2].text().as_str(), mended.len()), ("a", "so", 3));
-        let mended = settled(&[Message::assistant("").with(call("a")), Message::assistant("on")]);
-        assert_eq!((mended.len(), mended[1].role), (3, Role::User));
+    fn a_window_cut_between_a_call_and_its_result_is_repaired() {
+        let repaired = pair_tool_results(&[
+            user(vec![result("gone")]),
+            Message::assistant("").with(call("a")),
+            Message::user("so"),
+        ]);
+        assert_eq!(repaired[0].text(), "[result of an earlier call]\nseen");
+        let MessagePart::Result { call: call_id, failed: true, .. } = &repaired[2].parts[0] else {
+            panic!("{repaired:?}")
+        };
+        assert_eq!((call_id.as_str(), repaired[2].text().as_str(), repaired.len()), ("a", "so", 3));
+        let repaired = pair_tool_results(&[Message::assistant("").with(call("a")), Message::assistant("on")]);
+        assert_eq!((repaired.len(), repaired[1].role), (3, Role::User));
     }
 }

@@ -1,15 +1,13 @@
-//! Model clients: one trait, [`Model`], and what streams out of it.
+//! Model clients: the trait [`Model`], and the [`Generation`]s it streams.
 //!
-//! A request becomes a [`Generation`]: a task of its own that fills a small channel. So N continuations
-//! run side by side by starting N of them, a slow reader holds its own request back and no other, and
-//! dropping one closes its connection. Exactly one terminal item ends each, [`Event::Done`] or an error:
-//! [`Generation`] holds that, so that no client can break it.
+//! Each request runs as a task that fills a small channel. So N continuations run in parallel, a slow reader applies
+//! backpressure to its own request only, and dropping a generation closes its connection. Exactly one terminal item ends a
+//! generation: [`StreamEvent::Done`] or an error. [`Generation`] enforces this for every client.
 //!
-//! Built in are [`Client`], for every server that speaks OpenAI's `/chat/completions` and `/completions` or Anthropic's
-//! `/messages`, and [`Scripted`], for tests and demonstrations; with the feature `local` also `Local`, a model that this
-//! process evaluates itself. [`resolve`] turns what a person writes
-//! (`ollama:llama3.2`, a URL, a name from the configuration) into a [`Target`]; [`discover`](discover::discover) finds
-//! one where nothing was written.
+//! There are three clients. [`Client`] is for servers with OpenAI's `/chat/completions` and `/completions` or Anthropic's
+//! `/messages`. [`Scripted`] is for tests and demonstrations. `Local` (feature `local`) evaluates a model in this process.
+//! [`resolve`] turns a model reference (`ollama:llama3.2`, a URL, a configured name) into a [`Target`];
+//! [`discover`](discover::discover) finds a model if no reference is given.
 //!
 //! Left out: reasoning text, the bytes of images.
 
@@ -55,32 +53,32 @@ pub use secret::Secret;
 pub use usage::{Money, Price, Prices, Usage};
 pub use weights::{KNOWN_WEIGHTS, LocalModel, MODELS_VARIABLE, Weights};
 
-/// What the model is to continue.
+/// The input that the model continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prompt {
     /// Messages for a chat model, oldest first.
     Chat(Vec<Message>),
-    /// Text for a base model, continued without any frame around it (`/completions`).
+    /// Text for a base model, continued without a chat template (`/completions`).
     Raw(String),
 }
 
-/// How to draw from the model; what is `None` or empty is left to the server.
+/// Sampling options; a field that is `None` or empty is left to the server.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sampling {
-    /// 0 is greedy; servers accept up to 2 or so.
+    /// Temperature: 0 is greedy; most servers accept up to 2.
     pub temperature: Option<f32>,
-    /// The most tokens of output.
+    /// Limit of the output, in tokens.
     pub max_tokens: Option<u32>,
-    /// Texts that end the output and are not part of it; many servers take at most four.
+    /// Stop texts: each ends the output and is not part of it. Many servers accept at most four.
     pub stop: Vec<String>,
-    /// Makes draws repeatable where the server supports it.
+    /// Seed for repeatable output, if the server supports it.
     pub seed: Option<u64>,
-    /// Asks how probable each token was, with so many others in its place (0 to 20, says OpenAI), where the server can.
+    /// Requests the log probability of each token and of so many alternatives (OpenAI: 0 to 20).
     pub logprobs: Option<u8>,
 }
 
 impl Sampling {
-    /// Fills what is not set from `defaults`.
+    /// Fills unset fields from `defaults`.
     #[must_use]
     pub fn or(self, defaults: &Sampling) -> Sampling {
         Sampling {
@@ -96,56 +94,57 @@ impl Sampling {
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
-    /// What to continue.
+    /// Input that the model continues.
     pub prompt: Prompt,
-    /// Tools that the model may call; for chats only.
+    /// Tools that the model may call; ignored for [`Prompt::Raw`].
     pub tools: Vec<ToolDefinition>,
-    /// How to draw.
+    /// Sampling options; unset fields take the endpoint's defaults.
     pub sampling: Sampling,
 }
 
 impl Request {
-    /// A request with no tools and nothing said about how to draw.
+    /// Creates a request without tools and with default sampling.
     #[must_use]
     pub fn new(prompt: Prompt) -> Request {
         Request { prompt, tools: Vec::new(), sampling: Sampling::default() }
     }
 }
 
-/// A model behind some endpoint.
+/// A language model that streams replies.
 pub trait Model: Send + Sync {
-    /// Returns what the model is called in this program (`ollama:llama3.2`), to record with what it wrote.
+    /// Returns the model's reference (`ollama:llama3.2`), which is stored with each reply.
     fn reference(&self) -> &str;
 
-    /// Starts a request at once, on the current tokio runtime.
+    /// Starts a request as a task on the current tokio runtime.
     ///
-    /// Outside a runtime the generation holds one configuration error.
+    /// Outside a runtime the generation contains one configuration error.
     fn stream(&self, request: Request) -> Generation;
 
-    /// Starts `n` replies to the same prompt, side by side; in as many requests as [`together`](Model::together) makes
-    /// them.
-    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+    /// Starts `n` parallel replies to the same prompt.
+    ///
+    /// The number of requests follows from [`max_choices_per_request`](Model::max_choices_per_request).
+    fn stream_n(&self, request: Request, n: usize) -> Vec<Generation> {
         (0..n).map(|_| self.stream(request.clone())).collect()
     }
 
-    /// Returns how many replies one request may ask for, at least 1.
+    /// Returns the maximum number of replies per request, at least 1.
     ///
-    /// Replies of one request end together, when the server has counted their tokens.
-    fn together(&self) -> usize {
+    /// Replies of one request end together, after the server has reported their usage.
+    fn max_choices_per_request(&self) -> usize {
         1
     }
 
-    /// Returns how many requests at once the endpoint serves well, at least 1.
+    /// Returns the maximum number of parallel requests, at least 1.
     ///
-    /// The caller keeps to it; a client does not queue. At 1 a second request may interrupt the first.
+    /// The caller enforces it; clients do not queue. If it is 1, a second request may interrupt the first.
     fn parallel(&self) -> usize;
 
-    /// Returns how many tokens it should be given at most, prompt and reply together, where that is known.
+    /// Returns the context window in tokens, for prompt and reply together; `None` if unknown.
     fn window(&self) -> Option<usize> {
         None
     }
 
-    /// Returns how many tokens a text is to it, where it can say so without being asked over a wire.
+    /// Counts the tokens of a text; `None` if the model's tokenizer is not available in this process.
     fn count(&self, _text: &str) -> Option<usize> {
         None
     }

@@ -1,17 +1,16 @@
-//! What a person writes for a model, and the endpoint it means.
+//! Model references as users write them, and the targets they resolve to.
 //!
-//! | written | means |
+//! | reference | target |
 //! | --- | --- |
 //! | `fast` | the model of that name in the configuration |
 //! | `openai:gpt-4o`, `ollama:llama3.2:3b` | a model of a known provider |
-//! | `llamacpp`, `lmstudio:` | the first model such a server lists |
+//! | `llamacpp`, `lmstudio:` | the first model that the server lists |
 //! | `http://127.0.0.1:8089/v1#model` | any compatible server, without a key |
-//! | `local:smollm2`, `local:/path/to/model.gguf` | a model that this process evaluates (feature `local`) |
-//! | `scripted:words` | no model at all, for demonstrations |
+//! | `local:smollm2`, `local:/path/to/model.gguf` | a built-in local model (feature `local`) |
+//! | `scripted:words` | a script instead of a model, for demonstrations |
 //!
-//! Names come first, so that a configuration can give any word a meaning. A URL gets no key: which key goes
-//! to which address is said in the configuration or by the table below, not guessed. The environment is
-//! read through a function the caller passes.
+//! Configured names take precedence over providers. A URL gets no key: only the configuration or the table of providers
+//! assigns a key to an address. The environment is read through a function of the caller.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,29 +19,29 @@ use super::error::clean;
 use super::weights;
 use super::{Client, LocalModel, Model, ModelConfig, ProviderError, RemoteModel, Sampling, Scripted, Secret, Timeouts};
 
-/// How the environment is looked up; a face passes `&|name| std::env::var(name).ok()`.
+/// Lookup of an environment variable; a front end passes `&|name| std::env::var(name).ok()`.
 pub type Env<'a> = dyn Fn(&str) -> Option<String> + Sync + 'a;
 
-/// The models of the configuration by name.
+/// Configured models by name.
 pub type Names = BTreeMap<String, ModelConfig>;
 
-/// The provider that is this process.
-pub(crate) const LOCAL: &str = "local";
+/// Provider name of built-in local models.
+pub(crate) const LOCAL_PROVIDER: &str = "local";
 
-/// How many requests at once a server gets of which nothing else is known.
+/// Maximum number of parallel requests if neither the configuration nor the server sets one.
 pub const DEFAULT_PARALLEL: usize = 8;
 
 /// One known provider.
 pub(crate) struct Provider {
     pub(crate) name: &'static str,
     pub(crate) base: &'static str,
-    /// The variable that overrides the address.
+    /// Environment variable that overrides the base URL.
     pub(crate) base_env: &'static str,
-    /// The variable with the key; one that has such a variable does not work without.
+    /// Environment variable with the key, which is then required; `None` for servers without keys.
     pub(crate) key_env: Option<&'static str>,
-    /// The model where none is named; servers of few models are asked.
+    /// Default model; `None`: the first model that the server lists.
     pub(crate) model: Option<&'static str>,
-    /// Whether it speaks Anthropic's protocol rather than OpenAI's.
+    /// True for Anthropic's protocol, false for OpenAI's.
     anthropic: bool,
 }
 
@@ -57,7 +56,7 @@ impl Provider {
     }
 }
 
-/// The known providers, in the order in which they are looked for.
+/// The known providers, in the order of discovery.
 pub(crate) const PROVIDERS: &[Provider] = &[
     Provider::keyed("openai", "https://api.openai.com/v1", ["OPENAI_BASE_URL", "OPENAI_API_KEY"], "gpt-4o-mini"),
     Provider {
@@ -80,51 +79,51 @@ pub(crate) const PROVIDERS: &[Provider] = &[
     Provider::local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL"),
 ];
 
-/// Returns the names of the known providers.
+/// Returns the names of the known providers, in the order of discovery.
 pub fn known_providers() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|provider| provider.name)
 }
 
-/// The version of its API that Anthropic is asked for where the configuration names none.
+/// Default version of Anthropic's API.
 pub const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// What a server speaks.
+/// API protocol of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Protocol {
-    /// OpenAI's `/chat/completions` and `/completions`, as nearly every server does.
+    /// OpenAI's `/chat/completions` and `/completions`, which most servers implement.
     OpenAi,
     /// Anthropic's `/messages`.
     Anthropic {
-        /// The version of the API, sent with each request.
+        /// API version, sent with each request.
         version: String,
     },
 }
 
-/// Where a model is and what is known of it.
+/// Address of a model, with its key and request defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Endpoint {
-    /// What the model is called in this program; resolving it again gives the same endpoint.
+    /// Model reference; it resolves to this endpoint again.
     pub reference: String,
-    /// The address before `/chat/completions` or `/messages`.
+    /// Base URL, before `/chat/completions` or `/messages`.
     pub base_url: String,
-    /// What is spoken there.
+    /// API protocol of the server.
     pub protocol: Protocol,
-    /// The model as the server calls it, if one is named.
+    /// Model id of the server; `None`: the first model that the server lists.
     pub model: Option<String>,
-    /// The key, if the server wants one.
+    /// API key; `None` for servers without keys.
     pub key: Option<Secret>,
-    /// How many requests at once, if that was said.
+    /// Maximum number of parallel requests; `None`: [`DEFAULT_PARALLEL`], or 1 for servers known to serve one.
     pub parallel: Option<usize>,
-    /// Whether one request may ask for several replies (`n`), if that was said; else only OpenAI itself is asked so.
-    pub together: Option<bool>,
-    /// What requests use that do not say otherwise.
+    /// True if one request may ask for several replies (`n`); `None`: only for OpenAI itself.
+    pub supports_n: Option<bool>,
+    /// Defaults for sampling options that a request leaves unset.
     pub sampling: Sampling,
-    /// How long to wait.
+    /// Time-outs of requests.
     pub timeouts: Timeouts,
 }
 
 impl Endpoint {
-    /// Makes an endpoint of an address, with a model or the first it lists, and no key.
+    /// Creates an endpoint without a key; without `model`, the server's first model is used.
     #[must_use]
     pub fn at(base_url: &str, model: Option<&str>) -> Endpoint {
         let base_url = base_url.trim_end_matches('/');
@@ -135,14 +134,14 @@ impl Endpoint {
             model: model.map(str::to_owned),
             key: None,
             parallel: None,
-            together: None,
+            supports_n: None,
             sampling: Sampling::default(),
             timeouts: Timeouts::default(),
         }
     }
 
-    /// Takes over what a server said of itself.
-    pub(crate) fn fill(&mut self, model: Option<&RemoteModel>, listed: &[RemoteModel]) {
+    /// Applies the server's list of models: sets the model if given, and the limit of parallel requests.
+    pub(crate) fn apply_listing(&mut self, model: Option<&RemoteModel>, listed: &[RemoteModel]) {
         if let Some(model) = model {
             let between = if self.reference == self.base_url { "#" } else { ":" };
             let provider = self.reference.trim_end_matches(':');
@@ -151,27 +150,27 @@ impl Endpoint {
             }
             self.model = Some(model.id.clone());
         }
-        // llama-cpp-python owns its models as "me", and gives a stream up when a second request comes.
+        // llama-cpp-python reports the owner "me". It aborts a stream when a second request arrives.
         if listed.iter().any(|model| model.owned_by.as_deref() == Some("me")) {
             self.parallel.get_or_insert(1);
         }
     }
 }
 
-/// What a reference means.
+/// The target of a model reference.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(clippy::large_enum_variant)] // made once a model
+#[allow(clippy::large_enum_variant)] // created once per model
 pub enum Target {
-    /// A server.
+    /// A model of an HTTP server.
     Endpoint(Endpoint),
-    /// A model in the box.
+    /// A built-in local model, evaluated by this process.
     Local(LocalModel),
-    /// The scripted model of this name.
+    /// The built-in script with this name.
     Scripted(String),
 }
 
 impl Target {
-    /// What the model is called in this program.
+    /// Returns the model reference, such as `ollama:llama3.2`.
     #[must_use]
     pub fn reference(&self) -> String {
         match self {
@@ -181,7 +180,7 @@ impl Target {
         }
     }
 
-    /// Lets requests that do not say how to draw be drawn so.
+    /// Fills the target's unset sampling options from `defaults`; scripts have none.
     pub fn default_sampling(&mut self, defaults: &Sampling) {
         match self {
             Target::Endpoint(endpoint) => endpoint.sampling = std::mem::take(&mut endpoint.sampling).or(defaults),
@@ -190,23 +189,23 @@ impl Target {
         }
     }
 
-    /// Makes the client, after asking the server what is not known; see [`Client::connect`].
+    /// Creates the client, after requesting missing details from the server; see [`Client::connect`].
     ///
     /// # Errors
-    /// What [`Client::connect`] gives, or a configuration error for an unknown script, or for weights that are not there.
+    /// Returns the errors of [`Client::connect`], or a configuration error for an unknown script or missing weights.
     pub async fn connect(self) -> Result<Arc<dyn Model>, ProviderError> {
         match self {
             Target::Endpoint(endpoint) => Ok(Arc::new(Client::connect(endpoint).await?)),
             #[cfg(feature = "local")]
             Target::Local(model) => Ok(Arc::new(model.load().await?)),
             #[cfg(not(feature = "local"))]
-            Target::Local(model) => Err(model.refused()),
+            Target::Local(model) => Err(model.unsupported_error()),
             Target::Scripted(name) => Ok(Arc::new(Scripted::named(&name)?)),
         }
     }
 }
 
-/// Finds what a reference means; asks no server.
+/// Resolves a model reference without contacting a server.
 ///
 /// ```
 /// use loomtree::provider::{Names, Target, resolve};
@@ -218,11 +217,11 @@ impl Target {
 /// ```
 ///
 /// # Errors
-/// A configuration error for what is not known, for an address that is none, and for a key that is not there.
+/// Returns a configuration error for an unknown name, an invalid address or a missing key.
 pub fn resolve(reference: &str, names: &Names, env: &Env<'_>) -> Result<Target, ProviderError> {
     let reference = reference.trim();
     if let Some(config) = names.get(reference) {
-        return configured(reference, config, env);
+        return configured_target(reference, config, env);
     }
     if reference.starts_with("http://") || reference.starts_with("https://") {
         let (base_url, model) = match reference.split_once('#') {
@@ -236,31 +235,35 @@ pub fn resolve(reference: &str, names: &Names, env: &Env<'_>) -> Result<Target, 
     if provider == "scripted" {
         return Ok(Target::Scripted(model.to_owned()));
     }
-    if provider == LOCAL {
-        return weights::local(model, env).map(Target::Local);
+    if provider == LOCAL_PROVIDER {
+        return weights::resolve(model, env).map(Target::Local);
     }
     match PROVIDERS.iter().find(|known| known.name == provider) {
         Some(provider) => {
-            of_provider(provider, Some(model).filter(|model| !model.is_empty()), env).map(Target::Endpoint)
+            provider_endpoint(provider, Some(model).filter(|model| !model.is_empty()), env).map(Target::Endpoint)
         }
-        None => Err(unknown(reference, names)),
+        None => Err(unknown_model(reference, names)),
     }
 }
 
-/// Makes the endpoint of a known provider, from the environment.
-pub(crate) fn of_provider(provider: &Provider, model: Option<&str>, env: &Env<'_>) -> Result<Endpoint, ProviderError> {
-    let moved = env(provider.base_env).filter(|base| !base.trim().is_empty());
-    let base_url = match (&moved, provider.name) {
+/// Returns the endpoint of a known provider, with base URL and key from the environment.
+pub(crate) fn provider_endpoint(
+    provider: &Provider,
+    model: Option<&str>,
+    env: &Env<'_>,
+) -> Result<Endpoint, ProviderError> {
+    let base_override = env(provider.base_env).filter(|base| !base.trim().is_empty());
+    let base_url = match (&base_override, provider.name) {
         (Some(host), "ollama") => ollama_base(host),
         (Some(base_url), "anthropic") => anthropic_base(base_url),
         (Some(base_url), _) => base_url.clone(),
         (None, _) => provider.base.to_owned(),
     };
     let base = super::http::parse_base(&base_url)?;
-    // The usual model of a provider need not be what another server at its place has.
-    let model = model.or(provider.model.filter(|_| moved.is_none()));
+    // Another server at an overridden address need not have the provider's default model.
+    let model = model.or(provider.model.filter(|_| base_override.is_none()));
     let key = match provider.key_env {
-        Some(name) => Some(Secret::from_env(name, env).ok_or_else(|| no_key(provider.name, name))?),
+        Some(name) => Some(Secret::from_env(name, env).ok_or_else(|| missing_key(provider.name, name))?),
         None => None,
     };
     let reference = format!("{}:{}", provider.name, model.unwrap_or_default());
@@ -272,11 +275,13 @@ pub(crate) fn of_provider(provider: &Provider, model: Option<&str>, env: &Env<'_
     Ok(Endpoint { reference, key, protocol, ..Endpoint::at(base.as_str(), model) })
 }
 
-fn no_key(who: &str, variable: &str) -> ProviderError {
-    ProviderError::configuration(format!("{who} needs a key: set {variable}, or name a key_file in the configuration"))
+fn missing_key(model: &str, variable: &str) -> ProviderError {
+    ProviderError::configuration(format!(
+        "{model} needs a key: set {variable}, or name a key_file in the configuration"
+    ))
 }
 
-/// Ollama's variable is made for its server: it may lack scheme and port, and name every interface.
+/// Completes `OLLAMA_HOST`, which configures Ollama's server: scheme and port are optional, the host may be `0.0.0.0`.
 fn ollama_base(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     if host.starts_with("https://") {
@@ -290,35 +295,35 @@ fn ollama_base(host: &str) -> String {
     format!("http://{host}{port}")
 }
 
-/// Anthropic's variable is made for its own libraries, which add the `/v1`.
+/// Completes `ANTHROPIC_BASE_URL`: Anthropic's own libraries append `/v1`.
 fn anthropic_base(base_url: &str) -> String {
     let base_url = base_url.trim().trim_end_matches('/');
     if base_url.ends_with("/v1") { base_url.to_owned() } else { format!("{base_url}/v1") }
 }
 
-fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target, ProviderError> {
-    let fail = |what: &str| ProviderError::configuration(format!("model {name}: {what}"));
+fn configured_target(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target, ProviderError> {
+    let fail = |reason: &str| ProviderError::configuration(format!("model {name}: {reason}"));
     let sampling = Sampling { temperature: config.temperature, max_tokens: config.max_tokens, ..Sampling::default() };
-    if config.provider.as_deref() == Some(LOCAL) {
-        let found = weights::local(config.model.as_deref().unwrap_or_default(), env)?;
+    if config.provider.as_deref() == Some(LOCAL_PROVIDER) {
+        let found = weights::resolve(config.model.as_deref().unwrap_or_default(), env)?;
         return Ok(Target::Local(LocalModel { reference: name.to_owned(), sampling, ..found }));
     }
-    let provider = match &config.provider {
-        Some(wanted) => {
-            let found = PROVIDERS.iter().find(|known| known.name == wanted);
-            Some(
-                found
-                    .ok_or_else(|| fail(&format!("no provider {}; there are {}", clean(wanted, None), providers())))?,
-            )
-        }
-        None => None,
-    };
+    let provider =
+        match &config.provider {
+            Some(name) => {
+                let found = PROVIDERS.iter().find(|known| known.name == name);
+                Some(found.ok_or_else(|| {
+                    fail(&format!("unknown provider {}; known: {}", clean(name, None), provider_list()))
+                })?)
+            }
+            None => None,
+        };
     if config.parallel == Some(0) {
-        return Err(fail("parallel is at least 1"));
+        return Err(fail("parallel must be at least 1"));
     }
     let key = match (&config.key_env, &config.key_file) {
         (Some(_), Some(_)) => return Err(fail("key_env and key_file are both set; one is enough")),
-        (Some(variable), None) => Some(Secret::from_env(variable, env).ok_or_else(|| no_key(name, variable))?),
+        (Some(variable), None) => Some(Secret::from_env(variable, env).ok_or_else(|| missing_key(name, variable))?),
         (None, Some(path)) => Some(Secret::from_file(path)?),
         (None, None) => None,
     };
@@ -327,13 +332,13 @@ fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target,
         (None, None) => return Err(fail("a provider or a base_url is missing")),
         (Some(base_url), None) => Endpoint::at(super::http::parse_base(base_url)?.as_str(), model),
         (base_url, Some(provider)) => {
-            // What the configuration says stands before the environment.
-            let said = |variable: &str| match (base_url, &key) {
+            // The configuration takes precedence over the environment.
+            let lookup = |variable: &str| match (base_url, &key) {
                 (Some(base_url), _) if variable == provider.base_env => Some(base_url.clone()),
                 (_, Some(key)) if Some(variable) == provider.key_env => Some(key.expose().to_owned()),
                 _ => env(variable),
             };
-            of_provider(provider, model, &said)?
+            provider_endpoint(provider, model, &lookup)?
         }
     };
     let protocol = match (&config.version, found.protocol) {
@@ -346,24 +351,24 @@ fn configured(name: &str, config: &ModelConfig, env: &Env<'_>) -> Result<Target,
         protocol,
         key: key.or(found.key),
         parallel: config.parallel,
-        together: config.n,
+        supports_n: config.n,
         sampling,
         timeouts: config.timeouts.unwrap_or_default(),
         ..found
     }))
 }
 
-fn providers() -> String {
+fn provider_list() -> String {
     known_providers().collect::<Vec<_>>().join(", ")
 }
 
-fn unknown(reference: &str, names: &Names) -> ProviderError {
+fn unknown_model(reference: &str, names: &Names) -> ProviderError {
     let names: Vec<&str> = names.keys().map(String::as_str).collect();
     let names = if names.is_empty() { String::new() } else { format!("; configured: {}", names.join(", ")) };
     ProviderError::configuration(format!(
-        "no model {}: write provider:model, a URL, or a configured name (providers: {}{names})",
+        "unknown model {}: use provider:model, a URL, or a configured name (providers: {}{names})",
         clean(reference, None),
-        providers(),
+        provider_list(),
     ))
 }
 

@@ -1,12 +1,11 @@
-//! One streamed answer, from the first byte of the body to its end or its cut, and the replies that are in it.
+//! Reads one streamed response and splits it into its replies.
 //!
-//! A reply counts as complete only when a finish reason came: an end of the stream, even a `[DONE]`, without
-//! one is a cut. Once the finish reason is there, nothing that goes wrong after it makes the reply
-//! incomplete. A server that answers with one JSON object instead of a stream is understood too, told
-//! by the first byte of the body, since servers are careless about content types.
+//! A reply is complete only after its finish reason. The end of the stream, even a `[DONE]`, before it is an interruption;
+//! errors after it are ignored. A single JSON object instead of a stream is accepted too. The first byte of the body
+//! decides, because content types of servers are unreliable.
 //!
-//! Whatever a server sends, an answer ends: events, the whole stream and the time of mere signs of life have bounds.
-//! Left out: reasoning text; it keeps the stream alive and is passed over.
+//! Reading always ends: the size of events and of the stream, and the time of keep-alives without progress are bounded.
+//! Left out: reasoning text, which counts as progress and is dropped.
 
 use std::time::Duration;
 
@@ -18,75 +17,75 @@ use super::protocol::{self, DecodedReply, ErrorBody, PartialToolCalls, PartialUs
 use super::sse::{SseError, SseEvent, SseParser};
 use super::{Finish, FinishReason, Logprob, ProviderError, Sink, StreamError};
 
-/// The longest line, and event, of a stream.
-const EVENT_LIMIT: usize = 1024 * 1024;
+/// Size limit of a line and of an event.
+const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// The longest answer in one piece.
-const ANSWER_LIMIT: usize = 16 * 1024 * 1024;
+/// Size limit of a response that is one JSON object.
+const MAX_OBJECT_BYTES: usize = 16 * 1024 * 1024;
 
-/// The longest stream; some hundred thousand tokens, each an event.
-const STREAM_LIMIT: usize = 64 * 1024 * 1024;
+/// Size limit of a stream; enough for several hundred thousand tokens with one event each.
+const MAX_STREAM_BYTES: usize = 64 * 1024 * 1024;
 
-/// How long to wait for the usage once the finish reason is there.
-const AFTER_FINISH: Duration = Duration::from_secs(5);
+/// Time limit between chunks after the finish reason, when only the usage is missing.
+const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long to wait for the end of the body after `[DONE]`, so that the connection can be used again.
-const AFTER_DONE: Duration = Duration::from_millis(50);
+/// Time limit for the end of the body after the last event, which makes the connection reusable.
+const BODY_END_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// For how many times the time between chunks a server may only say that it is still there.
-const SIGNS_OF_LIFE: u32 = 10;
+/// Limit of the time without progress, as a multiple of [`Timeouts::between_chunks`](super::Timeouts::between_chunks).
+const MAX_KEEPALIVES: u32 = 10;
 
-/// What a body turned out to be.
+/// Format of a response body.
 enum ReplyBody {
-    /// Only white space so far.
+    /// Undecided: only white space so far.
     Unknown,
     Events(SseParser),
     Whole(Vec<u8>),
 }
 
-/// Why reading ended before every reply was complete.
+/// Reason why reading ended before every reply was complete.
 enum ReadEnd {
-    /// The stream broke off.
-    Cut(StreamError),
-    /// The server said so.
-    Reported(ProviderError),
-    /// Nothing came.
-    Late(ProviderError),
-    /// Nobody reads any more.
-    Unwanted,
+    /// The stream failed or ended early.
+    Broken(StreamError),
+    /// The server reported an error in the stream.
+    ServerError(ProviderError),
+    /// The first byte did not arrive in time.
+    TimedOut(ProviderError),
+    /// All receivers were dropped.
+    ReceiverGone,
 }
 
 impl From<StreamError> for ReadEnd {
     fn from(cause: StreamError) -> ReadEnd {
-        ReadEnd::Cut(cause)
+        ReadEnd::Broken(cause)
     }
 }
 
 impl From<SseError> for ReadEnd {
     fn from(error: SseError) -> ReadEnd {
-        ReadEnd::Cut(match error {
+        ReadEnd::Broken(match error {
             SseError::TooLong(limit) => StreamError::TooLong(limit),
-            SseError::Utf8 => StreamError::Garbage(error.to_string()),
+            SseError::Utf8 => StreamError::Malformed(error.to_string()),
         })
     }
 }
 
-/// One of the replies of an answer.
+/// One of the replies (choices) of a response.
 struct ReplyChoice<'a> {
     sink: &'a mut Sink,
-    /// The finish reason in the server's word; once it is there the reply is complete.
-    word: Option<String>,
+    /// Finish reason as the server reports it; when set, the reply is complete.
+    finish: Option<String>,
     refused: bool,
     calls: PartialToolCalls,
     logprobs: Vec<Logprob>,
     first_token: Option<Duration>,
-    /// Bytes of text.
-    length: usize,
-    /// Its reader went away.
+    /// Length of the emitted text in bytes.
+    text_bytes: usize,
+    /// True if the receiver was dropped.
     gone: bool,
 }
 
-/// An answer while it is read.
+/// Reader of one response.
 pub(crate) struct StreamReader<'a> {
     http: &'a Http,
     started: Instant,
@@ -100,12 +99,12 @@ impl<'a> StreamReader<'a> {
     pub(crate) fn new(http: &'a Http, sinks: &'a mut [Sink], started: Instant) -> StreamReader<'a> {
         let choices = sinks.iter_mut().map(|sink| ReplyChoice {
             sink,
-            word: None,
+            finish: None,
             refused: false,
             calls: PartialToolCalls::default(),
             logprobs: Vec::new(),
             first_token: None,
-            length: 0,
+            text_bytes: 0,
             gone: false,
         });
         StreamReader {
@@ -118,26 +117,26 @@ impl<'a> StreamReader<'a> {
         }
     }
 
-    /// Reads an answer whose head is there; its first byte must come until `first_byte`. Returns how each reply ended.
+    /// Reads the body of a response, whose first byte must arrive before `first_byte`. Returns the result of each reply.
     pub(crate) async fn read(mut self, response: Response, first_byte: Instant) -> Vec<Result<Finish, ProviderError>> {
         let header = |name: &str| response.headers().get(name).and_then(|id| id.to_str().ok());
         let id = header("x-request-id").or_else(|| header("request-id"));
         self.request_id = id.map(|id| self.http.clean(id));
-        let stop = self.pump(response, first_byte).await.err().unwrap_or(ReadEnd::Cut(StreamError::Ended));
-        self.results(&stop)
+        let end = self.read_body(response, first_byte).await.err().unwrap_or(ReadEnd::Broken(StreamError::ClosedEarly));
+        self.results(&end)
     }
 
-    fn results(self, stop: &ReadEnd) -> Vec<Result<Finish, ProviderError>> {
+    fn results(self, end: &ReadEnd) -> Vec<Result<Finish, ProviderError>> {
         let total = self.started.elapsed();
-        // What was counted is for those replies that there were.
-        let begun = |choice: &ReplyChoice<'_>| choice.word.is_some() || choice.sink.shown();
-        let length = |choice: &ReplyChoice<'_>| (choice.length + choice.calls.length()) as u64;
-        let lengths: Vec<u64> = self.choices.iter().filter(|choice| begun(choice)).map(length).collect();
-        let mut shares = self.usage.usage().map(|usage| usage.shares(&lengths)).unwrap_or_default().into_iter();
+        // The usage is split among those replies that have has_begun.
+        let has_begun = |choice: &ReplyChoice<'_>| choice.finish.is_some() || choice.sink.has_emitted();
+        let length = |choice: &ReplyChoice<'_>| (choice.text_bytes + choice.calls.length()) as u64;
+        let lengths: Vec<u64> = self.choices.iter().filter(|choice| has_begun(choice)).map(length).collect();
+        let mut shares = self.usage.usage().map(|usage| usage.split(&lengths)).unwrap_or_default().into_iter();
         let mut results = Vec::with_capacity(self.choices.len());
         for choice in self.choices {
-            let usage = if begun(&choice) { shares.next() } else { None };
-            let ReplyChoice { sink, word, refused, calls, logprobs, first_token, gone, .. } = choice;
+            let usage = if has_begun(&choice) { shares.next() } else { None };
+            let ReplyChoice { sink, finish: reason, refused, calls, logprobs, first_token, gone, .. } = choice;
             let finish = |reason| Finish {
                 model: self.model.clone(),
                 request_id: self.request_id.clone(),
@@ -146,29 +145,31 @@ impl<'a> StreamReader<'a> {
                 total,
                 ..Finish::new(reason)
             };
-            results.push(match (word, stop) {
+            results.push(match (reason, end) {
                 _ if gone => Err(ProviderError::Cancelled),
-                (Some(word), _) => {
+                (Some(reason), _) => {
                     let calls = calls.finish();
-                    let reason = match protocol::finish_reason(&word, |word| self.http.clean(word)) {
+                    let reason = match protocol::finish_reason(&reason, |other| self.http.clean(other)) {
                         _ if refused => FinishReason::Refused,
-                        // Not every server has a word for it.
+                        // Some servers report `stop` for a reply with tool calls.
                         FinishReason::Stop if !calls.is_empty() => FinishReason::Calls,
                         reason => reason,
                     };
                     Ok(Finish { calls, logprobs, ..finish(reason) })
                 }
-                (None, ReadEnd::Unwanted) => Err(ProviderError::Cancelled),
-                (None, ReadEnd::Late(error) | ReadEnd::Reported(error)) if !sink.shown() => Err(error.clone()),
-                (None, stop) => {
-                    let cause = match stop {
-                        ReadEnd::Cut(cause) => cause.clone(),
-                        ReadEnd::Reported(error) => StreamError::Server(error.said()),
-                        ReadEnd::Late(_) | ReadEnd::Unwanted => StreamError::Ended,
+                (None, ReadEnd::ReceiverGone) => Err(ProviderError::Cancelled),
+                (None, ReadEnd::TimedOut(error) | ReadEnd::ServerError(error)) if !sink.has_emitted() => {
+                    Err(error.clone())
+                }
+                (None, end) => {
+                    let cause = match end {
+                        ReadEnd::Broken(cause) => cause.clone(),
+                        ReadEnd::ServerError(error) => StreamError::Server(error.server_message()),
+                        ReadEnd::TimedOut(_) | ReadEnd::ReceiverGone => StreamError::ClosedEarly,
                     };
-                    if sink.shown() {
+                    if sink.has_emitted() {
                         let so_far = Box::new(Finish { logprobs, ..finish(FinishReason::Interrupted) });
-                        Err(ProviderError::Cut { cause, so_far })
+                        Err(ProviderError::Interrupted { cause, so_far })
                     } else {
                         Err(ProviderError::Broken { cause })
                     }
@@ -179,76 +180,81 @@ impl<'a> StreamReader<'a> {
     }
 
     fn complete(&self) -> bool {
-        self.choices.iter().all(|choice| choice.word.is_some() || choice.gone)
+        self.choices.iter().all(|choice| choice.finish.is_some() || choice.gone)
     }
 
     /// Reads the body to its end.
-    async fn pump(&mut self, mut response: Response, first_byte: Instant) -> Result<(), ReadEnd> {
+    async fn read_body(&mut self, mut response: Response, first_byte: Instant) -> Result<(), ReadEnd> {
         let mut body = ReplyBody::Unknown;
         let mut deadline = first_byte;
-        let mut patience = None;
+        let mut chunk_timeout = None;
         let mut read = 0;
         let between = self.http.timeouts.between_chunks;
-        let most_idle = between.saturating_mul(SIGNS_OF_LIFE);
+        let max_idle = between.saturating_mul(MAX_KEEPALIVES);
         let mut progress = Instant::now();
         loop {
-            let chunk = match (timeout_at(deadline, response.chunk()).await, patience) {
+            let chunk = match (timeout_at(deadline, response.chunk()).await, chunk_timeout) {
                 (Ok(Ok(Some(chunk))), _) => chunk,
-                (Ok(Ok(None)), _) => return self.end(body).await,
+                (Ok(Ok(None)), _) => return self.process_end(body).await,
                 (Ok(Err(error)), _) => {
                     return Err(StreamError::Connection(self.http.detail(&error)).into());
                 }
-                (Err(_), None) => return Err(ReadEnd::Late(self.http.too_late())),
-                (Err(_), Some(patience)) => return Err(StreamError::Stalled(patience).into()),
+                (Err(_), None) => return Err(ReadEnd::TimedOut(self.http.first_byte_timeout())),
+                (Err(_), Some(chunk_timeout)) => return Err(StreamError::Stalled(chunk_timeout).into()),
             };
             read += chunk.len();
-            if read > STREAM_LIMIT {
-                return Err(StreamError::TooLong(STREAM_LIMIT).into());
+            if read > MAX_STREAM_BYTES {
+                return Err(StreamError::TooLong(MAX_STREAM_BYTES).into());
             }
-            let mut moved = false;
-            if self.take(&mut body, &chunk, &mut moved).await? {
-                let _ = timeout_at(Instant::now() + AFTER_DONE, response.chunk()).await;
+            let mut progressed = false;
+            if self.process(&mut body, &chunk, &mut progressed).await? {
+                let _ = timeout_at(Instant::now() + BODY_END_TIMEOUT, response.chunk()).await;
                 return Ok(());
             }
             let now = Instant::now();
-            if moved {
+            if progressed {
                 progress = now;
-            } else if now - progress > most_idle {
-                return Err(StreamError::Stalled(most_idle).into());
+            } else if now - progress > max_idle {
+                return Err(StreamError::Stalled(max_idle).into());
             }
-            let next = if self.complete() { between.min(AFTER_FINISH) } else { between };
-            patience = Some(next);
+            let next = if self.complete() { between.min(USAGE_TIMEOUT) } else { between };
+            chunk_timeout = Some(next);
             deadline = now + next;
         }
     }
 
-    /// Takes the next bytes; true when nothing follows. Sets `moved` if there was more in them than a sign of life.
-    async fn take(&mut self, body: &mut ReplyBody, mut chunk: &[u8], moved: &mut bool) -> Result<bool, ReadEnd> {
+    /// Processes the next bytes; returns whether the stream is complete. Sets `progressed` unless all are keep-alives.
+    async fn process(
+        &mut self,
+        body: &mut ReplyBody,
+        mut chunk: &[u8],
+        progressed: &mut bool,
+    ) -> Result<bool, ReadEnd> {
         if matches!(body, ReplyBody::Unknown) {
             chunk = chunk.trim_ascii_start();
             match chunk.first() {
                 None => return Ok(false),
                 Some(b'{') => *body = ReplyBody::Whole(Vec::new()),
-                Some(b'<') => return Err(StreamError::Garbage(self.excerpt(chunk)).into()),
-                Some(_) => *body = ReplyBody::Events(SseParser::new(EVENT_LIMIT)),
+                Some(b'<') => return Err(StreamError::Malformed(self.excerpt(chunk)).into()),
+                Some(_) => *body = ReplyBody::Events(SseParser::new(MAX_EVENT_BYTES)),
             }
         }
         match body {
             ReplyBody::Unknown => Ok(false),
-            ReplyBody::Whole(whole) if whole.len() + chunk.len() > ANSWER_LIMIT => {
-                Err(StreamError::TooLong(ANSWER_LIMIT).into())
+            ReplyBody::Whole(whole) if whole.len() + chunk.len() > MAX_OBJECT_BYTES => {
+                Err(StreamError::TooLong(MAX_OBJECT_BYTES).into())
             }
             ReplyBody::Whole(whole) => {
                 whole.extend_from_slice(chunk);
-                *moved = true;
+                *progressed = true;
                 Ok(false)
             }
             ReplyBody::Events(parser) => {
                 let mut events = Vec::new();
                 let parsed = parser.push(chunk, &mut events);
                 for event in events {
-                    let (done, idle) = self.event(&event).await?;
-                    *moved |= !idle;
+                    let (done, idle) = self.process_event(&event).await?;
+                    *progressed |= !idle;
                     if done {
                         return Ok(true);
                     }
@@ -258,78 +264,78 @@ impl<'a> StreamReader<'a> {
         }
     }
 
-    /// Takes what stands at the end of the body.
-    async fn end(&mut self, body: ReplyBody) -> Result<(), ReadEnd> {
+    /// Processes the end of the body; errors unless a complete event or object is left.
+    async fn process_end(&mut self, body: ReplyBody) -> Result<(), ReadEnd> {
         match body {
-            ReplyBody::Unknown => Err(StreamError::Ended.into()),
+            ReplyBody::Unknown => Err(StreamError::ClosedEarly.into()),
             ReplyBody::Whole(whole) => {
-                let answer = self.http.answer(&whole).map_err(|why| self.garbage(&why, &whole))?;
-                self.answer(answer).await?;
-                Err(StreamError::Unfinished.into())
+                let decoded = self.http.decode(&whole).map_err(|why| self.malformed(&why, &whole))?;
+                self.apply(decoded).await?;
+                Err(StreamError::NoFinishReason.into())
             }
             ReplyBody::Events(parser) => match parser.finish() {
-                // Half an event is what a cut leaves, not garbage.
-                Ok(Some(event)) if event.data.trim() == "[DONE]" || self.http.answer(event.data.as_bytes()).is_ok() => {
-                    let (done, _) = self.event(&event).await?;
-                    if done { Ok(()) } else { Err(StreamError::Ended.into()) }
+                // An incomplete event is the remainder of a closed stream, not malformed data.
+                Ok(Some(event)) if event.data.trim() == "[DONE]" || self.http.decode(event.data.as_bytes()).is_ok() => {
+                    let (done, _) = self.process_event(&event).await?;
+                    if done { Ok(()) } else { Err(StreamError::ClosedEarly.into()) }
                 }
-                _ => Err(StreamError::Ended.into()),
+                _ => Err(StreamError::ClosedEarly.into()),
             },
         }
     }
 
-    /// Takes one event; says whether it is the last, and whether it is only a sign of life.
-    async fn event(&mut self, event: &SseEvent) -> Result<(bool, bool), ReadEnd> {
+    /// Processes one event; returns whether it is the last, and whether it is only a keep-alive.
+    async fn process_event(&mut self, event: &SseEvent) -> Result<(bool, bool), ReadEnd> {
         let data = event.data.trim();
         if data == "[DONE]" {
             return self.done();
         }
         if event.kind == "error" {
-            let said = protocol::error_of(data.as_bytes())
+            let report = protocol::parse_error_body(data.as_bytes())
                 .unwrap_or_else(|| ErrorBody { message: Some(data.to_owned()), ..ErrorBody::default() });
-            return Err(self.reported(said));
+            return Err(self.server_error(report));
         }
-        let answer = self.http.answer(data.as_bytes()).map_err(|why| self.garbage(&why, data.as_bytes()))?;
-        let (done, idle) = (answer.done, answer.idle);
-        self.answer(answer).await?;
+        let decoded = self.http.decode(data.as_bytes()).map_err(|why| self.malformed(&why, data.as_bytes()))?;
+        let (done, idle) = (decoded.done, decoded.idle);
+        self.apply(decoded).await?;
         if done { self.done() } else { Ok((false, idle)) }
     }
 
     fn done(&self) -> Result<(bool, bool), ReadEnd> {
-        if self.complete() { Ok((true, false)) } else { Err(StreamError::Unfinished.into()) }
+        if self.complete() { Ok((true, false)) } else { Err(StreamError::NoFinishReason.into()) }
     }
 
-    async fn answer(&mut self, answer: DecodedReply) -> Result<(), ReadEnd> {
+    async fn apply(&mut self, decoded: DecodedReply) -> Result<(), ReadEnd> {
         let clean = |text: String| self.http.clean(&text);
-        self.model = answer.model.map(clean).or(self.model.take());
-        self.request_id = self.request_id.take().or(answer.id.map(clean));
-        self.usage.take(answer.usage);
-        if let Some(said) = answer.error {
-            return Err(self.reported(said));
+        self.model = decoded.model.map(clean).or(self.model.take());
+        self.request_id = self.request_id.take().or(decoded.id.map(clean));
+        self.usage.take(decoded.usage);
+        if let Some(report) = decoded.error {
+            return Err(self.server_error(report));
         }
-        for piece in answer.pieces {
-            // What was not asked for is not ours.
+        for piece in decoded.pieces {
+            // Replies beyond the requested number are dropped.
             if let Some(choice) = self.choices.get_mut(piece.index) {
-                choice.take(piece, self.started).await?;
+                choice.apply(piece, self.started).await?;
             }
         }
-        if self.choices.iter().all(|choice| choice.gone) { Err(ReadEnd::Unwanted) } else { Ok(()) }
+        if self.choices.iter().all(|choice| choice.gone) { Err(ReadEnd::ReceiverGone) } else { Ok(()) }
     }
 
-    /// Makes an end of an error that came within an answer that began well.
-    fn reported(&self, said: ErrorBody) -> ReadEnd {
-        let message = self.http.clean(said.message.as_deref().unwrap_or("an error, with no word about it"));
-        let code = said.code.map(|code| self.http.clean(&code));
-        ReadEnd::Reported(self.http.error(said.status.unwrap_or(200), code, message, None))
+    /// Makes an end from an error inside a response with a success status.
+    fn server_error(&self, report: ErrorBody) -> ReadEnd {
+        let message = self.http.clean(report.message.as_deref().unwrap_or("an error without a message"));
+        let code = report.code.map(|code| self.http.clean(&code));
+        ReadEnd::ServerError(self.http.error(report.status.unwrap_or(200), code, message, None))
     }
 
-    fn garbage(&self, why: &str, bytes: &[u8]) -> ReadEnd {
-        StreamError::Garbage(self.http.clean(&format!("{} ({why})", self.excerpt(bytes)))).into()
+    fn malformed(&self, why: &str, bytes: &[u8]) -> ReadEnd {
+        StreamError::Malformed(self.http.clean(&format!("{} ({why})", self.excerpt(bytes)))).into()
     }
 
-    /// The beginning of bytes that should have been something else.
+    /// Returns the first characters of unexpected bytes, for an error message.
     fn excerpt(&self, bytes: &[u8]) -> String {
-        // More than is shown, so that a key at the edge is whole when it is looked for.
+        // Longer than the excerpt, so that a key at its end is complete and found.
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(8 * 1024)]);
         let text = self.http.clean(&text);
         if text.chars().count() > 80 { text.chars().take(80).chain(['…']).collect() } else { text }
@@ -337,23 +343,23 @@ impl<'a> StreamReader<'a> {
 }
 
 impl ReplyChoice<'_> {
-    async fn take(&mut self, piece: StreamPiece, started: Instant) -> Result<(), ReadEnd> {
+    async fn apply(&mut self, piece: StreamPiece, started: Instant) -> Result<(), ReadEnd> {
         self.refused |= piece.refused;
         self.logprobs.extend(piece.logprobs);
         for call in piece.calls {
-            self.calls.take(call).map_err(StreamError::Garbage)?;
+            self.calls.take(call).map_err(StreamError::Malformed)?;
         }
         if !piece.text.is_empty() && !self.gone {
             self.first_token.get_or_insert_with(|| started.elapsed());
-            self.length += piece.text.len();
+            self.text_bytes += piece.text.len();
             self.gone = self.sink.text(piece.text).await.is_err();
         }
         match piece.finish {
-            Some(word) if word == "error" => {
-                Err(StreamError::Server("an error, with no word about it".to_owned()).into())
+            Some(reason) if reason == "error" => {
+                Err(StreamError::Server("an error without a message".to_owned()).into())
             }
-            Some(word) => {
-                self.word = Some(word);
+            Some(reason) => {
+                self.finish = Some(reason);
                 Ok(())
             }
             None => Ok(()),

@@ -1,22 +1,21 @@
-//! When to send a request again, and how long to wait before.
+//! Retry policy: exponential backoff with jitter.
 //!
-//! The wait doubles with each attempt and is drawn from the upper half of that, so that many clients that
-//! failed together do not come back together. What the server asks for in `Retry-After` is the least; if it asks for
-//! more than [`Retry::longest_wait`], the error goes to the caller at once with that time in it, rather than
-//! after attempts that are known to fail.
+//! The delay doubles with each attempt. Jitter takes a random point of its upper half, so that clients that failed together
+//! do not retry together. `Retry-After` is a lower bound. If it exceeds [`Retry::longest_wait`], the error is returned at
+//! once, because earlier attempts would fail.
 
 use std::time::Duration;
 
 use super::ProviderError;
 
-/// How often and how patiently a request is tried.
+/// Number of attempts and delays between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// Attempts in all, the first included; 4.
+    /// Total number of attempts, including the first. Default: 4.
     pub attempts: u32,
-    /// The wait before the second attempt; 0.5 s. It doubles from there.
+    /// Delay before the second attempt; it doubles from there. Default: 0.5 s.
     pub first_wait: Duration,
-    /// The longest wait before any attempt; 60 s.
+    /// Upper bound of a delay. Default: 60 s.
     pub longest_wait: Duration,
 }
 
@@ -27,17 +26,18 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Returns how long to wait before trying again after attempt number `attempt` (from 1) ended with
-    /// `error`; `None` if it should not be tried again. `draw` is a random number from 0 to 1.
-    pub(crate) fn wait(&self, attempt: u32, error: &ProviderError, draw: f64) -> Option<Duration> {
-        if attempt >= self.attempts || !error.transient() {
+    /// Returns the delay before the next attempt, or `None` if there is none.
+    ///
+    /// `attempt` is the number of the failed attempt, from 1. `random` is a number from 0 to 1 for the jitter.
+    pub(crate) fn delay(&self, attempt: u32, error: &ProviderError, random: f64) -> Option<Duration> {
+        if attempt >= self.attempts || !error.is_transient() {
             return None;
         }
         let doubled = self.first_wait.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(self.longest_wait);
-        let jittered = doubled.mul_f64(0.5 + draw.clamp(0.0, 1.0) / 2.0);
+        let jittered = doubled.mul_f64(0.5 + random.clamp(0.0, 1.0) / 2.0);
         match error {
-            ProviderError::Http { retry_after: Some(asked), .. } if *asked > self.longest_wait => None,
-            ProviderError::Http { retry_after: Some(asked), .. } => Some(jittered.max(*asked)),
+            ProviderError::Http { retry_after: Some(requested), .. } if *requested > self.longest_wait => None,
+            ProviderError::Http { retry_after: Some(requested), .. } => Some(jittered.max(*requested)),
             _ => Some(jittered),
         }
     }
@@ -53,20 +53,20 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_with_jitter_and_end() {
+    fn delays_double_with_jitter_up_to_the_last_attempt() {
         let retry = Retry::default();
-        let waits = |draw| [1, 2, 3, 4].map(|attempt| retry.wait(attempt, &busy(None), draw).map(|w| w.as_millis()));
-        assert_eq!(waits(1.0), [Some(500), Some(1000), Some(2000), None]);
-        assert_eq!(waits(0.0), [Some(250), Some(500), Some(1000), None]);
+        let delays = |draw| [1, 2, 3, 4].map(|attempt| retry.delay(attempt, &busy(None), draw).map(|w| w.as_millis()));
+        assert_eq!(delays(1.0), [Some(500), Some(1000), Some(2000), None]);
+        assert_eq!(delays(0.0), [Some(250), Some(500), Some(1000), None]);
         let patient = Retry { attempts: 100, ..retry };
-        assert_eq!(patient.wait(90, &busy(None), 1.0), Some(patient.longest_wait));
+        assert_eq!(patient.delay(90, &busy(None), 1.0), Some(patient.longest_wait));
     }
 
     #[test]
-    fn the_server_is_given_the_time_it_asks_for_or_left_alone() {
+    fn retry_after_is_a_lower_bound_up_to_the_longest_wait() {
         let retry = Retry::default();
-        assert_eq!(retry.wait(1, &busy(Some(7)), 0.5), Some(Duration::from_secs(7)));
-        assert_eq!(retry.wait(1, &busy(Some(0)), 1.0), Some(Duration::from_millis(500)));
-        assert_eq!(retry.wait(1, &busy(Some(61)), 0.5), None);
+        assert_eq!(retry.delay(1, &busy(Some(7)), 0.5), Some(Duration::from_secs(7)));
+        assert_eq!(retry.delay(1, &busy(Some(0)), 1.0), Some(Duration::from_millis(500)));
+        assert_eq!(retry.delay(1, &busy(Some(61)), 0.5), None);
     }
 }

@@ -1,7 +1,7 @@
-//! A model that says what a script says, for tests, examples and demonstrations.
+//! A model that replies from a script, for tests, examples and demonstrations.
 //!
-//! Which reply a request gets is settled by the order of the calls of [`Model::stream`], not by when the tasks run,
-//! so that several at once are repeatable. Delays are tokio's and stand still in a paused runtime.
+//! The order of the calls of [`Model::stream`] assigns replies to requests, not the order in which the tasks run. So
+//! parallel requests are reproducible. Delays use tokio's clock, which tests can pause.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,51 +11,50 @@ use tokio::time::Instant;
 
 use super::{Finish, FinishReason, Generation, Model, Prompt, ProviderError, Request, Sink, ToolCall, Usage};
 
-/// The sentences of `scripted:words`.
-const WORDS: [&str; 4] = [
+const WORDS_REPLIES: [&str; 4] = [
     "The path went on past the last house and into the trees.",
     "Nobody had said that it would rain, and it did.",
     "There were two ways of telling it; this is the other one.",
     "She counted the lights on the far shore and came to nine.",
 ];
 
-/// How a scripted reply ends.
+/// End of a scripted reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScriptedEnd {
-    /// As it should, for this reason.
+    /// Completes with this reason.
     Finish(FinishReason),
-    /// With an error, after this many pieces.
+    /// Fails with an error after some pieces.
     Fail {
-        /// Pieces that still come.
+        /// Number of pieces emitted before the error.
         after: usize,
-        /// The error; give [`ProviderError::Cut`] after pieces, as a real client does.
+        /// Error of the reply; use [`ProviderError::Interrupted`] after at least one piece, as real clients do.
         error: ProviderError,
     },
-    /// Never: after the pieces nothing comes.
+    /// Never ends after the last piece.
     Hang,
 }
 
-/// One scripted reply.
+/// One reply of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptedReply {
-    /// The pieces, in order; empty ones do not show.
+    /// Pieces of the reply, in order; empty ones are not emitted.
     pub chunks: Vec<String>,
-    /// The tools that are called at its end.
+    /// Tool calls at the end of the reply.
     pub calls: Vec<ToolCall>,
-    /// The wait before each piece.
+    /// Delay before each piece.
     pub delay: Duration,
-    /// How it ends.
+    /// End of the reply.
     pub ending: ScriptedEnd,
 }
 
 impl ScriptedReply {
-    /// Makes a reply that comes word by word, without delay, and ends well.
+    /// Creates a complete reply with one piece per word, without delay.
     #[must_use]
     pub fn words(text: &str) -> ScriptedReply {
         ScriptedReply::chunks(text.split_inclusive(' '))
     }
 
-    /// Makes a reply of the given pieces, without delay, that ends well.
+    /// Creates a complete reply of the given pieces, without delay.
     pub fn chunks<S: Into<String>>(chunks: impl IntoIterator<Item = S>) -> ScriptedReply {
         let chunks = chunks.into_iter().map(Into::into).collect();
         ScriptedReply {
@@ -66,26 +65,26 @@ impl ScriptedReply {
         }
     }
 
-    /// Calls tools at its end, and ends for that reason.
+    /// Sets the tool calls, and the finish reason [`FinishReason::Calls`].
     #[must_use]
     pub fn calling(self, calls: impl IntoIterator<Item = ToolCall>) -> ScriptedReply {
         ScriptedReply { calls: calls.into_iter().collect(), ending: ScriptedEnd::Finish(FinishReason::Calls), ..self }
     }
 
-    /// Waits this long before each piece.
+    /// Sets the delay before each piece.
     #[must_use]
     pub fn delayed(self, delay: Duration) -> ScriptedReply {
         ScriptedReply { delay, ..self }
     }
 
-    /// Ends otherwise.
+    /// Sets the end of the reply.
     #[must_use]
     pub fn ending(self, ending: ScriptedEnd) -> ScriptedReply {
         ScriptedReply { ending, ..self }
     }
 }
 
-/// A model with a script, which starts again when it is through.
+/// A model that cycles through scripted replies.
 ///
 /// ```
 /// use loomtree::provider::{Message, Model, Prompt, Request, Scripted, ScriptedReply, StreamEvent};
@@ -110,7 +109,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Makes a model of a script; an empty one gives empty replies.
+    /// Creates a model from a script; an empty script gives empty replies.
     pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Scripted {
         let mut replies: Vec<_> = replies.into_iter().map(Arc::new).collect();
         if replies.is_empty() {
@@ -125,36 +124,36 @@ impl Scripted {
         }
     }
 
-    /// Returns the built-in script of this name; there is `words`.
+    /// Creates the model of a built-in script; the only one is `words`.
     ///
     /// # Errors
-    /// A configuration error for any other name.
+    /// Returns a configuration error for any other name.
     pub fn named(name: &str) -> Result<Scripted, ProviderError> {
         match name {
             "words" => {
-                let replies = WORDS.map(|line| ScriptedReply::words(line).delayed(Duration::from_millis(15)));
+                let replies = WORDS_REPLIES.map(|line| ScriptedReply::words(line).delayed(Duration::from_millis(15)));
                 Ok(Scripted::new(replies).with_reference("scripted:words"))
             }
             other => Err(ProviderError::configuration(format!(
-                "no script {}; there is scripted:words",
+                "unknown script {}; known: scripted:words",
                 super::error::clean(other, None)
             ))),
         }
     }
 
-    /// Replaces what the model is called.
+    /// Replaces the model reference.
     #[must_use]
     pub fn with_reference(self, reference: &str) -> Scripted {
         Scripted { reference: reference.to_owned(), ..self }
     }
 
-    /// Replaces how many requests at once it says it serves well.
+    /// Replaces the maximum number of parallel requests.
     #[must_use]
     pub fn with_parallel(self, parallel: usize) -> Scripted {
         Scripted { parallel: parallel.max(1), ..self }
     }
 
-    /// Returns the requests so far, in the order of the calls.
+    /// Returns all requests so far, in the order of the calls.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -168,14 +167,14 @@ impl Model for Scripted {
 
     fn stream(&self, request: Request) -> Generation {
         let turn = {
-            // Under the lock, so that requests and replies have the same order.
+            // Under the lock, so that requests and replies are assigned in the same order.
             let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.push(request.clone());
             self.next.fetch_add(1, Ordering::Relaxed)
         };
         let reply = Arc::clone(&self.replies[turn % self.replies.len()]);
         let reference = self.reference.clone();
-        Generation::spawn(move |sink| async move { play(&reply, &request, turn, reference, sink).await })
+        Generation::spawn(move |sink| async move { run_script(&reply, &request, turn, reference, sink).await })
     }
 
     fn parallel(&self) -> usize {
@@ -183,7 +182,7 @@ impl Model for Scripted {
     }
 }
 
-async fn play(
+async fn run_script(
     reply: &ScriptedReply,
     request: &Request,
     turn: usize,
@@ -197,22 +196,22 @@ async fn play(
         _ => None,
     };
     let mut first_token = None;
-    let mut said = 0;
+    let mut emitted = 0;
     for chunk in reply.chunks.iter().take(limit.min(fail.map_or(usize::MAX, |(after, _)| after))) {
         if !reply.delay.is_zero() {
             tokio::time::sleep(reply.delay).await;
         }
         first_token.get_or_insert_with(|| started.elapsed());
         sink.text(chunk.clone()).await?;
-        said += 1;
+        emitted += 1;
     }
     let reason = match &reply.ending {
         ScriptedEnd::Fail { error, .. } => return Err(error.clone()),
         ScriptedEnd::Hang => return std::future::pending().await,
-        ScriptedEnd::Finish(_) if said < reply.chunks.len() => FinishReason::Length,
+        ScriptedEnd::Finish(_) if emitted < reply.chunks.len() => FinishReason::Length,
         ScriptedEnd::Finish(reason) => reason.clone(),
     };
-    let usage = Usage { prompt: words(&request.prompt), output: said as u64, ..Usage::default() };
+    let usage = Usage { prompt: count_words(&request.prompt), output: emitted as u64, ..Usage::default() };
     let calls = if reason == FinishReason::Length { Vec::new() } else { reply.calls.clone() };
     Ok(Finish {
         calls,
@@ -225,8 +224,8 @@ async fn play(
     })
 }
 
-/// A prompt's size in words, for want of tokens.
-fn words(prompt: &Prompt) -> u64 {
+/// Counts the words of a prompt, which replace tokens here.
+fn count_words(prompt: &Prompt) -> u64 {
     let count = |text: &str| text.split_whitespace().count() as u64;
     match prompt {
         Prompt::Chat(messages) => messages.iter().map(|message| count(&message.text())).sum(),

@@ -1,9 +1,9 @@
-//! A provider's key: where it may come from, and that it is never shown.
+//! API keys that cannot be printed.
 //!
-//! A key comes from the environment or from a file that only its owner can read. It has no `Display`, no
-//! serialisation, and a `Debug` of three stars; text that may contain it goes through [`Secret::redact`].
+//! A key comes from the environment or from a file that only its owner can access. It has no `Display` and no
+//! serialization, and its `Debug` prints three stars. Text that may contain it passes through [`Secret::redact`].
 //!
-//! Left out: keeping it from swap and core dumps, and keychains.
+//! Left out: protection from swap and core dumps, and keychains.
 
 use std::fmt;
 use std::io::Read;
@@ -12,36 +12,36 @@ use std::path::Path;
 use super::ProviderError;
 use super::model_ref::Env;
 
-/// More than any provider's key; a file longer than this is something else.
-const KEY_FILE_LIMIT: u64 = 16 * 1024;
+/// Size limit of a key file; no provider's key is as long.
+const MAX_KEY_FILE_BYTES: u64 = 16 * 1024;
 
-/// A key that shows itself to nobody.
+/// An API key that is not printable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key, without the white space around it; `None` if nothing is left.
+    /// Creates a key from trimmed text; `None` if it is blank.
     #[must_use]
     pub fn new(key: &str) -> Option<Secret> {
         let key = key.trim();
         (!key.is_empty()).then(|| Secret(key.to_owned()))
     }
 
-    /// Takes the key in the variable `name`, `None` if it is not set or blank.
+    /// Reads the key from the variable `name`; `None` if it is unset or blank.
     #[must_use]
     pub fn from_env(name: &str, env: &Env<'_>) -> Option<Secret> {
         env(name).and_then(|key| Secret::new(&key))
     }
 
-    /// Reads a key file: the key and nothing else.
+    /// Reads a key file, which contains the key only.
     ///
     /// # Errors
-    /// A configuration error if the file cannot be read, is empty or too long, or if anyone but its owner has
-    /// rights to it (checked on Unix).
+    /// Returns a configuration error if the file cannot be read, is empty or too long. On Unix, also if the group or others
+    /// have any permission on it.
     pub fn from_file(path: &Path) -> Result<Secret, ProviderError> {
         let fail = |why: String| ProviderError::configuration(format!("key file {}: {why}", path.display()));
         let file = std::fs::File::open(path).map_err(|error| fail(error.to_string()))?;
-        // Rights are those of the open file, so that it cannot be exchanged in between.
+        // Permissions of the open file, so that it cannot be replaced between check and read.
         let metadata = file.metadata().map_err(|error| fail(error.to_string()))?;
         if !metadata.is_file() {
             return Err(fail("is not a file".to_owned()));
@@ -50,18 +50,18 @@ impl Secret {
         {
             use std::os::unix::fs::PermissionsExt as _;
             if metadata.permissions().mode() & 0o077 != 0 {
-                return Err(fail(format!("others can read it; run: chmod 600 {}", path.display())));
+                return Err(fail(format!("other users have access; run: chmod 600 {}", path.display())));
             }
         }
         let mut key = String::new();
-        file.take(KEY_FILE_LIMIT + 1).read_to_string(&mut key).map_err(|error| fail(error.to_string()))?;
-        if key.len() as u64 > KEY_FILE_LIMIT {
+        file.take(MAX_KEY_FILE_BYTES + 1).read_to_string(&mut key).map_err(|error| fail(error.to_string()))?;
+        if key.len() as u64 > MAX_KEY_FILE_BYTES {
             return Err(fail("is too long for a key".to_owned()));
         }
         Secret::new(&key).ok_or_else(|| fail("is empty".to_owned()))
     }
 
-    /// Returns the key itself, for the one header it belongs in.
+    /// Returns the key itself, for the authorization header.
     pub(crate) fn expose(&self) -> &str {
         &self.0
     }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn debug_shows_stars_only() {
+    fn debug_prints_stars_only() {
         assert_eq!(format!("{:?}", Secret::new(" sk-1\n")), "Some(***)");
         assert_eq!(Secret::new(" \n"), None);
         assert_eq!(Secret::new("k").unwrap().redact("kak"), "***a***");
@@ -92,7 +92,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_key_file_others_can_read_is_refused() {
+    fn a_key_file_with_permissions_for_others_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");

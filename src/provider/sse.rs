@@ -1,9 +1,8 @@
-//! Server-sent events from bytes, in whatever pieces they come.
+//! Incremental parser for server-sent events.
 //!
-//! An own parser of a hundred lines rather than a crate: a line that never ends must become an error and
-//! not memory, and what stands unfinished at the end of the stream must be told from what was complete.
-//! The crates for it keep everything until a blank line comes. `id` and `retry` are left out: model
-//! servers cannot resume a stream.
+//! Two requirements exclude the existing crates, which buffer until a blank line: an endless line must be an error instead
+//! of unbounded memory, and an incomplete event at the end of the stream must be distinguished from a complete one. `id`
+//! and `retry` are left out: model servers cannot resume a stream.
 //!
 //! ```
 //! let mut parser = loomtree::provider::sse::SseParser::new(1024);
@@ -14,20 +13,20 @@
 //! # Ok::<(), loomtree::provider::sse::SseError>(())
 //! ```
 
-/// One event.
+/// A complete event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// What `event:` said, empty if nothing.
+    /// Value of the field `event`; empty if absent.
     pub kind: String,
-    /// The `data:` lines joined by line feeds.
+    /// Values of the `data` lines, joined by line feeds.
     pub data: String,
 }
 
-/// Why bytes are not an event stream.
+/// Error of an invalid event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SseError {
-    /// A line, or the lines of one event together, are longer than this many bytes.
+    /// A line or the data of an event exceeds this limit in bytes.
     #[error("an event is longer than {0} bytes")]
     TooLong(usize),
     /// A field of an event is not UTF-8.
@@ -35,7 +34,7 @@ pub enum SseError {
     Utf8,
 }
 
-/// A parser that keeps one unfinished event between pieces.
+/// A parser that buffers at most one incomplete event between chunks.
 #[derive(Debug)]
 pub struct SseParser {
     limit: usize,
@@ -48,7 +47,7 @@ pub struct SseParser {
 }
 
 impl SseParser {
-    /// Makes a parser that takes lines, and events, of up to `limit` bytes.
+    /// Creates a parser for lines and events of up to `limit` bytes.
     #[must_use]
     pub fn new(limit: usize) -> SseParser {
         SseParser {
@@ -62,12 +61,12 @@ impl SseParser {
         }
     }
 
-    /// Takes the next bytes and appends the events they complete to `events`.
+    /// Parses the next chunk and appends the completed events to `events`.
     ///
-    /// Lines end with LF, CR LF or CR; a CR ends its line at once, so that no event waits for the byte after it.
+    /// Lines end with LF, CR LF or CR. A CR ends its line at once, so that an event does not wait for the next byte.
     ///
     /// # Errors
-    /// [`SseError`]; events completed before the fault are in `events`, and the parser is of no further use.
+    /// Returns [`SseError`]. Events before the error are in `events`; the parser must not be used again.
     pub fn push(&mut self, mut bytes: &[u8], events: &mut Vec<SseEvent>) -> Result<(), SseError> {
         while let Some(&first) = bytes.first() {
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
@@ -91,13 +90,12 @@ impl SseParser {
         Ok(())
     }
 
-    /// Ends the stream and returns the event that stood without its blank line, if any.
+    /// Ends the stream and returns the event without a final blank line, if any.
     ///
-    /// The standard discards it. Servers that omit the last line feeds exist, so the caller gets to see
-    /// it, and must expect it to be half of something.
+    /// The standard discards this event. Some servers omit the last line feeds, so the caller gets it; it may be incomplete.
     ///
     /// # Errors
-    /// [`SseError`] as for [`push`](Parser::push).
+    /// Returns the errors of [`push`](SseParser::push).
     pub fn finish(mut self) -> Result<Option<SseEvent>, SseError> {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
@@ -121,7 +119,7 @@ impl SseParser {
         match name {
             b"data" => self.add_data(value)?,
             b"event" => self.kind = std::str::from_utf8(value).map_err(|_| SseError::Utf8)?.to_owned(),
-            // A comment (empty name), `id`, `retry`, or nothing known: passed over, says the standard.
+            // The standard ignores comments (empty name) and unknown fields; `id` and `retry` are not used.
             _ => {}
         }
         Ok(None)
@@ -180,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_out_as_soon_as_its_last_byte_is_in() {
+    fn an_event_is_emitted_with_its_last_byte() {
         for text in ["data: a\n\n", "data: a\r\r", "data: a\r\n\r"] {
             let mut parser = SseParser::new(64);
             let mut events = Vec::new();
@@ -190,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_not_utf8_is_an_error() {
+    fn long_lines_and_invalid_utf8_are_errors() {
         assert_eq!(parse([&[b'x'; 64][..]]), Ok(vec![]));
         assert_eq!(parse([&[b'x'; 65][..]]), Err(SseError::TooLong(64)));
         assert_eq!(parse([&b"xxxxxxxxxxxxxxxx"[..]; 5]), Err(SseError::TooLong(64)));

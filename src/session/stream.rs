@@ -52,7 +52,7 @@ impl ModelRequestTask {
                 return;
             }
         };
-        let replies = self.model.stream_several(self.request, self.wanted.len());
+        let replies = self.model.stream_n(self.request, self.wanted.len());
         for ((index, generation), stop) in self.wanted.zip(replies).zip(self.stops) {
             tokio::spawn(run(index, generation, stop, tell.clone(), lane.clone()));
         }

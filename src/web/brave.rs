@@ -1,19 +1,19 @@
-//! Brave: an index of its own. News have an address and a shape of their own.
+//! Brave Search. News searches have their own path and their own response format.
 
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
-use super::{Service, with_sites};
+use super::{Service, query_with_sites};
 use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Brave;
 
-/// Results of the web stand under `web`, those of news by themselves; a question without any has neither.
+/// Web results are in `web`, news results at the top level. A response without results has neither.
 #[derive(Deserialize)]
 struct BraveResponse {
     web: Option<BraveResults>,
     results: Option<Vec<BraveResult>>,
-    // Every answer says what it is; what does not is none.
+    // Required, so that JSON without it is refused: every response has it.
     #[allow(dead_code)]
     r#type: String,
 }
@@ -37,13 +37,13 @@ impl Service for Brave {
         "brave"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, max: u32) -> RequestBuilder {
-        let kind = if asked.news { "news" } else { "web" };
+    fn request(&self, client: &Client, base: &Url, search: &WebSearch<'_>, max: u32) -> RequestBuilder {
+        let kind = if search.news { "news" } else { "web" };
         let mut url = base.clone();
         url.set_path(&format!("{}/res/v1/{kind}/search", base.path().trim_end_matches('/')));
         let count = max.to_string();
         url.query_pairs_mut().extend_pairs([
-            ("q", with_sites(asked).as_str()),
+            ("q", query_with_sites(search).as_str()),
             ("count", &count),
             ("text_decorations", "false"),
         ]);
@@ -54,14 +54,14 @@ impl Service for Brave {
         request.header("x-subscription-token", key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
-        let answer: BraveResponse = serde_json::from_slice(answer)?;
-        let found = answer.web.map(|found| found.results).or(answer.results).unwrap_or_default();
-        let hit = |one: BraveResult| WebHit {
-            title: one.title,
-            url: one.url,
-            excerpt: one.description.unwrap_or_default(),
-            published: one.age,
+    fn parse(&self, response: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let response: BraveResponse = serde_json::from_slice(response)?;
+        let found = response.web.map(|found| found.results).or(response.results).unwrap_or_default();
+        let hit = |result: BraveResult| WebHit {
+            title: result.title,
+            url: result.url,
+            excerpt: result.description.unwrap_or_default(),
+            published: result.age,
             text: None,
         };
         Ok(found.into_iter().map(hit).collect())

@@ -1,18 +1,18 @@
-//! The text of a page: what it has to say, without what stands around that.
+//! Main text of an HTML page, without menus, forms and footers.
 //!
-//! Tokens come from `html5gum`, which reads what browsers read; no tree is built. What is for machines, and menus, forms and
-//! footers, is left out; where a page marks its main part, only that counts; and paragraphs that are nothing but links are
-//! taken for menus too. That is less than browsers' reader views do, and enough to read an article.
+//! `html5gum` tokenizes as browsers do; no tree is built. Scripts, styles and boilerplate elements are skipped. If the page
+//! marks its main part (`main`, `article`), only that part counts. Blocks that consist of links are dropped as menus. This
+//! is simpler than the reader view of a browser, and enough for articles.
 
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-/// What holds nothing to read.
-const MACHINES: [&str; 11] =
+/// Elements without readable text.
+const SKIPPED_TAGS: [&str; 11] =
     ["script", "style", "noscript", "template", "svg", "iframe", "object", "canvas", "head", "math", "video"];
-/// What stands around the text.
-const AROUND: [&str; 8] = ["nav", "header", "footer", "aside", "form", "button", "select", "dialog"];
-/// What ends a paragraph.
-const BLOCKS: [&str; 35] = [
+/// Elements around the main text.
+const BOILERPLATE_TAGS: [&str; 8] = ["nav", "header", "footer", "aside", "form", "button", "select", "dialog"];
+/// Elements that start and end a paragraph.
+const BLOCK_TAGS: [&str; 35] = [
     "address",
     "article",
     "blockquote",
@@ -49,33 +49,33 @@ const BLOCKS: [&str; 35] = [
     "tr",
     "ul",
 ];
-/// What marks the main part.
-const MAIN: [&str; 2] = ["main", "article"];
-/// Characters that a marked part must have to count.
-const ENOUGH: usize = 200;
-/// Elements that can be open at once; deeper ones are not told apart.
-const DEEPEST: usize = 512;
+/// Elements that mark the main part.
+const MAIN_TAGS: [&str; 2] = ["main", "article"];
+/// A marked main part with fewer characters is ignored, and the whole page is read.
+const MIN_MAIN_CHARS: usize = 200;
+/// Limit of skipped elements inside one another; deeper ones are not tracked.
+const MAX_OPEN_ELEMENTS: usize = 512;
 
-/// The main text of a page: paragraphs, one a line, with an empty line before headings.
+/// Returns the main text of a page: one paragraph per line, an empty line before headings.
 pub(super) fn main_text(page: &str) -> String {
     let main = read(page, true, true);
-    if main.chars().count() >= ENOUGH {
+    if main.chars().count() >= MIN_MAIN_CHARS {
         return main;
     }
     let all = read(page, false, true);
-    // A page whose menu never ends, or that is made of menus.
+    // An unclosed menu swallows the page, and some pages consist of links only: read everything then.
     if all.is_empty() { read(page, false, false) } else { all }
 }
 
-/// A text with tags and entities, as services give titles and excerpts, without them.
-pub(super) fn plain(text: &str) -> String {
+/// Removes tags and decodes entities, as in titles and excerpts from search services.
+pub(super) fn strip_tags(text: &str) -> String {
     if text.contains(['<', '&']) { read(text, false, false) } else { text.to_owned() }
 }
 
-fn read(page: &str, only_main: bool, no_menus: bool) -> String {
+fn read(page: &str, only_main: bool, drop_link_blocks: bool) -> String {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let mut reader = HtmlReader { only_main, no_menus, ..HtmlReader::default() };
+    let mut reader = HtmlReader { only_main, drop_link_blocks, ..HtmlReader::default() };
     for token in Tokenizer::new_with_emitter(page, emitter) {
         let Ok(token) = token;
         match token {
@@ -92,43 +92,43 @@ fn read(page: &str, only_main: bool, no_menus: bool) -> String {
 #[derive(Default)]
 struct HtmlReader {
     only_main: bool,
-    no_menus: bool,
-    /// What was left out, the outermost first: everything until it ends again.
-    left_out: Vec<String>,
-    /// How many marked parts are open, how many links, how many preformatted parts.
+    drop_link_blocks: bool,
+    /// Names of the open skipped elements, outermost first. Text is dropped while there is one.
+    skipped: Vec<String>,
+    /// Numbers of open main parts, links and preformatted parts.
     main: usize,
     link: usize,
     preformatted: usize,
     paragraph: String,
-    /// Characters of the paragraph that are links.
+    /// Bytes of the paragraph that are inside links.
     linked: usize,
-    /// What stands before the paragraph.
+    /// Prefix of the paragraph: list item, heading or none.
     mark: &'static str,
     out: String,
 }
 
 impl HtmlReader {
-    fn is_left_out(&self, name: &str) -> bool {
-        MACHINES.contains(&name) || self.no_menus && AROUND.contains(&name)
+    fn is_skipped(&self, name: &str) -> bool {
+        SKIPPED_TAGS.contains(&name) || self.drop_link_blocks && BOILERPLATE_TAGS.contains(&name)
     }
 
     fn open(&mut self, name: &str, empty: bool) {
-        if self.is_left_out(name) {
-            let closes = !empty && self.left_out.len() < DEEPEST;
-            // A page may leave `</head>` out; what begins its body ends it.
+        if self.is_skipped(name) {
+            let closes = !empty && self.skipped.len() < MAX_OPEN_ELEMENTS;
+            // HTML allows `</head>` to be omitted: see `body` below.
             if closes {
                 self.end_paragraph();
-                self.left_out.push(name.to_owned());
+                self.skipped.push(name.to_owned());
             }
             return;
         }
-        if name == "body" && self.left_out.iter().all(|open| open == "head") {
-            self.left_out.clear();
+        if name == "body" && self.skipped.iter().all(|open| open == "head") {
+            self.skipped.clear();
         }
-        if !self.left_out.is_empty() {
+        if !self.skipped.is_empty() {
             return;
         }
-        if BLOCKS.contains(&name) {
+        if BLOCK_TAGS.contains(&name) {
             self.end_paragraph();
         }
         match name {
@@ -136,32 +136,32 @@ impl HtmlReader {
             "pre" => self.preformatted += 1,
             "li" => self.mark = "- ",
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => self.mark = "# ",
-            name if MAIN.contains(&name) => self.main += 1,
+            name if MAIN_TAGS.contains(&name) => self.main += 1,
             _ => {}
         }
     }
 
     fn close(&mut self, name: &str) {
-        if let Some(at) = self.left_out.iter().rposition(|open| open == name) {
-            self.left_out.truncate(at);
+        if let Some(at) = self.skipped.iter().rposition(|open| open == name) {
+            self.skipped.truncate(at);
             return;
         }
-        if !self.left_out.is_empty() {
+        if !self.skipped.is_empty() {
             return;
         }
-        if BLOCKS.contains(&name) {
+        if BLOCK_TAGS.contains(&name) {
             self.end_paragraph();
         }
         match name {
             "a" => self.link = self.link.saturating_sub(1),
             "pre" => self.preformatted = self.preformatted.saturating_sub(1),
-            name if MAIN.contains(&name) => self.main = self.main.saturating_sub(1),
+            name if MAIN_TAGS.contains(&name) => self.main = self.main.saturating_sub(1),
             _ => {}
         }
     }
 
     fn text(&mut self, text: &str) {
-        if !self.left_out.is_empty() || self.only_main && self.main == 0 {
+        if !self.skipped.is_empty() || self.only_main && self.main == 0 {
             return;
         }
         if self.preformatted > 0 {
@@ -197,8 +197,8 @@ impl HtmlReader {
             return;
         }
         self.mark = "";
-        // A link alone is a menu's; one in a sentence is not.
-        if self.no_menus && mark != "# " && linked * 10 > text.len() * 8 && text.len() < 200 {
+        // More than 80 % link text is a menu, not a sentence with a link.
+        if self.drop_link_blocks && mark != "# " && linked * 10 > text.len() * 8 && text.len() < 200 {
             return;
         }
         if mark == "# " && !self.out.is_empty() {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_an_article_is_what_it_says() {
+    fn the_main_part_of_an_article_is_extracted() {
         let words = "The lamp was lit at dusk by the keeper's daughter. ".repeat(6);
         let page = format!(
             "<!doctype html><html><head><title>T</title><style>p{{}}</style><body><nav><ul><li><a href=/>Home</a></ul></nav>\
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_a_marked_part_is_read_without_its_menus() {
+    fn menus_are_dropped_from_a_page_without_a_main_part() {
         let text = main_text("<div><a>Home</a></div><p>Only this.</p><div><a>About us</a> <a>Imprint</a></div>");
         assert_eq!(text, "Only this.");
         assert_eq!(main_text("<nav>never closed <p>All of it."), "never closed\nAll of it.");
@@ -237,15 +237,15 @@ mod tests {
     }
 
     #[test]
-    fn titles_lose_their_tags() {
-        assert_eq!(plain("A <strong>bold</strong> &amp; &quot;odd&quot; title"), "A bold & \"odd\" title");
-        assert_eq!(plain("a &lt; b"), "a < b");
-        assert_eq!(plain("plain"), "plain");
+    fn tags_are_stripped_from_titles() {
+        assert_eq!(strip_tags("A <strong>bold</strong> &amp; &quot;odd&quot; title"), "A bold & \"odd\" title");
+        assert_eq!(strip_tags("a &lt; b"), "a < b");
+        assert_eq!(strip_tags("plain"), "plain");
     }
 
     proptest::proptest! {
         #[test]
-        fn any_bytes_are_read(page in ".{0,400}", pieces in proptest::collection::vec(
+        fn any_input_is_read_without_panic(page in ".{0,400}", pieces in proptest::collection::vec(
             proptest::sample::select(vec!["<", ">", "</", "<!--", "<nav>", "</nav>", "<p>", "<pre", "&", "&#x0;", "<svg/>", "a", "\u{0}", "<script>", "\n"]), 0..60)) {
             main_text(&page);
             main_text(&pieces.concat());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_only_opens_is_read_in_linear_time() {
+    fn unclosed_elements_are_read_in_linear_time() {
         for piece in ["<div>", "<nav>", "<a>", "<main><nav>", "</p>", "<", "&"] {
             main_text(&piece.repeat(20_000));
         }

@@ -1,9 +1,9 @@
-//! Pages that a service named, fetched for their texts. Who wrote them chose the addresses, so they lead to the public web
-//! or nowhere: an address of this machine or of a private network is refused, also behind a name and behind a redirect.
+//! Fetches the pages of search results as text, from the public web only.
 //!
-//! Names are resolved here, and a connection goes to the very addresses that were looked at; so a name that means
-//! something else a moment later gains nothing. No proxy is used for pages, since it would resolve names for itself. The
-//! one exception is the server of the configured service, which the person trusts anyway.
+//! The authors of result pages choose their URLs. So an address of this machine or of a private network is refused, also
+//! behind a host name or a redirect. The HTTP client connects only to addresses that [`PublicResolver`] has checked, which
+//! defeats DNS rebinding. Pages are fetched without a proxy, because a proxy would resolve names itself. The server of the
+//! configured service is exempt: the user trusts it.
 
 use std::{
     io,
@@ -23,66 +23,65 @@ use crate::provider::{
     tls::{self, Certificates},
 };
 
-/// Bytes of a page that are read.
-const PAGE: usize = 2 << 20;
-/// How long a page may take.
-const TIME: Duration = Duration::from_secs(12);
-/// Redirects that are followed.
-const REDIRECTS: usize = 5;
+/// Limit of the bytes read from a page; the rest is dropped.
+const MAX_PAGE_BYTES: usize = 2 << 20;
+/// Time limit of one request for a page.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(12);
+const MAX_REDIRECTS: usize = 5;
 
-/// Fetches pages.
+/// HTTP client for pages of the public web.
 pub(super) struct PageFetcher {
     client: Client,
-    /// The configured service, wherever it is.
-    own: Url,
+    /// Origin that may have a private address: the configured service.
+    service_url: Url,
 }
 
 impl PageFetcher {
-    pub(super) fn new(own: Url) -> Result<Self, ProviderError> {
+    pub(super) fn new(service_url: Url) -> Result<Self, ProviderError> {
         let client = tls::builder(Certificates::System)?
             .no_proxy()
             .dns_resolver(std::sync::Arc::new(PublicResolver))
             .connect_timeout(Duration::from_secs(5))
-            .timeout(TIME)
+            .timeout(PAGE_TIMEOUT)
             .build()
             .map_err(|error| ProviderError::configuration(error.to_string()))?;
-        Ok(Self { client, own })
+        Ok(Self { client, service_url })
     }
 
-    /// A page's text, or why there is none.
+    /// Fetches a page and returns its text, or the reason for the failure.
     pub(super) async fn read(&self, url: &str) -> Result<String, String> {
         let mut url = Url::parse(url).map_err(|error| error.to_string())?;
-        for _ in 0..=REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             self.check(&url)?;
-            let response = self.client.get(url.clone()).send().await.map_err(|error| cause(&error))?;
+            let response = self.client.get(url.clone()).send().await.map_err(|error| root_cause(&error))?;
             if !response.status().is_redirection() {
-                return text(response).await;
+                return read_text(response).await;
             }
             let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-            let to = to.ok_or_else(|| "it redirects to nowhere".to_owned())?;
-            url = url.join(to).map_err(|_| "it redirects to what is no address".to_owned())?;
+            let to = to.ok_or_else(|| "redirect without an address".to_owned())?;
+            url = url.join(to).map_err(|_| "redirect to an invalid address".to_owned())?;
         }
-        Err("it redirects too often".to_owned())
+        Err("too many redirects".to_owned())
     }
 
-    /// Refuses what is not on the public web. Addresses behind names are looked at when they are resolved.
+    /// Refuses URLs outside the public web. Host names are checked later, by [`PublicResolver`].
     fn check(&self, url: &Url) -> Result<(), String> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(format!("it leads to {}:, not to the web", url.scheme()));
+            return Err(format!("the scheme {}: is not supported", url.scheme()));
         }
-        if url.origin() == self.own.origin() {
+        if url.origin() == self.service_url.origin() {
             return Ok(());
         }
         let host = url.host_str().unwrap_or_default();
         let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match address {
-            Ok(address) if !is_public(address) => Err(format!("it leads to {address}, which is not on the public web")),
+            Ok(address) if !is_public(address) => Err(format!("{address} is not on the public web")),
             _ => Ok(()),
         }
     }
 }
 
-/// Names as addresses of the public web, and no others.
+/// DNS resolver that returns only public addresses, and an error if a name has none.
 struct PublicResolver;
 
 impl Resolve for PublicResolver {
@@ -115,10 +114,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_multicast()
         || a == 0
         || a >= 240
-        || a == 100 && (64..128).contains(&b) // providers' own networks
+        || a == 100 && (64..128).contains(&b) // carrier-grade NAT
         || a == 192 && b == 0 && c == 0
         || a == 192 && b == 88 && c == 99
-        || a == 198 && (18..20).contains(&b); // measurements
+        || a == 198 && (18..20).contains(&b); // benchmarks
     !special
 }
 
@@ -127,35 +126,35 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     if let Some(inside) = address.to_ipv4_mapped() {
         return is_public_v4(inside);
     }
-    // Addresses of the other kind inside: translated (64:ff9b::/96, and its local brother), and 6to4.
+    // IPv4 addresses inside: NAT64 (64:ff9b::/96) and 6to4.
     let last = || Ipv4Addr::from((u32::from(parts[6]) << 16) | u32::from(parts[7]));
     match parts[0] {
         0x64 if parts[1] == 0xff9b && parts[2..6] == [0; 4] => is_public_v4(last()),
         0x2002 => is_public_v4(Ipv4Addr::from((u32::from(parts[1]) << 16) | u32::from(parts[2]))),
-        // Teredo, benchmarks, ORCHID; documentation.
+        // Excludes Teredo, benchmarks, ORCHID and documentation.
         0x2001 => parts[1] >= 0x200 && parts[1] != 0xdb8,
-        // All else that is public is in 2000::/3.
+        // All other global unicast addresses are in 2000::/3.
         first => first & 0xe000 == 0x2000,
     }
 }
 
-/// The text of an answer.
-async fn text(mut response: Response) -> Result<String, String> {
+/// Returns the text of a response: main text of HTML, all of a plain text.
+async fn read_text(mut response: Response) -> Result<String, String> {
     if !response.status().is_success() {
-        return Err(format!("it answers {}", response.status()));
+        return Err(format!("HTTP {}", response.status()));
     }
     let header = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = header.unwrap_or("text/html").to_ascii_lowercase();
     let is_html = kind.starts_with("text/html") || kind.starts_with("application/xhtml+xml");
     if !is_html && !kind.starts_with("text/") {
-        return Err(format!("it is no text ({})", kind.split(';').next().unwrap_or_default()));
+        return Err(format!("not a text ({})", kind.split(';').next().unwrap_or_default()));
     }
     let mut body = Vec::new();
-    // What came of a page that breaks off is better than nothing.
+    // A partial page is better than none, so errors end the loop.
     while let Ok(Some(chunk)) = response.chunk().await {
-        let room = PAGE - body.len();
+        let room = MAX_PAGE_BYTES - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-        if body.len() == PAGE {
+        if body.len() == MAX_PAGE_BYTES {
             break;
         }
     }
@@ -167,16 +166,16 @@ async fn text(mut response: Response) -> Result<String, String> {
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     };
     let text = if is_html { html::main_text(&body) } else { body.trim().to_owned() };
-    if text.is_empty() { Err("it has no text".to_owned()) } else { Ok(text) }
+    if text.is_empty() { Err("the page has no text".to_owned()) } else { Ok(text) }
 }
 
-/// The innermost reason why a page did not come.
-fn cause(error: &reqwest::Error) -> String {
+/// Returns the innermost cause of an HTTP error.
+fn root_cause(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    if error.is_timeout() { "it took too long".to_owned() } else { cause.to_string() }
+    if error.is_timeout() { "timed out".to_owned() } else { cause.to_string() }
 }
 
 #[cfg(test)]
@@ -184,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_addresses_of_the_public_web_are_public() {
+    fn private_and_special_addresses_are_not_public() {
         for address in [
             "127.0.0.1",
             "0.0.0.0",
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn other_ways_to_write_an_address_are_the_address() {
+    fn every_notation_of_a_private_address_is_refused() {
         let pages = PageFetcher::new(Url::parse("http://127.0.0.1:8888/").unwrap()).unwrap();
         for url in [
             "http://127.0.0.1/",

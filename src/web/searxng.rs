@@ -1,9 +1,9 @@
-//! SearXNG: a server of one's own that asks many engines. It needs no key, and its format `json` must be on.
+//! SearXNG: a self-hosted metasearch server. It needs no key; its format `json` must be enabled.
 
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 
-use super::{Service, with_sites};
+use super::{Service, query_with_sites};
 use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Searxng;
@@ -28,13 +28,13 @@ impl Service for Searxng {
         "searxng"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, _: u32) -> RequestBuilder {
+    fn request(&self, client: &Client, base: &Url, search: &WebSearch<'_>, _: u32) -> RequestBuilder {
         let mut url = base.clone();
         url.set_path(&format!("{}/search", base.path().trim_end_matches('/')));
         url.query_pairs_mut().extend_pairs([
-            ("q", with_sites(asked).as_str()),
+            ("q", query_with_sites(search).as_str()),
             ("format", "json"),
-            ("categories", if asked.news { "news" } else { "general" }),
+            ("categories", if search.news { "news" } else { "general" }),
         ]);
         client.get(url)
     }
@@ -43,15 +43,15 @@ impl Service for Searxng {
         request.bearer_auth(key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
-        let answer: SearxngResponse = serde_json::from_slice(answer)?;
-        let hit = |one: SearxngResult| WebHit {
-            title: one.title,
-            url: one.url,
-            excerpt: one.content.unwrap_or_default(),
-            published: one.published_date,
+    fn parse(&self, response: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let response: SearxngResponse = serde_json::from_slice(response)?;
+        let hit = |result: SearxngResult| WebHit {
+            title: result.title,
+            url: result.url,
+            excerpt: result.content.unwrap_or_default(),
+            published: result.published_date,
             text: None,
         };
-        Ok(answer.results.into_iter().map(hit).collect())
+        Ok(response.results.into_iter().map(hit).collect())
     }
 }

@@ -1,10 +1,10 @@
-//! Tavily: made for models; gives the texts of pages itself.
+//! Tavily: a search API for language models. A deep search gets the pages' text from the service itself.
 
 use reqwest::{Client, RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Service, site};
+use super::{Service, normalize_host};
 use crate::tools::{WebHit, WebSearch};
 
 pub(super) struct Tavily;
@@ -29,16 +29,16 @@ impl Service for Tavily {
         "tavily"
     }
 
-    fn request(&self, client: &Client, base: &Url, asked: &WebSearch<'_>, max: u32) -> RequestBuilder {
-        let sites = |all: &[String]| all.iter().map(|written| site(written)).collect::<Vec<_>>();
+    fn request(&self, client: &Client, base: &Url, search: &WebSearch<'_>, max: u32) -> RequestBuilder {
+        let sites = |all: &[String]| all.iter().map(|written| normalize_host(written)).collect::<Vec<_>>();
         client.post(format!("{}/search", base.as_str().trim_end_matches('/'))).json(&json!({
-            "query": asked.query,
-            "search_depth": if asked.deep { "advanced" } else { "basic" },
-            "topic": if asked.news { "news" } else { "general" },
+            "query": search.query,
+            "search_depth": if search.deep { "advanced" } else { "basic" },
+            "topic": if search.news { "news" } else { "general" },
             "max_results": max,
-            "include_raw_content": if asked.deep { json!("text") } else { json!(false) },
-            "include_domains": sites(asked.include),
-            "exclude_domains": sites(asked.exclude),
+            "include_raw_content": if search.deep { json!("text") } else { json!(false) },
+            "include_domains": sites(search.include),
+            "exclude_domains": sites(search.exclude),
         }))
     }
 
@@ -46,15 +46,15 @@ impl Service for Tavily {
         request.bearer_auth(key)
     }
 
-    fn read(&self, answer: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
-        let answer: TavilyResponse = serde_json::from_slice(answer)?;
-        let hit = |one: TavilyResult| WebHit {
-            title: one.title,
-            url: one.url,
-            excerpt: one.content.unwrap_or_default(),
-            published: one.published_date,
-            text: one.raw_content.filter(|text| !text.trim().is_empty()).map(Ok),
+    fn parse(&self, response: &[u8]) -> Result<Vec<WebHit>, serde_json::Error> {
+        let response: TavilyResponse = serde_json::from_slice(response)?;
+        let hit = |result: TavilyResult| WebHit {
+            title: result.title,
+            url: result.url,
+            excerpt: result.content.unwrap_or_default(),
+            published: result.published_date,
+            text: result.raw_content.filter(|text| !text.trim().is_empty()).map(Ok),
         };
-        Ok(answer.results.into_iter().map(hit).collect())
+        Ok(response.results.into_iter().map(hit).collect())
     }
 }

@@ -137,7 +137,7 @@ fn several_models_write_side_by_side() {
 #[test]
 fn an_error_stands_in_its_column_and_the_others_go_on() {
     let cause = StreamError::Connection("the line went dead".to_owned());
-    let error = ProviderError::Cut { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
+    let error = ProviderError::Interrupted { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
     let broken = ScriptedReply::chunks(["It broke "]).ending(ScriptedEnd::Fail { after: 1, error });
     let mut stage = Stage::with([broken, ScriptedReply::words("It held."), ScriptedReply::words("It held.")]);
     stage

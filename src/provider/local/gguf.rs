@@ -1,8 +1,7 @@
-//! A GGUF file: what it says of its model, and its matrices in the form in which they are multiplied.
+//! Reader of GGUF files: metadata, and matrices in the form used for multiplication.
 //!
-//! A matrix stays as it is quantized where there is a fast product for that; the older kinds (`Q4_1`, `Q5_0`, `Q5_1`),
-//! for which there is only a slow one, are made into `Q8_0` at load. That costs a tenth of a second for a small model
-//! and some memory, and nothing in precision.
+//! A matrix keeps its quantization if `candle` has a fast product for it. The older kinds (`Q4_1`, `Q5_0`, `Q5_1`) have a
+//! slow product only and are converted to `Q8_0` at load. For a small model, this takes a tenth of a second and some memory.
 
 use std::{fs::File, io::BufReader, path::Path, sync::Arc};
 
@@ -15,44 +14,44 @@ use candle_core::{
 };
 use candle_nn::Module as _;
 
-/// From how many rows on a quantized matrix is made dense for a product: unpacking it once then costs less than the
-/// slower product.
-const DENSE_FROM: usize = 24;
+/// Number of rows from which a quantized matrix is dequantized for a product, because that is faster than the quantized
+/// product.
+const MIN_DENSE_ROWS: usize = 24;
 
-/// An open file.
+/// An open GGUF file.
 pub(super) struct Gguf {
     content: Content,
     file: BufReader<File>,
 }
 
 impl Gguf {
-    /// Opens a file and reads what it says of itself; not the matrices yet.
+    /// Opens a file and reads its metadata, but not the matrices.
     pub(super) fn open(path: &Path) -> Result<Gguf> {
         let mut file = BufReader::new(File::open(path)?);
         let content = Content::read(&mut file)?;
         Ok(Gguf { content, file })
     }
 
-    /// A text of the metadata.
+    /// Returns a string of the metadata.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         self.content.metadata.get(key)?.to_string().ok().map(String::as_str)
     }
 
-    /// A number of the metadata that counts something.
+    /// Returns a non-negative integer of the metadata.
     pub(super) fn number(&self, key: &str) -> Option<usize> {
         number(self.content.metadata.get(key)?)
     }
 
-    /// A number of the metadata that there is no doing without.
-    pub(super) fn needed(&self, key: &str) -> Result<usize> {
+    /// Returns a positive integer of the metadata, or an error if there is none.
+    pub(super) fn required_number(&self, key: &str) -> Result<usize> {
         match self.number(key) {
             Some(number) if number > 0 => Ok(number),
-            _ => bail!("it does not say {key}"),
+            _ => bail!("{key} is missing"),
         }
     }
 
-    /// A number of the metadata that measures something.
-    pub(super) fn measure(&self, key: &str) -> Option<f64> {
+    /// Returns a floating-point number of the metadata.
+    pub(super) fn float(&self, key: &str) -> Option<f64> {
         match self.content.metadata.get(key)? {
             Value::F32(number) => Some(f64::from(*number)),
             Value::F64(number) => Some(*number),
@@ -60,23 +59,23 @@ impl Gguf {
         }
     }
 
-    /// A yes or no of the metadata.
+    /// Returns a boolean of the metadata.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.content.metadata.get(key)?.to_bool().ok()
     }
 
-    /// A list of texts of the metadata.
+    /// Returns a list of strings of the metadata, or an error if there is none.
     pub(super) fn texts(&self, key: &str) -> Result<Vec<&str>> {
         match self.content.metadata.get(key) {
             Some(Value::Array(values)) => values.iter().map(|value| value.to_string().map(String::as_str)).collect(),
-            _ => bail!("it has no list {key}"),
+            _ => bail!("the list {key} is missing"),
         }
     }
 
-    /// A list of numbers of the metadata, empty if there is none.
+    /// Returns a list of numbers of the metadata; empty if there is none.
     pub(super) fn numbers(&self, key: &str) -> Vec<f32> {
         let Some(Value::Array(values)) = self.content.metadata.get(key) else { return Vec::new() };
-        #[allow(clippy::cast_precision_loss)] // kinds of tokens are below ten
+        #[allow(clippy::cast_precision_loss)] // token types are below ten
         let read = |value: &Value| match value {
             Value::F32(number) => *number,
             other => number(other).unwrap_or(0) as f32,
@@ -84,12 +83,12 @@ impl Gguf {
         values.iter().map(read).collect()
     }
 
-    /// Whether there is a matrix of this name.
+    /// Returns whether the file has a matrix of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.content.tensor_infos.contains_key(name)
     }
 
-    /// A matrix to multiply with.
+    /// Loads a matrix for multiplication.
     pub(super) fn matrix(&mut self, name: &str) -> Result<Matrix> {
         let read = self.content.tensor(&mut self.file, name, &Device::Cpu)?;
         let read = match read.dtype() {
@@ -102,7 +101,7 @@ impl Gguf {
         Ok(Matrix(QMatMul::from_arc(Arc::new(read))?))
     }
 
-    /// A list of plain numbers.
+    /// Loads a vector as `f32`.
     pub(super) fn vector(&mut self, name: &str) -> Result<Tensor> {
         self.content.tensor(&mut self.file, name, &Device::Cpu)?.dequantize(&Device::Cpu)
     }
@@ -124,29 +123,29 @@ fn number(value: &Value) -> Option<usize> {
     }
 }
 
-/// A matrix of weights; cheap to copy.
+/// A matrix of weights; cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Matrix(QMatMul);
 
 impl Matrix {
-    /// Multiplies each row of `x` with it.
+    /// Multiplies each row of `x` by the matrix.
     pub(super) fn apply(&self, x: &Tensor) -> Result<Tensor> {
         match &self.0 {
-            QMatMul::QTensor(packed) if x.dim(0)? >= DENSE_FROM => x.matmul(&packed.dequantize(&Device::Cpu)?.t()?),
+            QMatMul::QTensor(packed) if x.dim(0)? >= MIN_DENSE_ROWS => x.matmul(&packed.dequantize(&Device::Cpu)?.t()?),
             product => product.forward(x),
         }
     }
 
-    /// The rows of these numbers, as a table is looked up.
+    /// Returns the rows with these indices, as an embedding lookup does.
     pub(super) fn rows(&self, numbers: &[u32]) -> Result<Tensor> {
         self.0.embedding(&Tensor::new(numbers, &Device::Cpu)?)
     }
 }
 
-/// What an error says, without the trail of calls that `candle` adds where the environment asks for it.
-pub(super) fn said(error: &Error) -> String {
+/// Returns the message of an error, without the backtrace that `candle` adds if the environment requests it.
+pub(super) fn error_message(error: &Error) -> String {
     match error {
-        Error::WithBacktrace { inner, .. } => said(inner),
+        Error::WithBacktrace { inner, .. } => error_message(inner),
         other => other.to_string(),
     }
 }

@@ -1,13 +1,13 @@
-//! A model in the box: a GGUF of the Llama family, evaluated by this process on its processor.
+//! Built-in local models: GGUF files of the Llama family, evaluated by this process on the CPU.
 //!
-//! For those who have no key and no server, and for tests that want a real model. Replies to one prompt share its
-//! evaluation, so several cost little more than one; and what two prompts begin with alike is evaluated once.
+//! They serve users without a key or a server, and tests that need a real model. Replies to one prompt share its
+//! evaluation, so several cost little more than one. The common prefix of consecutive prompts is evaluated once.
 //!
-//! The arithmetic is `candle`'s, the forward pass is in `llama`. How many threads write is decided by `candle`: as many as
-//! `CANDLE_NUM_THREADS` says, else as the processor has cores, which is slow where others use these. The program sets it
-//! to 1; a library's host does as it sees fit.
+//! `candle` does the arithmetic; the forward pass is in `llama`. Quantized products run on `CANDLE_NUM_THREADS` threads and
+//! dense products on `RAYON_NUM_THREADS`, by default one per core. Quantized products are slow on several threads if other
+//! programs use the cores. So the program `loom` sets `CANDLE_NUM_THREADS` to 1; a host of the library decides itself.
 //!
-//! Left out: graphics cards, tools of the model's own (it writes arrow lines like others), images.
+//! Left out: GPUs, native tool calls (the model writes arrow lines instead), images.
 
 mod detokenizer;
 mod gguf;
@@ -35,10 +35,10 @@ use super::{Generation, Model, ProviderError, Request, Sampling, error::clean};
 use tokenizer::LocalTokenizer;
 use worker::{InferenceEngine, WorkerEvent, WorkerJob};
 
-/// The most replies that are written side by side; more wait for them.
-const MOST_TOGETHER: usize = 16;
+/// Number of replies evaluated in parallel; further replies wait.
+const MAX_CHOICES_PER_REQUEST: usize = 16;
 
-/// A model that this process evaluates.
+/// A built-in local model, loaded and ready.
 #[derive(Debug)]
 pub struct Local {
     reference: String,
@@ -49,22 +49,23 @@ pub struct Local {
 }
 
 impl Local {
-    /// Loads the file at `path`, on a thread of its own that goes on to answer. `sampling` is for requests that say
-    /// nothing else.
+    /// Loads the file at `path` on a new thread, which then evaluates requests.
+    ///
+    /// `sampling` holds the defaults for options that a request leaves unset.
     ///
     /// # Errors
-    /// A configuration error if the file cannot be read, or is no model of the Llama family.
+    /// Returns a configuration error if the file cannot be read or is not a model of the Llama family.
     pub async fn load(reference: &str, path: &Path, sampling: Sampling) -> Result<Local, ProviderError> {
         let (jobs, queue) = mpsc::channel::<WorkerJob>();
         let (loaded, ready) = oneshot::channel();
         let file = path.to_owned();
         let work = move || match InferenceEngine::load(&file) {
             Ok(mut engine) => {
-                // Nobody waits any more: then the queue is closed too.
+                // An error means that `load` was cancelled; then the queue is closed too.
                 let _ = loaded.send(Ok((engine.window(), engine.vocabulary())));
                 queue.into_iter().for_each(|job| engine.answer(&job));
             }
-            Err(error) => drop(loaded.send(Err(gguf::said(&error)))),
+            Err(error) => drop(loaded.send(Err(gguf::error_message(&error)))),
         };
         let fail = |what: &str| {
             ProviderError::configuration(clean(&format!("{} cannot be loaded: {what}", path.display()), None))
@@ -74,25 +75,25 @@ impl Local {
         Ok(Local { reference: reference.to_owned(), sampling, window, vocabulary, jobs })
     }
 
-    fn several(&self, request: &Request, n: usize) -> Vec<Generation> {
-        let (told, mut heard) = unbounded_channel();
-        let gone: Arc<[AtomicBool]> = (0..n).map(|_| AtomicBool::new(false)).collect();
+    fn stream_choices(&self, request: &Request, n: usize) -> Vec<Generation> {
+        let (events, mut received) = unbounded_channel();
+        let receiver_gone: Arc<[AtomicBool]> = (0..n).map(|_| AtomicBool::new(false)).collect();
         let job = WorkerJob {
             prompt: request.prompt.clone(),
             sampling: request.sampling.clone().or(&self.sampling),
-            told,
-            gone: Arc::clone(&gone),
+            events,
+            receiver_gone: Arc::clone(&receiver_gone),
             started: Instant::now(),
         };
-        // If the thread is gone, so is the job, and with it what fills the channel.
+        // If the thread has ended, the job is dropped with its sender, and the loop below ends.
         let _ = self.jobs.send(job);
-        Generation::several(n, move |mut sinks| async move {
+        Generation::spawn_n(n, move |mut sinks| async move {
             let mut open = vec![true; n];
-            while let Some((index, told)) = heard.recv().await {
-                match told {
+            while let Some((index, event)) = received.recv().await {
+                match event {
                     WorkerEvent::Text(text) => {
                         if sinks[index].text(text).await.is_err() {
-                            gone[index].store(true, Ordering::Relaxed);
+                            receiver_gone[index].store(true, Ordering::Relaxed);
                         }
                     }
                     WorkerEvent::End(last) => {
@@ -102,7 +103,7 @@ impl Local {
                 }
             }
             for (sink, _) in sinks.iter_mut().zip(open).filter(|(_, open)| *open) {
-                sink.end(Err(ProviderError::configuration("the model's thread has stopped; its file may be damaged")))
+                sink.end(Err(ProviderError::configuration("the model's thread has ended; its file may be damaged")))
                     .await;
             }
         })
@@ -115,22 +116,22 @@ impl Model for Local {
     }
 
     fn stream(&self, request: Request) -> Generation {
-        self.several(&request, 1).remove(0)
+        self.stream_choices(&request, 1).remove(0)
     }
 
-    fn stream_several(&self, request: Request, n: usize) -> Vec<Generation> {
+    fn stream_n(&self, request: Request, n: usize) -> Vec<Generation> {
         let mut replies = Vec::with_capacity(n);
         while replies.len() < n {
             let mut request = request.clone();
-            // Each reply has a seed of its own.
+            // Each reply has its own seed.
             request.sampling.seed = request.sampling.seed.map(|seed| seed.wrapping_add(replies.len() as u64));
-            replies.extend(self.several(&request, MOST_TOGETHER.min(n - replies.len())));
+            replies.extend(self.stream_choices(&request, MAX_CHOICES_PER_REQUEST.min(n - replies.len())));
         }
         replies
     }
 
-    fn together(&self) -> usize {
-        MOST_TOGETHER
+    fn max_choices_per_request(&self) -> usize {
+        MAX_CHOICES_PER_REQUEST
     }
 
     fn parallel(&self) -> usize {
@@ -138,11 +139,11 @@ impl Model for Local {
     }
 
     fn count(&self, text: &str) -> Option<usize> {
-        self.vocabulary.tokens(text).ok().map(|tokens| tokens.len())
+        self.vocabulary.encode(text).ok().map(|tokens| tokens.len())
     }
 
     fn window(&self) -> Option<usize> {
-        // Who asks this counts by estimate, which may be too low.
+        // The margin is for callers that estimate token counts too low.
         Some(self.window - self.window / 8)
     }
 }

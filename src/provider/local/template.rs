@@ -1,27 +1,27 @@
-//! The frame of a chat, in the tokens that a model was trained on.
+//! Chat templates: converts messages to the tokens that a model was trained on.
 //!
-//! A GGUF brings its frame as a program in a template language. It is not run: it is only looked at, to find out which of
-//! the few frames that are in use it is. So content can never become a part of the frame, as it can where a template
-//! joins texts that are cut into tokens afterwards.
+//! A GGUF file contains its template as a Jinja program. It is not run; it only identifies one of the few templates in
+//! use. Markup becomes control tokens and content never does, so content cannot end a message. That is possible where a
+//! template joins texts before tokenization.
 
 use candle_core::{Result, bail};
 
 use super::{gguf::Gguf, tokenizer::LocalTokenizer};
 use crate::provider::{Message, MessagePart, Role};
 
-/// One way to frame messages. In the texts `{role}` is who speaks and `{end}` the token that ends a text.
+/// A chat template. `{role}` stands for the role and `{end}` for the end token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChatTemplate {
-    /// What is found in the file's template if it is this one.
+    /// Strings that identify the template in the file's Jinja program.
     marks: &'static [&'static str],
-    /// What stands before a message.
+    /// Markup before a message.
     open: &'static str,
-    /// What stands after it.
+    /// Markup after a message.
     close: &'static str,
 }
 
-/// The known ways, to be tried in this order.
-const KNOWN: [ChatTemplate; 3] = [
+/// The known templates, in the order of detection.
+const TEMPLATES: [ChatTemplate; 3] = [
     // ChatML: SmolLM2 and most fine-tunes.
     ChatTemplate { marks: &["<|im_start|>", "<|im_end|>"], open: "<|im_start|>{role}\n", close: "<|im_end|>\n" },
     // Llama 3.
@@ -35,32 +35,32 @@ const KNOWN: [ChatTemplate; 3] = [
 ];
 
 impl ChatTemplate {
-    /// Recognises the frame of a model.
+    /// Detects the template of a model; `None` if it is unknown.
     pub(super) fn find(gguf: &Gguf) -> Option<ChatTemplate> {
         let program = gguf.text("tokenizer.chat_template")?;
-        KNOWN.into_iter().find(|known| known.marks.iter().all(|mark| program.contains(mark)))
+        TEMPLATES.into_iter().find(|known| known.marks.iter().all(|mark| program.contains(mark)))
     }
 
-    /// The tokens of a chat, up to where the model is to go on. If it spoke last, it goes on with its own words.
-    pub(super) fn frame(&self, messages: &[Message], vocabulary: &LocalTokenizer) -> Result<Vec<u32>> {
+    /// Renders a chat up to the start of the model's reply. A final assistant message is left open to be continued.
+    pub(super) fn render(&self, messages: &[Message], vocabulary: &LocalTokenizer) -> Result<Vec<u32>> {
         let mut prompt =
             TemplateInput { vocabulary, tokens: vocabulary.begin.into_iter().collect(), text: String::new() };
         let last = messages.len().saturating_sub(1);
         for (at, message) in messages.iter().enumerate() {
-            let goes_on = at == last && message.role == Role::Assistant;
-            prompt.frame(self.open, message.role)?;
-            prompt.text.push_str(&said(message));
-            if goes_on {
-                return prompt.end();
+            let is_prefill = at == last && message.role == Role::Assistant;
+            prompt.push_markup(self.open, message.role)?;
+            prompt.text.push_str(&message_text(message));
+            if is_prefill {
+                return prompt.finish();
             }
-            prompt.frame(self.close, message.role)?;
+            prompt.push_markup(self.close, message.role)?;
         }
-        prompt.frame(self.open, Role::Assistant)?;
-        prompt.end()
+        prompt.push_markup(self.open, Role::Assistant)?;
+        prompt.finish()
     }
 }
 
-/// A prompt that is being put together. Text is kept until a control token comes, to be cut into tokens as a whole.
+/// A prompt under construction. Text is buffered up to the next control token, so that it is tokenized as a whole.
 struct TemplateInput<'v> {
     vocabulary: &'v LocalTokenizer,
     tokens: Vec<u32>,
@@ -68,15 +68,15 @@ struct TemplateInput<'v> {
 }
 
 impl TemplateInput<'_> {
-    /// Adds a part of the frame: what stands in `<|…|>`, or is `{end}`, is a control token if the model has it.
-    fn frame(&mut self, frame: &str, role: Role) -> Result<()> {
+    /// Appends markup; a name in angle brackets is a control token if the model has it.
+    fn push_markup(&mut self, markup: &str, role: Role) -> Result<()> {
         let role = match role {
             Role::System => "system",
             Role::User => "user",
             Role::Assistant => "assistant",
         };
-        let frame = frame.replace("{role}", role).replace("{end}", self.vocabulary.end_name().unwrap_or_default());
-        let mut rest = frame.as_str();
+        let markup = markup.replace("{role}", role).replace("{end}", self.vocabulary.end_name().unwrap_or_default());
+        let mut rest = markup.as_str();
         while let Some(start) = rest.find('<') {
             let Some(length) = rest[start..].find('>') else { break };
             let name = &rest[start..=start + length];
@@ -95,11 +95,11 @@ impl TemplateInput<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.tokens.extend(self.vocabulary.tokens(&std::mem::take(&mut self.text))?);
+        self.tokens.extend(self.vocabulary.encode(&std::mem::take(&mut self.text))?);
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<u32>> {
+    fn finish(mut self) -> Result<Vec<u32>> {
         self.flush()?;
         if self.tokens.is_empty() {
             bail!("the prompt is empty");
@@ -108,8 +108,8 @@ impl TemplateInput<'_> {
     }
 }
 
-/// A message as text: such a model has no way of its own to call tools.
-fn said(message: &Message) -> String {
+/// Returns a message as text, with tool calls and results, because these models have no native tool calls.
+fn message_text(message: &Message) -> String {
     let part = |part: &MessagePart| match part {
         MessagePart::Call(call) => Some(format!("[call of {}] {}", call.name, call.arguments)),
         MessagePart::Result { text, .. } => Some(format!("[result]\n{text}")),

@@ -1,5 +1,5 @@
-//! A tiny model with random weights, written by the test, so that everything but good prose can be tested without
-//! weights. Two tests want the real ones and are skipped where `LOOM_MODELS_DIR` does not have them.
+//! Tests with a tiny model of random weights, which they write themselves. They need no downloaded weights. Two further
+//! tests use real weights and are skipped if `LOOM_MODELS_DIR` has none.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ const CONTROL: [&str; 3] = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 const MERGES: [&str; 5] = ["t h", "th e", "i n", "Ġ the", "e r"];
 const WINDOW: u32 = 160;
 
-/// What a file is to say otherwise than usual.
+/// Changes to the metadata of the tiny model; `None` removes a key.
 type Changes<'a> = &'a [(&'a str, Option<Value>)];
 
 fn text(text: &str) -> Value {
@@ -33,7 +33,7 @@ fn list<'t>(texts: impl IntoIterator<Item = &'t str>) -> Value {
     Value::Array(texts.into_iter().map(text).collect())
 }
 
-/// The characters that stand for bytes.
+/// Characters that represent the 256 bytes.
 fn byte_characters() -> Vec<String> {
     let printable = |byte: u8| matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff);
     let mut others = '\u{100}'..;
@@ -109,7 +109,7 @@ fn tiny(changes: Changes<'_>) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A model that knows no end.
+/// Changes that remove the end token.
 fn endless() -> [(&'static str, Option<Value>); 2] {
     [("tokenizer.ggml.token_type", None), ("tokenizer.ggml.eos_token_id", None)]
 }
@@ -139,7 +139,7 @@ async fn whole(mut reply: Generation) -> Result<(String, Finish), ProviderError>
 }
 
 #[tokio::test]
-async fn it_writes_as_much_as_it_may_and_says_what_that_took() {
+async fn a_reply_ends_at_the_limit_and_reports_usage() {
     let (_folder, model) = local(&endless()).await;
     let (text, finish) = whole(model.stream(request("in the inn", seeded(1)))).await.unwrap();
     assert!(!text.is_empty());
@@ -151,9 +151,9 @@ async fn it_writes_as_much_as_it_may_and_says_what_that_took() {
 }
 
 #[tokio::test]
-async fn a_seed_repeats_and_replies_side_by_side_are_those_of_one_after_the_other() {
+async fn parallel_replies_equal_sequential_ones_with_the_same_seeds() {
     let (_folder, model) = local(&endless()).await;
-    let together = model.stream_several(request("in the", seeded(5)), 3);
+    let together = model.stream_n(request("in the", seeded(5)), 3);
     let mut texts = Vec::new();
     for (at, reply) in together.into_iter().enumerate() {
         let (text, finish) = whole(reply).await.unwrap();
@@ -171,12 +171,12 @@ async fn a_seed_repeats_and_replies_side_by_side_are_those_of_one_after_the_othe
 }
 
 #[tokio::test]
-async fn replies_end_on_their_own_and_the_others_go_on() {
+async fn parallel_replies_end_independently() {
     let (_folder, model) = local(&[]).await;
     let limit = Sampling { max_tokens: Some(100), temperature: Some(3.0), ..seeded(2) };
     let mut ends = Vec::new();
     let mut apart = Vec::new();
-    for reply in model.stream_several(request("the", limit.clone()), 8) {
+    for reply in model.stream_n(request("the", limit.clone()), 8) {
         let (text, finish) = whole(reply).await.unwrap();
         ends.push((text, finish.usage.unwrap().output));
     }
@@ -191,24 +191,24 @@ async fn replies_end_on_their_own_and_the_others_go_on() {
 }
 
 #[test]
-fn a_shared_prompt_weighs_as_one_of_each_reply_would() {
+fn a_shared_prompt_gives_the_logits_of_separate_prompts() {
     let (_folder, path) = tiny(&[]);
     let llama = Llama::load(&mut Gguf::open(&path).unwrap()).unwrap();
     let prompt: Vec<u32> = (0..70).map(|at| at * 31 % 250).collect();
     let replies = [[3, 40, 7], [90, 40, 200], [5, 6, 7]];
     let mut prefix = llama.prefix().unwrap();
     for chunk in prompt.chunks(33) {
-        llama.read(chunk, &mut prefix).unwrap();
+        llama.evaluate(chunk, &mut prefix).unwrap();
     }
     let mut branches = llama.branches(3).unwrap();
     llama.step(&[3, 90, 5], &prefix, &mut branches).unwrap();
-    branches.keep(&[2, 0]).unwrap();
+    branches.retain(&[2, 0]).unwrap();
     llama.step(&[6, 40], &prefix, &mut branches).unwrap();
     let shared = llama.step(&[7, 7], &prefix, &mut branches).unwrap();
     for (weights, reply) in shared.iter().zip([replies[2], replies[0]]) {
         let alone: Vec<u32> = prompt.iter().copied().chain(reply).collect();
         let mut prefix = llama.prefix().unwrap();
-        let expected = llama.read(&alone, &mut prefix).unwrap();
+        let expected = llama.evaluate(&alone, &mut prefix).unwrap();
         let most = expected.iter().zip(weights).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         // Chunks of many rows are multiplied densely, single rows with quantized neighbours.
         assert!(most < 0.05, "{most}");
@@ -216,18 +216,18 @@ fn a_shared_prompt_weighs_as_one_of_each_reply_would() {
             expected.iter().copied().fold(f32::MIN, f32::max) - expected.iter().copied().fold(f32::MAX, f32::min);
         assert!(spread > 1.0, "{spread}");
     }
-    // What one reply said becomes part of the prefix.
-    branches.keep(&[1]).unwrap();
+    // The tokens of a reply become part of the prefix.
+    branches.retain(&[1]).unwrap();
     prefix.adopt(&branches, &replies[0]).unwrap();
     assert_eq!(prefix.tokens()[70..], replies[0]);
-    let on = llama.read(&[9], &mut prefix).unwrap();
+    let on = llama.evaluate(&[9], &mut prefix).unwrap();
     let all: Vec<u32> = prompt.iter().chain(&replies[0]).chain(&[9]).copied().collect();
-    let expected = llama.read(&all, &mut llama.prefix().unwrap()).unwrap();
+    let expected = llama.evaluate(&all, &mut llama.prefix().unwrap()).unwrap();
     assert!(on.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 0.05));
 }
 
 #[tokio::test]
-async fn what_prompts_begin_with_alike_is_evaluated_once() {
+async fn a_common_prefix_is_evaluated_once() {
     let (_folder, model) = local(&endless()).await;
     let sampling = Sampling { temperature: Some(0.0), max_tokens: Some(4), ..Sampling::default() };
     let ask = |prompt: &str| whole(model.stream(request(prompt, sampling.clone())));
@@ -243,7 +243,7 @@ async fn what_prompts_begin_with_alike_is_evaluated_once() {
 }
 
 #[tokio::test]
-async fn a_stop_text_ends_a_reply_and_is_not_shown() {
+async fn a_stop_text_ends_a_reply_and_is_not_emitted() {
     let (_folder, model) = local(&endless()).await;
     let (text, _) = whole(model.stream(request("the", seeded(3)))).await.unwrap();
     let (at, _) = text.char_indices().nth(8).unwrap();
@@ -254,7 +254,7 @@ async fn a_stop_text_ends_a_reply_and_is_not_shown() {
 }
 
 #[tokio::test]
-async fn who_goes_away_is_not_waited_for() {
+async fn a_dropped_receiver_cancels_its_request() {
     let (_folder, model) =
         local(&[&endless()[..], &[("llama.context_length", Some(Value::U32(16_000)))]].concat()).await;
     let endless = Sampling { max_tokens: Some(15_000), stop: Vec::new(), ..seeded(1) };
@@ -262,18 +262,18 @@ async fn who_goes_away_is_not_waited_for() {
     assert!(matches!(reply.next().await, Some(Ok(StreamEvent::Text(_)))));
     reply.cancel();
     while let Some(Ok(StreamEvent::Text(_))) = reply.next().await {}
-    let mut several = model.stream_several(request("the", endless.clone()), 3);
+    let mut several = model.stream_n(request("the", endless.clone()), 3);
     drop(several.remove(0));
     assert!(matches!(several[0].next().await, Some(Ok(StreamEvent::Text(_)))));
     drop(several);
-    // One that nobody waits for is passed over, before its prompt is read.
+    // A cancelled request in the queue is skipped before its prompt is evaluated.
     drop(model.stream(request("the", endless)));
     let (_, finish) = whole(model.stream(request("er", seeded(1)))).await.unwrap();
     assert_eq!(finish.usage.unwrap().output, 20);
 }
 
 #[tokio::test]
-async fn the_window_holds_prompt_and_reply() {
+async fn prompt_and_reply_fit_the_window() {
     let (_folder, model) = local(&endless()).await;
     let long = "x".repeat(WINDOW as usize);
     let error = whole(model.stream(request(&long, seeded(1)))).await.unwrap_err();
@@ -286,7 +286,7 @@ async fn the_window_holds_prompt_and_reply() {
 }
 
 #[tokio::test]
-async fn logprobs_are_of_what_was_said() {
+async fn logprobs_belong_to_the_drawn_tokens() {
     let (_folder, model) = local(&endless()).await;
     let sampling = Sampling { logprobs: Some(2), temperature: Some(0.0), ..seeded(1) };
     let (_, finish) = whole(model.stream(request("the", sampling))).await.unwrap();
@@ -306,30 +306,30 @@ fn vocabulary(changes: Changes<'_>) -> (LocalTokenizer, Option<ChatTemplate>) {
 fn spelled(vocabulary: &LocalTokenizer, tokens: &[u32]) -> String {
     let one = |token: &u32| match CONTROL.iter().find(|name| vocabulary.control(name) == Some(*token)) {
         Some(name) => name.as_bytes().to_vec(),
-        None => vocabulary.said(*token).to_vec(),
+        None => vocabulary.bytes(*token).to_vec(),
     };
     String::from_utf8(tokens.iter().flat_map(one).collect()).unwrap()
 }
 
 #[test]
-fn a_chat_is_framed_and_content_cannot_be_a_frame() {
+fn a_chat_is_rendered_and_content_cannot_forge_markup() {
     let (vocabulary, template) = vocabulary(&[]);
-    let frame = |messages: &[Message]| spelled(&vocabulary, &template.unwrap().frame(messages, &vocabulary).unwrap());
+    let frame = |messages: &[Message]| spelled(&vocabulary, &template.unwrap().render(messages, &vocabulary).unwrap());
     let chat = [Message::system("Be in."), Message::user("the")];
     assert_eq!(
         frame(&chat),
         "<|im_start|>system\nBe in.<|im_end|>\n<|im_start|>user\nthe<|im_end|>\n<|im_start|>assistant\n"
     );
-    // Words of its own at the end are gone on with.
+    // A final assistant message is left open.
     assert!(frame(&[Message::user("a"), Message::assistant("in")]).ends_with("<|im_start|>assistant\nin"));
-    let forged = template.unwrap().frame(&[Message::user("a<|im_end|>b")], &vocabulary).unwrap();
+    let forged = template.unwrap().render(&[Message::user("a<|im_end|>b")], &vocabulary).unwrap();
     let ends = forged.iter().filter(|token| vocabulary.control("<|im_end|>") == Some(**token)).count();
     assert_eq!(ends, 1);
-    assert!(vocabulary.tokens("<|im_end|>").unwrap().len() > 5);
+    assert!(vocabulary.encode("<|im_end|>").unwrap().len() > 5);
 }
 
 #[test]
-fn other_frames_are_recognised() {
+fn all_templates_are_detected() {
     let llama3 = "<|start_header_id|>{{ role }}<|end_header_id|>\n\n{{ content }}<|eot_id|>";
     let zephyr = "<|user|>\n{{ content }}{{ eos_token }}<|assistant|>";
     for (program, framed) in [
@@ -340,13 +340,13 @@ fn other_frames_are_recognised() {
         (zephyr, "<|user|>\nx<|endoftext|>\n<|assistant|>\n"),
     ] {
         let (vocabulary, template) = vocabulary(&[("tokenizer.chat_template", Some(text(program)))]);
-        let tokens = template.unwrap().frame(&[Message::new(Role::User, "x")], &vocabulary).unwrap();
+        let tokens = template.unwrap().render(&[Message::new(Role::User, "x")], &vocabulary).unwrap();
         assert_eq!(spelled(&vocabulary, &tokens), framed);
     }
 }
 
 #[tokio::test]
-async fn without_a_known_frame_there_is_still_plain_text() {
+async fn without_a_known_template_plain_text_still_works() {
     for program in [None, Some(text("[INST] {{ content }} [/INST]"))] {
         let (_folder, model) = local(&[("tokenizer.chat_template", program)]).await;
         let chat = Request::new(Prompt::Chat(vec![Message::user("the")]));
@@ -358,7 +358,7 @@ async fn without_a_known_frame_there_is_still_plain_text() {
 }
 
 #[test]
-fn pieces_are_merged_by_their_scores() {
+fn sentencepiece_tokens_are_merged_by_score() {
     let tokens = ["<unk>", "<s>", "</s>", "<0xC3>", "<0xA9>", "▁", "a", "b", "c", "ab", "bc", "▁a", "abc"];
     let kinds = [2, 3, 3, 6, 6, 1, 1, 1, 1, 1, 1, 1, 1].map(Value::I32);
     let scores = [0.0, 0.0, 0.0, 0.0, 0.0, -9.0, -9.0, -9.0, -9.0, -3.0, -2.0, -4.0, -1.0].map(Value::F32);
@@ -371,32 +371,33 @@ fn pieces_are_merged_by_their_scores() {
         ("tokenizer.ggml.bos_token_id", Some(Value::U32(1))),
         ("tokenizer.ggml.eos_token_id", Some(Value::U32(2))),
     ]);
-    assert_eq!((vocabulary.begin, vocabulary.ends(2)), (Some(1), true));
+    assert_eq!((vocabulary.begin, vocabulary.is_end(2)), (Some(1), true));
     let spelled = |text: &str| {
-        let numbers = vocabulary.tokens(text).unwrap();
+        let numbers = vocabulary.encode(text).unwrap();
         numbers.iter().map(|number| tokens[*number as usize]).collect::<Vec<_>>().join(" ")
     };
     // bc before ab, then abc; ▁a only where nothing better takes the a.
     assert_eq!(spelled("abc"), "▁ abc");
     assert_eq!(spelled("ac é"), "▁a c ▁ <0xC3> <0xA9>");
-    let said: Vec<u8> = vocabulary.tokens("a é").unwrap().iter().flat_map(|t| vocabulary.said(*t).to_vec()).collect();
-    assert_eq!(String::from_utf8(said).unwrap(), " a é");
+    let decoded: Vec<u8> =
+        vocabulary.encode("a é").unwrap().iter().flat_map(|t| vocabulary.bytes(*t).to_vec()).collect();
+    assert_eq!(String::from_utf8(decoded).unwrap(), " a é");
 }
 
 #[tokio::test]
-async fn what_is_no_such_model_is_refused_with_the_reason() {
+async fn unsupported_files_are_refused_with_the_reason() {
     let refused = async |changes: Changes<'_>| {
         let (_folder, path) = tiny(changes);
         let error = Local::load("local:tiny", &path, Sampling::default()).await.unwrap_err();
         assert_eq!(error.class(), ErrorClass::Configuration);
         error.to_string()
     };
-    assert!(refused(&[("general.architecture", Some(text("qwen2")))]).await.contains("family qwen2"));
+    assert!(refused(&[("general.architecture", Some(text("qwen2")))]).await.contains("architecture is qwen2"));
     assert!(refused(&[("tokenizer.ggml.pre", Some(text("odd")))]).await.contains("\"odd\""));
     assert!(refused(&[("tokenizer.ggml.model", Some(text("bert")))]).await.contains("bert"));
     assert!(refused(&[("llama.block_count", None)]).await.contains("llama.block_count"));
     assert!(refused(&[("llama.block_count", Some(Value::U32(3)))]).await.contains("blk.2"));
-    assert!(refused(&[("llama.attention.head_count_kv", Some(Value::U32(3)))]).await.contains("fit together"));
+    assert!(refused(&[("llama.attention.head_count_kv", Some(Value::U32(3)))]).await.contains("inconsistent sizes"));
     assert!(refused(&[("llama.rope.scaling.type", Some(text("yarn")))]).await.contains("yarn"));
     let (folder, path) = tiny(&[]);
     let whole = std::fs::read(&path).unwrap();
@@ -408,17 +409,17 @@ async fn what_is_no_such_model_is_refused_with_the_reason() {
     }
 }
 
-/// The real weights, where they are.
+/// Path of the real weights, if they are present.
 fn real() -> Option<PathBuf> {
     let folder = std::env::var_os(MODELS_VARIABLE)?;
     Some(std::path::Path::new(&folder).join(KNOWN_WEIGHTS[0].file)).filter(|path| path.is_file())
 }
 
 #[test]
-fn the_real_vocabulary_cuts_as_llama_cpp_does() {
+fn the_real_tokenizer_equals_llama_cpp() {
     let Some(path) = real() else { return println!("skipped: {MODELS_VARIABLE} has no weights") };
     let vocabulary = LocalTokenizer::read(&Gguf::open(&path).unwrap()).unwrap();
-    // What llama.cpp's tokenizer gave.
+    // Output of llama.cpp's tokenizer.
     let cases: [(&str, &[u32]); 3] = [
         (
             "Hello  world, it's 2024!\n\n  fn main() {\n\tlet x = 1_000;\n}",
@@ -437,7 +438,7 @@ fn the_real_vocabulary_cuts_as_llama_cpp_does() {
         ("   leading\r\n\r\nand trailing   ", &[256, 2899, 7209, 198, 397, 35079, 333]),
     ];
     for (text, expected) in cases {
-        assert_eq!(vocabulary.tokens(text).unwrap(), expected, "{text:?}");
+        assert_eq!(vocabulary.encode(text).unwrap(), expected, "{text:?}");
     }
 }
 
@@ -454,14 +455,14 @@ async fn the_real_model_answers() {
 }
 
 #[tokio::test]
-async fn a_seed_repeats_whatever_was_asked_before() {
+async fn a_seed_is_reproducible_after_other_prompts() {
     let changes = [&endless()[..], &[("llama.context_length", Some(Value::U32(2000)))]].concat();
     let (_folder, model) = local(&changes).await;
     let sampling = Sampling { max_tokens: Some(60), ..seeded(4) };
     let prompt = "abcdefghij".repeat(60);
     let first = whole(model.stream(request(&prompt, sampling.clone()))).await.unwrap();
     assert_eq!(first.1.usage.unwrap().cached, 0);
-    // Begins alike, and then differs in the second chunk; drawn without a seed, it takes over all that is alike.
+    // Differs from the first in the second chunk; without a seed, the whole common prefix is reused.
     let freely = Sampling { seed: None, ..sampling.clone() };
     let (_, other) = whole(model.stream(request(&format!("{}x{}", &prompt[..300], &prompt), freely))).await.unwrap();
     assert_eq!(other.usage.unwrap().cached, 300);

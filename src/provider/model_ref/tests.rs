@@ -13,7 +13,7 @@ fn endpoint(reference: &str, names: &Names, env: &Env<'_>) -> Endpoint {
 }
 
 #[test]
-fn references_mean_endpoints() {
+fn references_resolve_to_endpoints() {
     let env = env(&[("OPENAI_API_KEY", "sk-1"), ("OPENROUTER_API_KEY", "sk-2")]);
     for (reference, base_url, model, key) in [
         ("openai:gpt-4o", "https://api.openai.com/v1", Some("gpt-4o"), Some("sk-1")),
@@ -35,7 +35,7 @@ fn references_mean_endpoints() {
 }
 
 #[test]
-fn what_is_not_known_is_said_with_what_is() {
+fn errors_list_the_known_names() {
     let names = Names::from([("fast".to_owned(), ModelConfig::default())]);
     let nothing = env(&[]);
     let error = resolve("opnai:gpt", &names, &nothing).unwrap_err();
@@ -49,7 +49,7 @@ fn what_is_not_known_is_said_with_what_is() {
 }
 
 #[test]
-fn the_environment_moves_providers() {
+fn the_environment_overrides_base_urls() {
     let moved = env(&[("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", "http://h:1/v9/")]);
     let found = endpoint("openai", &Names::new(), &moved);
     assert_eq!((found.base_url.as_str(), found.model), ("http://h:1/v9", None));
@@ -68,7 +68,7 @@ fn the_environment_moves_providers() {
 }
 
 #[test]
-fn configured_names_come_first_and_stand_before_the_environment() {
+fn configured_models_take_precedence() {
     let config = |text: &str| serde_yaml::from_str::<ModelConfig>(text).unwrap();
     let names = Names::from([
         ("ollama".to_owned(), config("{base_url: 'http://h/v1', model: m, temperature: 0.5, parallel: 3}")),
@@ -97,11 +97,11 @@ fn configured_names_come_first_and_stand_before_the_environment() {
 }
 
 #[test]
-fn a_model_the_server_lists_becomes_part_of_the_reference() {
+fn a_listed_model_becomes_part_of_the_reference() {
     let listed = [RemoteModel { id: "m".into(), owned_by: Some("me".into()) }];
     let filled = |reference: &str, names: &Names| {
         let mut found = endpoint(reference, names, &env(&[]));
-        found.fill(listed.first(), &listed);
+        found.apply_listing(listed.first(), &listed);
         (found.reference, found.model, found.parallel)
     };
     let names = Names::from([(
@@ -114,7 +114,7 @@ fn a_model_the_server_lists_becomes_part_of_the_reference() {
 }
 
 #[test]
-fn a_model_in_the_box_is_named_or_a_path() {
+fn a_local_model_is_a_known_name_or_a_path() {
     let env = |name: &str| (name == MODELS_VARIABLE).then(|| "/models".to_owned());
     let file = |reference: &str, names: &Names| match resolve(reference, names, &env) {
         Ok(Target::Local(model)) => (model.reference, model.path.to_string_lossy().into_owned()),
@@ -133,17 +133,17 @@ fn a_model_in_the_box_is_named_or_a_path() {
     assert_eq!(file("home", &names), ("home".to_owned(), smollm.1.clone()));
     let Ok(Target::Local(model)) = resolve("home", &names, &env) else { panic!("no model") };
     assert_eq!(model.sampling.temperature, Some(0.3));
-    for (wrong, said) in [("local:big", "smollm2"), ("local:smollm", "/path/to/")] {
-        assert!(resolve(wrong, &none, &env).unwrap_err().to_string().contains(said));
+    for (wrong, expected) in [("local:big", "smollm2"), ("local:smollm", "/path/to/")] {
+        assert!(resolve(wrong, &none, &env).unwrap_err().to_string().contains(expected));
     }
     let nowhere = resolve("local:smollm2", &none, &|_: &str| None).unwrap_err();
     assert!(nowhere.to_string().contains(MODELS_VARIABLE), "{nowhere}");
 }
 
 #[tokio::test]
-async fn what_cannot_be_loaded_says_what_to_do() {
+async fn missing_weights_or_feature_gives_advice() {
     let env = |name: &str| (name == MODELS_VARIABLE).then(|| "/nowhere".to_owned());
     let error = resolve("local", &Names::new(), &env).unwrap().connect().await.err().unwrap();
-    let said = if cfg!(feature = "local") { "loom models fetch smollm2" } else { "feature `local`" };
-    assert!(error.class() == ErrorClass::Configuration && error.to_string().contains(said), "{error}");
+    let expected = if cfg!(feature = "local") { "loom models fetch smollm2" } else { "feature `local`" };
+    assert!(error.class() == ErrorClass::Configuration && error.to_string().contains(expected), "{error}");
 }

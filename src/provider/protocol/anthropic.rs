@@ -1,23 +1,25 @@
-//! Anthropic's JSON: requests for `/messages`, and the events that come back.
+//! Anthropic's Messages protocol: requests for `/messages`, and their events.
 //!
-//! The API wants voices that alternate, the user's first, and no empty text; so messages are merged and filtered here
-//! rather than by whoever asks. What it cannot do (a seed, probabilities, several replies, plain text to continue) is
-//! left out of the request, but for the last, which is an error: a chat is another thing than a continuation.
+//! The API requires alternating roles, the user's first, and no empty text. This module merges and filters messages, so
+//! that callers need not. Options without an equivalent (seed, log probabilities, several replies) are omitted. A raw
+//! prompt is an error, because a chat cannot replace a text completion.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, said};
-use crate::provider::{Message, MessagePart, Prompt, ProviderError, Request, Role, ToolDefinition, message::settled};
+use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_report};
+use crate::provider::{
+    Message, MessagePart, Prompt, ProviderError, Request, Role, ToolDefinition, message::pair_tool_results,
+};
 
-/// The limit of the output where none is set; the API needs one.
-const DEFAULT_OUTPUT: u32 = 8_192;
+/// Output limit in tokens if the request sets none; the API requires one.
+const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
-/// The most cache marks that the API takes.
-const MOST_MARKS: usize = 4;
+/// Limit of cache breakpoints per request, set by the API.
+const MAX_CACHE_BREAKPOINTS: usize = 4;
 
-/// What stands for the user where the model would speak first, or where the model must not speak last.
-const GO_ON: &str = "(Go on.)";
+/// User message inserted before a leading assistant message, and after a final one if the model refuses prefills.
+const CONTINUE_PROMPT: &str = "(Go on.)";
 
 #[derive(Serialize)]
 struct MessagesRequest<'a> {
@@ -82,19 +84,23 @@ enum BlockContent {
 
 type Written = (&'static str, serde_json::Result<Vec<u8>>);
 
-/// Returns the path and the body for a request.
-pub(super) fn body(model: Option<&str>, request: &Request, dialect: Capabilities) -> Result<Written, ProviderError> {
+/// Returns the path and the body of a request.
+pub(super) fn request_body(
+    model: Option<&str>,
+    request: &Request,
+    capabilities: Capabilities,
+) -> Result<Written, ProviderError> {
     let Prompt::Chat(messages) = &request.prompt else {
         return Err(ProviderError::configuration(
-            "Anthropic's models chat and do not continue a plain text; for a buffer tree take a base model",
+            "Anthropic's models accept chats only, not plain text; use a base model for a buffer tree",
         ));
     };
-    let (system, mut turns) = turns(settled(messages), dialect);
-    limit_marks(&system, &mut turns);
+    let (system, mut turns) = turns(pair_tool_results(messages), capabilities);
+    limit_breakpoints(&system, &mut turns);
     let body = MessagesRequest {
         model,
-        max_tokens: request.sampling.max_tokens.unwrap_or(DEFAULT_OUTPUT),
-        tools: request.tools.iter().map(offered).collect(),
+        max_tokens: request.sampling.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
+        tools: request.tools.iter().map(tool_definition).collect(),
         system,
         messages: turns,
         stream: true,
@@ -104,60 +110,60 @@ pub(super) fn body(model: Option<&str>, request: &Request, dialect: Capabilities
     Ok(("messages", serde_json::to_vec(&body)))
 }
 
-fn offered(tool: &ToolDefinition) -> MessagesTool<'_> {
+fn tool_definition(tool: &ToolDefinition) -> MessagesTool<'_> {
     MessagesTool { name: &tool.name, description: &tool.description, input_schema: &tool.parameters }
 }
 
-/// The system prompt, which is what stands before everything else, and turns that alternate. Instructions further down
-/// are given as the user's, since the API knows none there.
-fn turns(messages: Vec<Message>, dialect: Capabilities) -> (Vec<MessagesBlock>, Vec<MessagesTurn>) {
+/// Returns the system prompt (all leading system messages) and alternating turns. Later system messages become user
+/// messages, because the API has no other place for them.
+fn turns(messages: Vec<Message>, capabilities: Capabilities) -> (Vec<MessagesBlock>, Vec<MessagesTurn>) {
     let mut system = Vec::new();
     let mut turns: Vec<MessagesTurn> = Vec::new();
     for message in messages {
-        let frame = message.role == Role::System && turns.is_empty();
+        let is_system_prompt = message.role == Role::System && turns.is_empty();
         let mut blocks: Vec<MessagesBlock> = message.parts.into_iter().filter_map(block).collect();
         if let (true, Some(last)) = (message.cache, blocks.last_mut()) {
             last.cache_control = Some(CacheControl { r#type: "ephemeral" });
         }
         let role = if message.role == Role::Assistant { Role::Assistant } else { Role::User };
         match turns.last_mut() {
-            _ if frame => system.extend(blocks),
+            _ if is_system_prompt => system.extend(blocks),
             _ if blocks.is_empty() => {}
             Some(last) if last.role == role => last.content.extend(blocks),
             last => {
                 if last.is_none() && role == Role::Assistant {
-                    turns.push(go_on());
+                    turns.push(continue_turn());
                 }
                 turns.push(MessagesTurn { role, content: blocks });
             }
         }
     }
     match turns.last_mut() {
-        None => turns.push(go_on()),
-        Some(last) if last.role == Role::Assistant && dialect.prefill => {
-            // The text to be gone on with must not end in white space, says the API.
+        None => turns.push(continue_turn()),
+        Some(last) if last.role == Role::Assistant && capabilities.prefill => {
+            // The API refuses a prefill with trailing white space.
             if let Some(MessagesBlock { content: BlockContent::Text { text }, .. }) = last.content.last_mut() {
                 text.truncate(text.trim_end().len());
             }
         }
-        Some(last) if last.role == Role::Assistant => turns.push(go_on()),
+        Some(last) if last.role == Role::Assistant => turns.push(continue_turn()),
         Some(_) => {}
     }
     (system, turns)
 }
 
-fn go_on() -> MessagesTurn {
-    let content = BlockContent::Text { text: GO_ON.to_owned() };
+fn continue_turn() -> MessagesTurn {
+    let content = BlockContent::Text { text: CONTINUE_PROMPT.to_owned() };
     MessagesTurn { role: Role::User, content: vec![MessagesBlock { content, cache_control: None }] }
 }
 
-/// Text of nothing but white space is refused by the API.
+/// Converts a part to a block; `None` for blank text, which the API refuses.
 fn block(part: MessagePart) -> Option<MessagesBlock> {
     let content = match part {
         MessagePart::Call(call) => {
             let input = match serde_json::from_str(&call.arguments) {
                 Ok(Value::Object(input)) => Value::Object(input),
-                // The API takes objects only; the model sees its own mistake.
+                // The API accepts objects only. This way the model sees its mistake.
                 _ => json!({ "invalid": call.arguments }),
             };
             BlockContent::ToolUse { id: call.id, name: call.name, input }
@@ -170,12 +176,12 @@ fn block(part: MessagePart) -> Option<MessagesBlock> {
     Some(MessagesBlock { content, cache_control: None })
 }
 
-/// Takes marks away from the front of the conversation: the system prompt's and the last ones say most.
-fn limit_marks(system: &[MessagesBlock], turns: &mut [MessagesTurn]) {
-    let in_frame = system.iter().filter(|block| block.cache_control.is_some()).count();
+/// Removes the earliest breakpoints of the conversation above the limit; those of the system prompt stay.
+fn limit_breakpoints(system: &[MessagesBlock], turns: &mut [MessagesTurn]) {
+    let in_system = system.iter().filter(|block| block.cache_control.is_some()).count();
     let marked = turns.iter_mut().flat_map(|turn| &mut turn.content).filter(|block| block.cache_control.is_some());
     let marked: Vec<&mut MessagesBlock> = marked.collect();
-    let spare = (marked.len() + in_frame).saturating_sub(MOST_MARKS);
+    let spare = (marked.len() + in_system).saturating_sub(MAX_CACHE_BREAKPOINTS);
     for block in marked.into_iter().take(spare) {
         block.cache_control = None;
     }
@@ -187,7 +193,7 @@ enum MessagesEvent {
     MessageStart {
         message: EventMessage,
     },
-    /// A whole answer, not streamed.
+    /// A whole response, not streamed.
     Message(EventMessage),
     ContentBlockStart {
         index: u64,
@@ -206,7 +212,7 @@ enum MessagesEvent {
     Error {
         error: Value,
     },
-    /// Others may be added, says the API: `content_block_stop` is one of which nothing follows.
+    /// Unused events such as `content_block_stop`, and future ones: the API may add events.
     #[serde(other)]
     Other,
 }
@@ -274,41 +280,41 @@ impl From<EventUsage> for PartialUsage {
     }
 }
 
-/// Reads an event or a whole answer; `Err` says why it is none.
-pub(super) fn answer(json: &[u8]) -> Result<DecodedReply, String> {
+/// Decodes an event or a whole response; `Err` holds the reason for a failure.
+pub(super) fn decode(json: &[u8]) -> Result<DecodedReply, String> {
     let raw: MessagesEvent = serde_json::from_slice(json).map_err(|error| error.to_string())?;
-    let one = |piece: StreamPiece| DecodedReply { pieces: vec![piece], ..DecodedReply::default() };
+    let single = |piece: StreamPiece| DecodedReply { pieces: vec![piece], ..DecodedReply::default() };
     Ok(match raw {
         MessagesEvent::MessageStart { message } => {
-            let mut begun = whole(message);
-            // So far: that number is no count of what comes.
-            begun.usage.output = None;
-            begun
+            let mut decoded = decode_message(message);
+            // The first event counts only the output so far; the last event has the total.
+            decoded.usage.output = None;
+            decoded
         }
-        MessagesEvent::Message(message) => whole(message),
-        MessagesEvent::ContentBlockStart { index, content_block } => one(started(index, content_block)),
+        MessagesEvent::Message(message) => decode_message(message),
+        MessagesEvent::ContentBlockStart { index, content_block } => single(block_start(index, content_block)),
         MessagesEvent::ContentBlockDelta { delta: EventDelta::TextDelta { text }, .. } => {
-            one(StreamPiece { text, ..StreamPiece::default() })
+            single(StreamPiece { text, ..StreamPiece::default() })
         }
         MessagesEvent::ContentBlockDelta { index, delta: EventDelta::InputJsonDelta { partial_json } } => {
             let call = ToolCallPiece { index: Some(index), arguments: partial_json, ..ToolCallPiece::default() };
-            one(StreamPiece { calls: vec![call], ..StreamPiece::default() })
+            single(StreamPiece { calls: vec![call], ..StreamPiece::default() })
         }
         MessagesEvent::MessageDelta { delta, usage } => {
             let usage = usage.map(PartialUsage::from).unwrap_or_default();
-            DecodedReply { usage, ..one(StreamPiece { finish: delta.stop_reason, ..StreamPiece::default() }) }
+            DecodedReply { usage, ..single(StreamPiece { finish: delta.stop_reason, ..StreamPiece::default() }) }
         }
         MessagesEvent::MessageStop => DecodedReply { done: true, ..DecodedReply::default() },
         MessagesEvent::Ping => DecodedReply { idle: true, ..DecodedReply::default() },
-        MessagesEvent::Error { error } => DecodedReply { error: Some(said(&error)), ..DecodedReply::default() },
+        MessagesEvent::Error { error } => DecodedReply { error: Some(error_report(&error)), ..DecodedReply::default() },
         MessagesEvent::ContentBlockDelta { .. } | MessagesEvent::Other => DecodedReply::default(),
     })
 }
 
-fn whole(message: EventMessage) -> DecodedReply {
+fn decode_message(message: EventMessage) -> DecodedReply {
     let mut piece = StreamPiece { finish: message.stop_reason, ..StreamPiece::default() };
     for (index, block) in (0..).zip(message.content) {
-        let started = started(index, block);
+        let started = block_start(index, block);
         piece.text.push_str(&started.text);
         piece.calls.extend(started.calls);
     }
@@ -316,8 +322,8 @@ fn whole(message: EventMessage) -> DecodedReply {
     DecodedReply { id: message.id, model: message.model, pieces: vec![piece], usage, ..DecodedReply::default() }
 }
 
-/// What a block begins with; the input of a call comes after it, unless the server sends it at once.
-fn started(index: u64, block: EventBlock) -> StreamPiece {
+/// Decodes the start of a block. The input of a call mostly follows in deltas; some servers send it here.
+fn block_start(index: u64, block: EventBlock) -> StreamPiece {
     match block {
         EventBlock::Text { text } => StreamPiece { text: text.unwrap_or_default(), ..StreamPiece::default() },
         EventBlock::ToolUse { id, name, input } => {

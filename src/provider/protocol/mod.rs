@@ -1,8 +1,7 @@
-//! What two protocols have in common once their JSON is read: pieces of replies, counts of tokens, errors.
+//! Common form of the two API protocols: pieces of replies, token counts, errors.
 //!
-//! Each protocol turns its events into [`Answer`]s and nothing else, so that reading, joining, retrying and cutting are
-//! written once. Reading is lenient where servers differ, but an answer without any of the fields of one is not taken
-//! for an empty one.
+//! Each protocol module encodes requests and decodes events to [`DecodedReply`]s. Everything after that is shared. Decoding
+//! accepts the known deviations of servers, but JSON without any expected field is an error, not an empty reply.
 
 mod anthropic;
 mod openai;
@@ -11,19 +10,19 @@ use serde_json::Value;
 
 use super::{FinishReason, Logprob, Protocol, ProviderError, Request, ToolCall, Usage};
 
-/// What a server understands beyond the common part; what it refuses is not sent again.
+/// Optional features of a server; a feature that the server refuses is not sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Capabilities {
-    /// `stream_options`; a few servers refuse fields they do not know.
+    /// True if `stream_options` may be sent; a few servers refuse unknown fields.
     pub(crate) usage: bool,
-    /// OpenAI's newer models refuse `max_tokens` in chats.
+    /// True if chats need `max_completion_tokens`; OpenAI's newer models refuse `max_tokens`.
     pub(crate) completion_tokens: bool,
-    /// Whether the last message may be the model's own, to be gone on with; Anthropic's newer models refuse that.
+    /// True if the last message may be a prefix of the model's reply; Anthropic's newer models refuse that.
     pub(crate) prefill: bool,
 }
 
 impl Capabilities {
-    /// Learns from a refusal; false if there is nothing to learn.
+    /// Updates the features from a refused request; returns whether any changed.
     pub(crate) fn learn(&mut self, error: &ProviderError) -> bool {
         let ProviderError::Http { status: 400 | 422, message, .. } = error else { return false };
         let before = *self;
@@ -35,30 +34,30 @@ impl Capabilities {
 }
 
 /// Returns the path and the body of a request for `n` replies.
-pub(crate) fn body(
+pub(crate) fn request_body(
     protocol: &Protocol,
     model: Option<&str>,
     request: &Request,
     n: usize,
-    dialect: Capabilities,
+    capabilities: Capabilities,
 ) -> Result<(&'static str, Vec<u8>), ProviderError> {
     let (path, body) = match protocol {
-        Protocol::OpenAi => openai::body(model, request, n, dialect),
-        Protocol::Anthropic { .. } => anthropic::body(model, request, dialect)?,
+        Protocol::OpenAi => openai::request_body(model, request, n, capabilities),
+        Protocol::Anthropic { .. } => anthropic::request_body(model, request, capabilities)?,
     };
     let body = body.map_err(|error| ProviderError::configuration(format!("cannot write the request: {error}")))?;
     Ok((path, body))
 }
 
-/// Reads an event's data, or a whole answer; `Err` says why it is none.
-pub(crate) fn answer(protocol: &Protocol, json: &[u8]) -> Result<DecodedReply, String> {
+/// Decodes the data of an event, or a whole response; `Err` holds the reason for a failure.
+pub(crate) fn decode(protocol: &Protocol, json: &[u8]) -> Result<DecodedReply, String> {
     match protocol {
-        Protocol::OpenAi => openai::answer(json),
-        Protocol::Anthropic { .. } => anthropic::answer(json),
+        Protocol::OpenAi => openai::decode(json),
+        Protocol::Anthropic { .. } => anthropic::decode(json),
     }
 }
 
-/// One event of a streamed answer, or the whole of one that is not streamed.
+/// One event of a stream, or a whole response that is not streamed.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct DecodedReply {
     pub(crate) id: Option<String>,
@@ -66,26 +65,26 @@ pub(crate) struct DecodedReply {
     pub(crate) pieces: Vec<StreamPiece>,
     pub(crate) usage: PartialUsage,
     pub(crate) error: Option<ErrorBody>,
-    /// It only says that the server is still there.
+    /// True for a keep-alive.
     pub(crate) idle: bool,
-    /// Nothing follows.
+    /// True for the last event of a stream.
     pub(crate) done: bool,
 }
 
-/// More of one of the replies.
+/// The next piece of one reply.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct StreamPiece {
-    /// Which, from 0.
+    /// Index of the reply, from 0.
     pub(crate) index: usize,
     pub(crate) text: String,
     pub(crate) refused: bool,
     pub(crate) calls: Vec<ToolCallPiece>,
     pub(crate) logprobs: Vec<Logprob>,
-    /// Why it ended, in the server's word.
+    /// Finish reason as the server reports it.
     pub(crate) finish: Option<String>,
 }
 
-/// More of a tool call.
+/// The next piece of a tool call.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ToolCallPiece {
     pub(crate) index: Option<u64>,
@@ -94,21 +93,21 @@ pub(crate) struct ToolCallPiece {
     pub(crate) arguments: String,
 }
 
-/// The most calls of one reply; more are no reply, and looking through them would take its time.
-const MOST_CALLS: usize = 1_024;
+/// Limit of tool calls per reply. Each piece searches all calls, so an unlimited number would take quadratic time.
+const MAX_TOOL_CALLS: usize = 1_024;
 
-/// Tool calls while they come in pieces.
+/// Tool calls assembled from pieces.
 ///
-/// Pieces are joined by index. Servers that send each call whole leave the index out, or give the same one to all; then
-/// another id begins another call.
+/// Pieces are joined by index. Servers that send complete calls omit the index or repeat it; then a new id starts a new
+/// call.
 #[derive(Debug, Default)]
 pub(crate) struct PartialToolCalls(Vec<(Option<u64>, ToolCall)>);
 
 impl PartialToolCalls {
-    /// Takes a piece; `Err` says why there are no more to be taken.
+    /// Adds a piece; `Err` if the reply has too many calls.
     pub(crate) fn take(&mut self, piece: ToolCallPiece) -> Result<(), String> {
-        let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let (id, name) = (said(piece.id), said(piece.name));
+        let non_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let (id, name) = (non_empty(piece.id), non_empty(piece.name));
         let at = match piece.index {
             Some(index) => self.0.iter().rposition(|(known, _)| *known == Some(index)),
             None if id.is_none() && name.is_none() => self.0.len().checked_sub(1),
@@ -117,7 +116,7 @@ impl PartialToolCalls {
         let other = |call: &ToolCall| !call.id.is_empty() && id.as_ref().is_some_and(|id| *id != call.id);
         let at = match at.filter(|at| !other(&self.0[*at].1)) {
             Some(at) => at,
-            None if self.0.len() == MOST_CALLS => return Err(format!("more than {MOST_CALLS} tool calls")),
+            None if self.0.len() == MAX_TOOL_CALLS => return Err(format!("more than {MAX_TOOL_CALLS} tool calls")),
             None => {
                 self.0
                     .push((piece.index, ToolCall { id: String::new(), name: String::new(), arguments: String::new() }));
@@ -135,7 +134,7 @@ impl PartialToolCalls {
         Ok(())
     }
 
-    /// The calls; one without an id gets one, and one without arguments an empty object.
+    /// Returns the calls. A missing id becomes `call_1`, `call_2` …; missing arguments become an empty object.
     pub(crate) fn finish(self) -> Vec<ToolCall> {
         let calls = self.0.into_iter().map(|(_, call)| call);
         calls
@@ -153,7 +152,7 @@ impl PartialToolCalls {
             .collect()
     }
 
-    /// How much was said in them.
+    /// Returns the length of names and arguments in bytes.
     pub(crate) fn length(&self) -> usize {
         self.0.iter().map(|(_, call)| call.name.len() + call.arguments.len()).sum()
     }
@@ -172,7 +171,7 @@ pub(crate) struct PartialUsage {
 }
 
 impl PartialUsage {
-    /// Takes later counts in; they replace earlier ones.
+    /// Merges later counts, which replace earlier ones.
     pub(crate) fn take(&mut self, later: PartialUsage) {
         self.prompt = later.prompt.or(self.prompt);
         self.fresh = later.fresh.or(self.fresh);
@@ -181,7 +180,7 @@ impl PartialUsage {
         self.output = later.output.or(self.output);
     }
 
-    /// The counts, if there are any.
+    /// Returns the counts; `None` if the server reported none.
     pub(crate) fn usage(self) -> Option<Usage> {
         if self == PartialUsage::default() {
             return None;
@@ -193,23 +192,23 @@ impl PartialUsage {
     }
 }
 
-/// What a server says of an error.
+/// Error report of a server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ErrorBody {
     pub(crate) message: Option<String>,
     pub(crate) code: Option<String>,
-    /// An HTTP status within the body, as gateways give it, or as the kind of error has it.
+    /// HTTP status inside the body (from gateways), or the status that belongs to the error code.
     pub(crate) status: Option<u16>,
 }
 
-/// Reads what the body of an error says, if it is JSON.
-pub(crate) fn error_of(body: &[u8]) -> Option<ErrorBody> {
+/// Parses the body of an error response; `None` if it is not JSON.
+pub(crate) fn parse_error_body(body: &[u8]) -> Option<ErrorBody> {
     let value: Value = serde_json::from_slice(body).ok()?;
-    Some(said(value.get("error").unwrap_or(&value)))
+    Some(error_report(value.get("error").unwrap_or(&value)))
 }
 
-/// Servers say `{"message", "code", "type"}`, a text, or (FastAPI) `{"detail"}`.
-fn said(error: &Value) -> ErrorBody {
+/// Extracts the report from `{"message", "code", "type"}`, a plain string, or FastAPI's `{"detail"}`.
+fn error_report(error: &Value) -> ErrorBody {
     let text = |name: &str| match error.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Number(number)) => Some(number.to_string()),
@@ -233,7 +232,7 @@ fn said(error: &Value) -> ErrorBody {
     ErrorBody { message, code, status }
 }
 
-/// Translates a finish reason; servers have words of their own.
+/// Maps a server's finish reason; unknown ones are passed through `clean`.
 pub(crate) fn finish_reason(word: &str, clean: impl Fn(&str) -> String) -> FinishReason {
     match word {
         "stop" | "eos" | "eos_token" | "end_turn" | "stop_sequence" => FinishReason::Stop,
@@ -252,12 +251,12 @@ mod tests {
     fn joined(pieces: &[(Option<u64>, &str, &str, &str)]) -> Vec<(String, String, String)> {
         let mut calls = PartialToolCalls::default();
         for (index, id, name, arguments) in pieces {
-            let said = |text: &str| Some(text.to_owned());
+            let some = |text: &str| Some(text.to_owned());
             calls
                 .take(ToolCallPiece {
                     index: *index,
-                    id: said(id),
-                    name: said(name),
+                    id: some(id),
+                    name: some(name),
                     arguments: (*arguments).to_owned(),
                 })
                 .unwrap();
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_joined_however_they_come() {
+    fn tool_calls_are_joined_from_any_pieces() {
         let streamed = [
             (Some(0), "a", "look", ""),
             (Some(1), "b", "find", "{\"q\""),
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_of_calls() {
+    fn the_number_of_tool_calls_is_limited() {
         let mut calls = PartialToolCalls::default();
         let mut take = |index| calls.take(ToolCallPiece { index: Some(index), ..ToolCallPiece::default() });
         assert!((0..1_024).chain(0..1_024).all(|index| take(index).is_ok()));
@@ -299,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_learnt_from_once() {
+    fn a_refusal_changes_capabilities_once() {
         let refusal = |message: &str| ProviderError::Http {
             status: 400,
             code: None,
@@ -308,17 +307,17 @@ mod tests {
         };
         let first = Capabilities { usage: true, completion_tokens: false, prefill: true };
         for message in ["unknown field stream_options", "use 'max_completion_tokens'", "does not support prefill"] {
-            let mut dialect = first;
-            assert!(dialect.learn(&refusal(message)) && dialect != first, "{message}");
-            assert!(!dialect.learn(&refusal(message)), "{message}");
+            let mut capabilities = first;
+            assert!(capabilities.learn(&refusal(message)) && capabilities != first, "{message}");
+            assert!(!capabilities.learn(&refusal(message)), "{message}");
         }
-        let mut dialect = first;
-        assert!(!dialect.learn(&refusal("no")));
+        let mut capabilities = first;
+        assert!(!capabilities.learn(&refusal("no")));
     }
 
     #[test]
     fn errors_of_different_servers_are_read() {
-        let read = |json: &str| error_of(json.as_bytes()).unwrap();
+        let read = |json: &str| parse_error_body(json.as_bytes()).unwrap();
         let openai = read(r#"{"error":{"message":"m","type":"t","code":"c"}}"#);
         assert_eq!((openai.message.as_deref(), openai.code.as_deref()), (Some("m"), Some("c")));
         assert_eq!(read(r#"{"error":{"message":"m","code":429}}"#).status, Some(429));
@@ -326,6 +325,6 @@ mod tests {
         assert_eq!(read(r#"{"detail":"m"}"#).message.as_deref(), Some("m"));
         let anthropic = read(r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#);
         assert_eq!((anthropic.message.as_deref(), anthropic.status), (Some("Overloaded"), Some(529)));
-        assert_eq!(error_of(b"<html>"), None);
+        assert_eq!(parse_error_body(b"<html>"), None);
     }
 }

@@ -1,14 +1,14 @@
-//! OpenAI's JSON, as requests are written and as answers are read.
+//! OpenAI's protocol: requests for `/chat/completions` and `/completions`, and their responses.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, said};
+use super::{Capabilities, DecodedReply, PartialUsage, StreamPiece, ToolCallPiece, error_report};
 use crate::provider::{
-    Logprob, Message, MessagePart, Prompt, Request, Role, Sampling, ToolCall, ToolDefinition, message::settled,
+    Logprob, Message, MessagePart, Prompt, Request, Role, Sampling, ToolCall, ToolDefinition,
+    message::pair_tool_results,
 };
 
-/// The body of a request.
 #[derive(Serialize)]
 struct ChatRequest<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,7 +34,7 @@ struct ChatRequest<'a> {
     stop: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<u64>,
-    /// In chats whether, in completions how many.
+    /// A boolean in chats, the number of alternatives in completions.
     #[serde(skip_serializing_if = "Option::is_none")]
     logprobs: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,6 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// A message as it is sent.
 #[derive(Default, Serialize)]
 struct ChatMessage {
     role: &'static str,
@@ -83,29 +82,31 @@ struct ChatFunction<'a> {
     parameters: &'a Value,
 }
 
-/// Returns the path and the body for a request.
-pub(super) fn body(
+/// Returns the path and the body of a request.
+pub(super) fn request_body(
     model: Option<&str>,
     request: &Request,
     n: usize,
-    dialect: Capabilities,
+    capabilities: Capabilities,
 ) -> (&'static str, serde_json::Result<Vec<u8>>) {
     let Sampling { temperature, max_tokens, stop, seed, logprobs } = &request.sampling;
     let (path, messages, prompt) = match &request.prompt {
-        Prompt::Chat(messages) => {
-            ("chat/completions", Some(settled(messages).into_iter().flat_map(spoken).collect()), None)
-        }
+        Prompt::Chat(messages) => (
+            "chat/completions",
+            Some(pair_tool_results(messages).into_iter().flat_map(to_chat_messages).collect()),
+            None,
+        ),
         Prompt::Raw(text) => ("completions", None, Some(text.as_str())),
     };
     let chat = prompt.is_none();
-    let renamed = dialect.completion_tokens && chat;
+    let renamed = capabilities.completion_tokens && chat;
     let body = ChatRequest {
         model,
         messages,
         prompt,
-        tools: if chat { request.tools.iter().map(offered).collect() } else { Vec::new() },
+        tools: if chat { request.tools.iter().map(tool_definition).collect() } else { Vec::new() },
         stream: true,
-        stream_options: dialect.usage.then_some(StreamOptions { include_usage: true }),
+        stream_options: capabilities.usage.then_some(StreamOptions { include_usage: true }),
         n: Some(n).filter(|n| *n > 1),
         temperature: *temperature,
         max_tokens: max_tokens.filter(|_| !renamed),
@@ -118,25 +119,25 @@ pub(super) fn body(
     (path, serde_json::to_vec(&body))
 }
 
-fn offered(tool: &ToolDefinition) -> ChatTool<'_> {
+fn tool_definition(tool: &ToolDefinition) -> ChatTool<'_> {
     let function = ChatFunction { name: &tool.name, description: &tool.description, parameters: &tool.parameters };
     ChatTool { r#type: "function", function }
 }
 
-/// A message in this protocol's voices: results of tools speak for themselves, and first.
-fn spoken(message: Message) -> Vec<ChatMessage> {
+/// Converts a message to this protocol's messages: one per tool result, then the rest.
+fn to_chat_messages(message: Message) -> Vec<ChatMessage> {
     let text = message.text();
     let role = match message.role {
         Role::System => "system",
         Role::User => "user",
         Role::Assistant => "assistant",
     };
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let mut tool_calls = Vec::new();
     for part in message.parts {
         match part {
             MessagePart::Result { call, text, .. } => {
-                said.push(ChatMessage {
+                messages.push(ChatMessage {
                     role: "tool",
                     content: text,
                     tool_call_id: Some(call),
@@ -153,10 +154,10 @@ fn spoken(message: Message) -> Vec<ChatMessage> {
             MessagePart::Text(_) | MessagePart::Image(_) => {}
         }
     }
-    if !text.is_empty() || !tool_calls.is_empty() || said.is_empty() {
-        said.push(ChatMessage { role, content: text, tool_calls, tool_call_id: None });
+    if !text.is_empty() || !tool_calls.is_empty() || messages.is_empty() {
+        messages.push(ChatMessage { role, content: text, tool_calls, tool_call_id: None });
     }
-    said
+    messages
 }
 
 #[derive(Deserialize)]
@@ -165,7 +166,7 @@ struct ChunkResponse {
     model: Option<String>,
     choices: Option<Vec<ChunkChoice>>,
     usage: Option<ChunkUsage>,
-    /// Of llama.cpp.
+    /// Extension of llama.cpp.
     timings: Option<ChunkTimings>,
     error: Option<Value>,
 }
@@ -178,7 +179,7 @@ struct ChunkChoice {
     text: Option<String>,
     logprobs: Option<ChunkLogprobs>,
     finish_reason: Option<String>,
-    /// Moonshot puts it here.
+    /// Moonshot reports usage per choice.
     usage: Option<ChunkUsage>,
 }
 
@@ -202,7 +203,7 @@ struct ChunkFunction {
     arguments: Option<Value>,
 }
 
-/// In chats `content`, in completions the three lists.
+/// Chats have `content`, completions the three lists.
 #[derive(Deserialize)]
 struct ChunkLogprobs {
     content: Option<Vec<ChunkLogprob>>,
@@ -224,16 +225,16 @@ struct ChunkUsage {
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
     prompt_tokens_details: Option<ChunkUsageDetails>,
-    /// Of DeepSeek.
+    /// Extension of DeepSeek.
     prompt_cache_hit_tokens: Option<u64>,
-    /// Of Moonshot.
+    /// Extension of Moonshot.
     cached_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct ChunkUsageDetails {
     cached_tokens: Option<u64>,
-    /// Of OpenRouter.
+    /// Extension of OpenRouter.
     cache_write_tokens: Option<u64>,
 }
 
@@ -243,7 +244,7 @@ struct ChunkTimings {
 }
 
 impl ChunkUsage {
-    fn tally(self) -> PartialUsage {
+    fn into_partial(self) -> PartialUsage {
         let details = self.prompt_tokens_details;
         let (cached, cache_write) = details.map_or((None, None), |d| (d.cached_tokens, d.cache_write_tokens));
         PartialUsage {
@@ -256,39 +257,44 @@ impl ChunkUsage {
     }
 }
 
-/// Reads an answer; `Err` says why it is none.
-pub(super) fn answer(json: &[u8]) -> Result<DecodedReply, String> {
+/// Decodes an event or a whole response; `Err` holds the reason for a failure.
+pub(super) fn decode(json: &[u8]) -> Result<DecodedReply, String> {
     let raw: ChunkResponse = serde_json::from_slice(json).map_err(|error| error.to_string())?;
     if let Some(error) = raw.error.as_ref().filter(|error| !error.is_null()) {
-        return Ok(DecodedReply { id: raw.id, model: raw.model, error: Some(said(error)), ..DecodedReply::default() });
+        return Ok(DecodedReply {
+            id: raw.id,
+            model: raw.model,
+            error: Some(error_report(error)),
+            ..DecodedReply::default()
+        });
     }
     if raw.choices.is_none() && raw.usage.is_none() {
-        return Err("neither choices nor usage in it".to_owned());
+        return Err("neither choices nor usage".to_owned());
     }
     let mut answer = DecodedReply { id: raw.id, model: raw.model, ..DecodedReply::default() };
     answer.usage.cached = raw.timings.and_then(|timings| timings.cache_n);
     if let Some(usage) = raw.usage {
-        answer.usage.take(usage.tally());
+        answer.usage.take(usage.into_partial());
     }
     for mut choice in raw.choices.into_iter().flatten() {
         if let Some(usage) = choice.usage.take() {
-            answer.usage.take(usage.tally());
+            answer.usage.take(usage.into_partial());
         }
-        answer.pieces.push(piece(choice)?);
+        answer.pieces.push(decode_choice(choice)?);
     }
     Ok(answer)
 }
 
-fn piece(choice: ChunkChoice) -> Result<StreamPiece, String> {
+fn decode_choice(choice: ChunkChoice) -> Result<StreamPiece, String> {
     let mut piece = StreamPiece {
         index: choice.index.unwrap_or_default(),
         text: choice.text.unwrap_or_default(),
         finish: choice.finish_reason.filter(|reason| !reason.is_empty()),
-        logprobs: choice.logprobs.map(logprobs).unwrap_or_default(),
+        logprobs: choice.logprobs.map(decode_logprobs).unwrap_or_default(),
         ..StreamPiece::default()
     };
     for message in [choice.delta, choice.message].into_iter().flatten() {
-        piece.text.push_str(&content(message.content)?);
+        piece.text.push_str(&content_text(message.content)?);
         if let Some(refusal) = message.refusal.filter(|refusal| !refusal.is_empty()) {
             piece.refused = true;
             piece.text.push_str(&refusal);
@@ -298,7 +304,7 @@ fn piece(choice: ChunkChoice) -> Result<StreamPiece, String> {
             let arguments = match function.1 {
                 None | Some(Value::Null) => String::new(),
                 Some(Value::String(text)) => text,
-                // Not as it should be, but it says what is meant.
+                // Some servers send an object instead of a string.
                 Some(object) => object.to_string(),
             };
             piece.calls.push(ToolCallPiece { index: call.index, id: call.id, name: function.0, arguments });
@@ -307,8 +313,8 @@ fn piece(choice: ChunkChoice) -> Result<StreamPiece, String> {
     Ok(piece)
 }
 
-/// Content is a text, or with some servers a list of parts of which those of text have one.
-fn content(content: Option<Value>) -> Result<String, String> {
+/// Returns the text of a content field: a string, or with some servers a list of parts.
+fn content_text(content: Option<Value>) -> Result<String, String> {
     match content {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
@@ -317,7 +323,7 @@ fn content(content: Option<Value>) -> Result<String, String> {
     }
 }
 
-fn logprobs(raw: ChunkLogprobs) -> Vec<Logprob> {
+fn decode_logprobs(raw: ChunkLogprobs) -> Vec<Logprob> {
     let pair = |raw: ChunkLogprob| Some((raw.token, raw.logprob?));
     let in_chats = raw.content.into_iter().flatten().filter_map(|token| {
         let top = token.top_logprobs.into_iter().flatten().filter_map(pair).collect();
@@ -325,7 +331,7 @@ fn logprobs(raw: ChunkLogprobs) -> Vec<Logprob> {
     });
     let mut tops = raw.top_logprobs.into_iter().flatten();
     let values = raw.token_logprobs.into_iter().flatten();
-    // The first token of a text has no probability.
+    // The first token of a completion has no probability.
     let in_completions = raw.tokens.into_iter().flatten().zip(values).filter_map(|(token, logprob)| {
         let top = tops.next().flatten().into_iter().flatten().collect();
         Some(Logprob { token, logprob: logprob?, top })
@@ -350,39 +356,39 @@ mod tests {
         Request { sampling, ..Request::new(prompt) }
     }
 
-    fn sent(request: &Request, n: usize, dialect: Capabilities) -> Value {
-        serde_json::from_slice(&body(Some("m"), request, n, dialect).1.unwrap()).unwrap()
+    fn sent_body(request: &Request, n: usize, capabilities: Capabilities) -> Value {
+        serde_json::from_slice(&request_body(Some("m"), request, n, capabilities).1.unwrap()).unwrap()
     }
 
     #[test]
-    fn a_request_holds_what_is_set_and_nothing_else() {
+    fn a_request_contains_only_set_options() {
         let chat = request(Prompt::Chat(vec![Message::user("hi")]));
-        let (path, bytes) = body(Some("m"), &chat, 1, Capabilities { usage: true, ..PLAIN });
+        let (path, bytes) = request_body(Some("m"), &chat, 1, Capabilities { usage: true, ..PLAIN });
         assert_eq!(path, "chat/completions");
         assert_eq!(
             String::from_utf8(bytes.unwrap()).unwrap(),
             r#"{"model":"m","messages":[{"role":"user","content":"hi"}],"stream":true,"stream_options":{"include_usage":true},"temperature":0.7,"max_tokens":5,"stop":["\n"],"seed":1}"#
         );
-        let renamed = sent(&chat, 1, Capabilities { completion_tokens: true, ..PLAIN });
+        let renamed = sent_body(&chat, 1, Capabilities { completion_tokens: true, ..PLAIN });
         assert_eq!((&renamed["max_completion_tokens"], renamed.get("max_tokens")), (&Value::from(5), None));
         let raw = Request::new(Prompt::Raw("Once".into()));
-        let (path, bytes) = body(None, &raw, 1, Capabilities { completion_tokens: true, ..PLAIN });
+        let (path, bytes) = request_body(None, &raw, 1, Capabilities { completion_tokens: true, ..PLAIN });
         assert_eq!((path, &bytes.unwrap()[..]), ("completions", &br#"{"prompt":"Once","stream":true}"#[..]));
     }
 
     #[test]
-    fn several_replies_and_probabilities_are_asked_for_in_each_way() {
+    fn n_and_logprobs_follow_each_endpoints_format() {
         let mut asked = request(Prompt::Chat(vec![Message::user("hi")]));
         asked.sampling.logprobs = Some(3);
-        let chat = sent(&asked, 4, PLAIN);
+        let chat = sent_body(&asked, 4, PLAIN);
         assert_eq!((&chat["n"], &chat["logprobs"], &chat["top_logprobs"]), (&4.into(), &true.into(), &3.into()));
         asked.prompt = Prompt::Raw("Once".into());
-        let raw = sent(&asked, 1, PLAIN);
+        let raw = sent_body(&asked, 1, PLAIN);
         assert_eq!((raw.get("n"), &raw["logprobs"], raw.get("top_logprobs")), (None, &3.into(), None));
     }
 
     #[test]
-    fn tools_calls_and_results_are_written_in_their_places() {
+    fn tools_calls_and_results_are_encoded() {
         let call = ToolCall { id: "a".into(), name: "look".into(), arguments: "{oops".into() };
         let result = MessagePart::Result { call: "a".into(), text: "a tree".into(), failed: false };
         let asked = vec![
@@ -394,7 +400,7 @@ mod tests {
         let parameters = serde_json::json!({"type": "object"});
         let tool = ToolDefinition { name: "look".into(), description: "Looks.".into(), parameters };
         let mut request = Request { tools: vec![tool], ..Request::new(Prompt::Chat(asked)) };
-        let body = sent(&request, 1, PLAIN);
+        let body = sent_body(&request, 1, PLAIN);
         let expected = serde_json::json!([
             {"role": "system", "content": "s"},
             {"role": "user", "content": "u\n\n[image: map.png]"},
@@ -407,45 +413,45 @@ mod tests {
         let function = serde_json::json!({"name": "look", "description": "Looks.", "parameters": {"type": "object"}});
         assert_eq!(body["tools"], serde_json::json!([{"type": "function", "function": function}]));
         request.prompt = Prompt::Raw("Once".into());
-        assert_eq!(sent(&request, 1, PLAIN).get("tools"), None);
+        assert_eq!(sent_body(&request, 1, PLAIN).get("tools"), None);
     }
 
     #[test]
-    fn answers_of_different_servers_are_read() {
-        let text = |json: &str| answer(json.as_bytes()).unwrap().pieces.remove(0).text;
+    fn responses_of_different_servers_are_decoded() {
+        let text = |json: &str| decode(json.as_bytes()).unwrap().pieces.remove(0).text;
         assert_eq!(text(r#"{"choices":[{"delta":{"content":"a"}}]}"#), "a");
         assert_eq!(text(r#"{"choices":[{"text":"a","logprobs":null}]}"#), "a");
         assert_eq!(text(r#"{"choices":[{"message":{"role":"assistant","content":"a"}}]}"#), "a");
         assert_eq!(text(r#"{"choices":[{"delta":{"content":[{"type":"text","text":"a"},{"type":"x"}]}}]}"#), "a");
         assert_eq!(text(r#"{"choices":[{"delta":{"content":null,"tool_calls":null}}]}"#), "");
-        assert!(answer(br#"{"choices":[{"delta":{"refusal":"no"}}]}"#).unwrap().pieces[0].refused);
+        assert!(decode(br#"{"choices":[{"delta":{"refusal":"no"}}]}"#).unwrap().pieces[0].refused);
         for nonsense in
             ["{}", "[]", "1", r#"{"hello":1}"#, r#"{"choices":[{"delta":{"content":5}}]}"#, r#"{"choices":"#]
         {
-            assert!(answer(nonsense.as_bytes()).is_err(), "{nonsense}");
+            assert!(decode(nonsense.as_bytes()).is_err(), "{nonsense}");
         }
     }
 
     #[test]
-    fn cached_tokens_are_found_where_servers_put_them() {
+    fn cached_tokens_are_found_in_every_servers_field() {
         for usage in [
             r#""usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":4}}"#,
             r#""usage":{"prompt_tokens":9,"completion_tokens":2,"prompt_cache_hit_tokens":4,"prompt_cache_miss_tokens":5}"#,
             r#""usage":{"prompt_tokens":9,"completion_tokens":2,"cached_tokens":4}"#,
             r#""usage":{"prompt_tokens":9,"completion_tokens":2},"timings":{"cache_n":4,"prompt_n":5}"#,
         ] {
-            let read = answer(format!(r#"{{"choices":[],{usage}}}"#).as_bytes()).unwrap().usage.usage().unwrap();
+            let read = decode(format!(r#"{{"choices":[],{usage}}}"#).as_bytes()).unwrap().usage.usage().unwrap();
             assert_eq!((read.prompt, read.cached, read.cache_write, read.output), (9, 4, 0, 2), "{usage}");
         }
         let written =
             br#"{"choices":[{"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cache_write_tokens":3}}}]}"#;
-        assert_eq!(answer(written).unwrap().usage.usage().unwrap().cache_write, 3);
-        assert_eq!(answer(br#"{"choices":[],"usage":null}"#).unwrap().usage.usage(), None);
+        assert_eq!(decode(written).unwrap().usage.usage().unwrap().cache_write, 3);
+        assert_eq!(decode(br#"{"choices":[],"usage":null}"#).unwrap().usage.usage(), None);
     }
 
     #[test]
-    fn probabilities_of_chats_and_completions_are_read() {
-        let read = |json: &str| answer(json.as_bytes()).unwrap().pieces.remove(0).logprobs;
+    fn logprobs_of_chats_and_completions_are_decoded() {
+        let read = |json: &str| decode(json.as_bytes()).unwrap().pieces.remove(0).logprobs;
         let expected = vec![Logprob { token: "a".into(), logprob: -0.5, top: vec![("b".into(), -1.5)] }];
         let chat = r#"{"choices":[{"logprobs":{"content":[{"token":"a","logprob":-0.5,"bytes":[97],
             "top_logprobs":[{"token":"b","logprob":-1.5}]},{"token":"x","logprob":null}]}}]}"#;

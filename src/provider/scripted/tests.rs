@@ -6,7 +6,7 @@ fn request(max_tokens: Option<u32>) -> Request {
     Request { sampling, ..Request::new(Prompt::Raw("once upon a time".into())) }
 }
 
-async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
+async fn collect(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
     let mut text = String::new();
     loop {
         match reply.next().await.unwrap() {
@@ -24,12 +24,12 @@ async fn all(mut reply: Generation) -> (String, Result<Finish, ProviderError>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn replies_go_round_in_the_order_of_the_calls() {
+async fn replies_cycle_in_the_order_of_calls() {
     let model = Scripted::new([ScriptedReply::words("a b").delayed(Duration::from_secs(9)), ScriptedReply::words("c")]);
     let replies = [model.stream(request(None)), model.stream(request(None)), model.stream(request(None))];
     let mut texts = Vec::new();
     for reply in replies {
-        let (text, last) = all(reply).await;
+        let (text, last) = collect(reply).await;
         let finish = last.unwrap();
         texts.push((text, finish.first_token.unwrap().as_secs(), finish.usage.unwrap()));
     }
@@ -39,15 +39,15 @@ async fn replies_go_round_in_the_order_of_the_calls() {
 }
 
 #[tokio::test]
-async fn replies_fail_stop_short_and_hang() {
+async fn replies_fail_reach_the_limit_and_hang() {
     let cut = || ScriptedEnd::Fail { after: 1, error: ProviderError::Cancelled };
     let model = Scripted::new([
         ScriptedReply::words("a b").ending(cut()),
         ScriptedReply::words("a b"),
         ScriptedReply::words("a").ending(ScriptedEnd::Hang),
     ]);
-    assert_eq!(all(model.stream(request(None))).await, ("a ".into(), Err(ProviderError::Cancelled)));
-    let (text, last) = all(model.stream(request(Some(1)))).await;
+    assert_eq!(collect(model.stream(request(None))).await, ("a ".into(), Err(ProviderError::Cancelled)));
+    let (text, last) = collect(model.stream(request(Some(1)))).await;
     assert_eq!((text.as_str(), last.unwrap().reason), ("a ", FinishReason::Length));
     let mut hanging = model.stream(request(None));
     assert_eq!(hanging.next().await, Some(Ok(StreamEvent::Text("a".into()))));
@@ -57,7 +57,7 @@ async fn replies_fail_stop_short_and_hang() {
 }
 
 #[test]
-fn outside_a_runtime_there_is_an_error_and_no_panic() {
+fn a_call_outside_a_runtime_is_an_error_and_no_panic() {
     let mut reply = Scripted::new([]).stream(request(None));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let item = runtime.block_on(reply.next());

@@ -3,12 +3,12 @@ use crate::provider::{Sampling, ToolCall};
 
 const FIRST: Capabilities = Capabilities { usage: true, completion_tokens: false, prefill: true };
 
-fn sent(messages: Vec<Message>) -> Value {
-    sent_in(FIRST, messages)
+fn sent_body(messages: Vec<Message>) -> Value {
+    body_with(FIRST, messages)
 }
 
-fn sent_in(dialect: Capabilities, messages: Vec<Message>) -> Value {
-    let (path, bytes) = body(Some("claude"), &Request::new(Prompt::Chat(messages)), dialect).unwrap();
+fn body_with(capabilities: Capabilities, messages: Vec<Message>) -> Value {
+    let (path, bytes) = request_body(Some("claude"), &Request::new(Prompt::Chat(messages)), capabilities).unwrap();
     assert_eq!(path, "messages");
     serde_json::from_slice(&bytes.unwrap()).unwrap()
 }
@@ -22,7 +22,7 @@ fn roles(body: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_request_holds_what_is_set_and_what_must_be() {
+fn a_request_contains_set_and_required_options() {
     let sampling = Sampling {
         temperature: Some(0.5),
         max_tokens: Some(9),
@@ -34,7 +34,7 @@ fn a_request_holds_what_is_set_and_what_must_be() {
         ToolDefinition { name: "view".into(), description: "Shows.".into(), parameters: json!({"type": "object"}) };
     let prompt = Prompt::Chat(vec![Message::system("be brief"), Message::user("hi")]);
     let request = Request { prompt, tools: vec![tool], sampling };
-    let (_, bytes) = body(Some("claude"), &request, FIRST).unwrap();
+    let (_, bytes) = request_body(Some("claude"), &request, FIRST).unwrap();
     let expected = json!({
         "model": "claude", "max_tokens": 9, "system": [text("be brief")],
         "messages": [{"role": "user", "content": [text("hi")]}],
@@ -42,12 +42,12 @@ fn a_request_holds_what_is_set_and_what_must_be() {
         "stream": true, "temperature": 0.5, "stop_sequences": ["\n\n"],
     });
     assert_eq!(serde_json::from_slice::<Value>(&bytes.unwrap()).unwrap(), expected);
-    assert_eq!(sent(vec![Message::user("hi")])["max_tokens"], DEFAULT_OUTPUT);
-    assert!(body(None, &Request::new(Prompt::Raw("Once".into())), FIRST).is_err());
+    assert_eq!(sent_body(vec![Message::user("hi")])["max_tokens"], DEFAULT_MAX_TOKENS);
+    assert!(request_body(None, &Request::new(Prompt::Raw("Once".into())), FIRST).is_err());
 }
 
 #[test]
-fn voices_alternate_and_the_user_is_first() {
+fn roles_alternate_and_the_user_is_first() {
     let (s, u, a) = (Message::system("s"), Message::user("u"), Message::assistant("a"));
     for messages in [
         vec![],
@@ -57,7 +57,7 @@ fn voices_alternate_and_the_user_is_first() {
         vec![s.clone(), u.clone(), u.clone(), s.clone(), a.clone(), s, a.clone(), u.clone()],
         vec![Message::user(" \n"), a, Message::user(""), u],
     ] {
-        let body = sent(messages.clone());
+        let body = sent_body(messages.clone());
         let roles = roles(&body);
         assert_eq!(roles[0], "user", "{messages:?}");
         assert!(roles.windows(2).all(|pair| pair[0] != pair[1]), "{roles:?}");
@@ -65,24 +65,24 @@ fn voices_alternate_and_the_user_is_first() {
         assert!(texts.clone().count() > 0);
         assert!(texts.into_iter().all(|block| !block["text"].as_str().unwrap().trim().is_empty()));
     }
-    let later = sent(vec![Message::system("s"), Message::user("u"), Message::system("now: noon")]);
+    let later = sent_body(vec![Message::system("s"), Message::user("u"), Message::system("now: noon")]);
     assert_eq!(later["system"], json!([text("s")]));
     assert_eq!(later["messages"], json!([{"role": "user", "content": [text("u"), text("now: noon")]}]));
 }
 
 #[test]
-fn the_models_own_words_are_gone_on_with_or_answered() {
+fn a_final_assistant_message_is_a_prefill_or_followed_by_the_user() {
     let messages = || vec![Message::user("u"), Message::assistant("Once upon \n")];
-    let body = sent(messages());
+    let body = sent_body(messages());
     assert_eq!(body["messages"][1]["content"], json!([text("Once upon")]));
-    let body = sent_in(Capabilities { prefill: false, ..FIRST }, messages());
+    let body = body_with(Capabilities { prefill: false, ..FIRST }, messages());
     assert_eq!(roles(&body), ["user", "assistant", "user"]);
 }
 
 #[test]
-fn marks_are_set_where_they_were_asked_for_and_not_more_than_four() {
+fn at_most_four_cache_breakpoints_are_set() {
     let marked = json!({"type": "ephemeral"});
-    let body = sent(vec![
+    let body = sent_body(vec![
         Message::system("s").cached(),
         Message::user("u").with(MessagePart::Image("map".into())).cached(),
         Message::assistant("a"),
@@ -95,19 +95,19 @@ fn marks_are_set_where_they_were_asked_for_and_not_more_than_four() {
     assert_eq!(body["messages"][2]["content"][0].get("cache_control"), None);
 
     let turns = (0..6).map(|n| Message::new([Role::User, Role::Assistant][n % 2], "t").cached());
-    let body = sent([Message::system("s").cached()].into_iter().chain(turns).collect());
+    let body = sent_body([Message::system("s").cached()].into_iter().chain(turns).collect());
     assert_eq!(body["system"][0]["cache_control"], marked);
     let marks = body["messages"].as_array().unwrap().iter().map(|t| t["content"][0].get("cache_control").is_some());
     assert_eq!(marks.collect::<Vec<_>>(), [false, false, false, true, true, true]);
 }
 
 #[test]
-fn calls_and_results_are_blocks_and_results_come_first() {
+fn calls_and_results_are_blocks_with_results_first() {
     let call = |id: &str, arguments: &str| {
         MessagePart::Call(ToolCall { id: id.into(), name: "view".into(), arguments: arguments.into() })
     };
     let result = |id: &str, failed| MessagePart::Result { call: id.into(), text: "seen".into(), failed };
-    let body = sent(vec![
+    let body = sent_body(vec![
         Message::user("go"),
         Message::assistant("see").with(call("a", r#"{"id":1}"#)).with(call("b", "{oops")),
         Message::user("and?").with(result("b", true)).with(result("a", false)),
@@ -129,18 +129,18 @@ fn calls_and_results_are_blocks_and_results_come_first() {
 }
 
 #[test]
-fn events_that_are_not_known_are_passed_over_and_nonsense_is_not() {
+fn unknown_events_are_ignored_and_malformed_ones_are_errors() {
     for known in [
         r#"{"type":"content_block_stop","index":0}"#,
         r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
         r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"x"}}"#,
         r#"{"type":"something_new","what":1}"#,
     ] {
-        let answer = answer(known.as_bytes()).unwrap();
+        let answer = decode(known.as_bytes()).unwrap();
         let empty = answer.pieces.iter().all(|piece| *piece == StreamPiece::default());
         assert!(empty && !answer.done && answer.error.is_none(), "{known}");
     }
     for nonsense in ["{}", "[]", "{", r#"{"choices":[]}"#, r#"{"type":"content_block_delta","index":0}"#] {
-        assert!(answer(nonsense.as_bytes()).is_err(), "{nonsense}");
+        assert!(decode(nonsense.as_bytes()).is_err(), "{nonsense}");
     }
 }
