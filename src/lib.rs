@@ -65,6 +65,7 @@ pub mod ops;
 pub mod provider;
 pub mod recall;
 pub mod session;
+pub mod session_state;
 pub mod store;
 pub mod tools;
 #[cfg(feature = "tui")]

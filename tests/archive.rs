@@ -11,8 +11,9 @@ use loomtree::{
     id::TreeId,
     ops::{Actor, DocumentEdit, NodeDraft, SplitAt},
     recall::{self, Filter, Query, Scope},
+    session_state::RecordKind,
     store::{Mutation, PurgeTarget},
-    types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
+    types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, Timestamp},
 };
 use support::store::Scene;
 

@@ -16,9 +16,10 @@ use loomtree::{
     },
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
+    session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, Tool},
-    types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SessionInfo, SummarySubject},
+    types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummarySubject},
 };
 use play::{Play, batch, lines};
 

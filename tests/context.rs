@@ -15,8 +15,9 @@ use loomtree::{
     },
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
+    session_state::RecordKind,
     types::{
-        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope, TokenCalibration,
+        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, TodoScope, TokenCalibration,
         TokenizerFamily, ToolCallFields, TreePatch,
     },
 };

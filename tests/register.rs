@@ -7,8 +7,9 @@ mod support;
 use loomtree::{
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
+    session_state::RecordKind,
     store::PurgeTarget,
-    types::{AuthorType, EdgeKind, Json, Mode, Parent, RecordKind, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Mode, Parent, ToolCallFields},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use rusqlite::Connection;

@@ -14,11 +14,9 @@ use loomtree::{
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
     session::{GenerateRequest, Interruption, context_of, generate, resume, seat},
+    session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::SessionFilter,
-    types::{
-        AuthorType, EdgeKind, FileWriteTool, Json, Lease, Mode, RecordKind, RegisterRules, SessionPatch, Timestamp,
-        ToolCallFields, WorkItem,
-    },
+    types::{AuthorType, EdgeKind, Json, Lease, Mode, SessionPatch, Timestamp, ToolCallFields, WorkItem},
 };
 use support::store::Scene;
 
@@ -310,8 +308,8 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
 fn a_host_tells_the_register_what_else_to_hear() {
     let scene = Scene::new(18);
     let own = FileWriteTool { word: "stitch".into(), action: "stitched".into() };
-    let own = RegisterRules { writers: vec![own], ..RegisterRules::none() };
-    let rules = || RegisterRules::default().and(own.clone());
+    let own = ExtractionRules { writers: vec![own], ..ExtractionRules::none() };
+    let rules = || ExtractionRules::default().and(own.clone());
     let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
     let loom = open(rules());
     let owner = loom.actor(&loom.agent("owner").unwrap());
@@ -325,7 +323,7 @@ fn a_host_tells_the_register_what_else_to_hear() {
     assert_eq!(files(&loom), 1);
     drop((owner, loom));
     // What was heard stays heard where others read; made from the archive anew, it is what their rules hear.
-    let usual = open(RegisterRules::default());
+    let usual = open(ExtractionRules::default());
     assert_eq!((files(&usual), usual.store().rebuild().unwrap().registers, files(&usual)), (1, 1, 0));
     drop(usual);
     let own = open(rules());

@@ -11,8 +11,9 @@ use loomtree::{
     arrow::run::escape::quoted,
     id::{LocalId, NodeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, describe_entry},
+    session_state::RecordKind,
     store::{JournalFilter, PurgeTarget},
-    types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, RecordKind, StashContent, TreePatch},
+    types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, StashContent, TreePatch},
 };
 use support::store::Scene;
 

@@ -4,9 +4,10 @@ use crate::{
     arrow::run::HostTool,
     id::NodeId,
     recall::References,
+    session_state::SessionInfo,
     store::Snapshot,
     tools::{self, Tool},
-    types::{Agent, AuthorType, Mode, Node, Permission, Session, SessionInfo, Timestamp, TodoScope, Tree},
+    types::{Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree},
 };
 
 use super::{

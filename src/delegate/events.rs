@@ -5,8 +5,9 @@ use crate::{
     arrow::run::{CONTENT, ErrorCode, ToolError},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, OpsError},
+    session_state::StateEntry,
     store::Mutation,
-    types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch, StateEntry},
+    types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch},
 };
 
 /// A delegation as a list has it.

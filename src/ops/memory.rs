@@ -3,8 +3,9 @@
 use super::{Actor, OpsError, Result};
 use crate::{
     id::TreeId,
+    session_state::RecordKind,
     store::{Mutation, Receipt},
-    types::{AgentAction, Op, PinTarget, RecordKind, StashContent, estimated_tokens, section},
+    types::{AgentAction, Op, PinTarget, StashContent, estimated_tokens, section},
 };
 
 impl Actor {

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
+    session_state::RecordKind,
     types::{
-        AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, RecordKind,
-        SessionPatch, StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
+        AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, SessionPatch,
+        StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 

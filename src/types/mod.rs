@@ -12,7 +12,6 @@ mod lease;
 mod link;
 mod memory;
 mod node;
-mod register;
 mod session;
 mod summary;
 mod text;
@@ -35,10 +34,6 @@ pub use lease::Lease;
 pub use link::{Link, LinkTarget};
 pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
-pub use register::{
-    CompiledRules, Directive, ExtractionRules as RegisterRules, FileChange, FileWriteTool, RecordKind, SessionInfo,
-    SessionRecord, SessionState, StateEntry, TOKENS as REGISTER_TOKENS, TurnRecord,
-};
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub use summary::{Summary, SummarySubject};
 pub use text::{

@@ -129,7 +129,7 @@ fn purged_nodes_leave_no_byte() {
 fn a_purged_session_leaves_no_byte() {
     let stocked = stocked(62);
     let at_work = stocked.owner.clone().in_session(stocked.session);
-    at_work.record(loomtree::types::RecordKind::Decision, &words(0)).unwrap();
+    at_work.record(loomtree::session_state::RecordKind::Decision, &words(0)).unwrap();
     stocked.owner.purge(PurgeTarget::Session(stocked.session)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG]);
     assert_eq!(stocked.owner.loom().node(stocked.kept.id).unwrap().content, "what follows stays");

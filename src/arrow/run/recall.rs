@@ -16,8 +16,9 @@ use crate::{
     arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
+    session_state::SessionInfo,
     tools::NativeAlias,
-    types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
+    types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
 };
 
 /// Hits where no other number is asked for, and turns or results at the most.

@@ -15,8 +15,9 @@ use super::{
     tables::{registers, sessions},
 };
 use crate::{
+    session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
     store::{Mutation, Result, StoreError},
-    types::{AuthorType, CompiledRules, EdgeKind, Json, NewNode, RecordKind, SessionRecord, SessionState, TurnRecord},
+    types::{AuthorType, EdgeKind, Json, NewNode},
 };
 
 /// Nodes above an answer in which its call is looked for.

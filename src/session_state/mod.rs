@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 
 pub use directives::Directive;
 pub use rules::{CompiledRules, ExtractionRules, FileWriteTool};
-pub use yaml::{SessionInfo, TOKENS};
+pub use yaml::{MAX_YAML_TOKENS, SessionInfo};
 
-use super::{AuthorType, EdgeKind, coded, first_words, one_line};
+use crate::types::{AuthorType, EdgeKind, coded, first_words, one_line};
 
 /// Entries that are kept of each kind; older ones go. What was said stays in the archive.
 const FILES: usize = 20;

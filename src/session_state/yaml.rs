@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Tokens of the register at the most, by the estimate.
-pub const TOKENS: u32 = 1_000;
+pub const MAX_YAML_TOKENS: u32 = 1_000;
 /// Characters of the line on what is being worked on.
 const FOCUS: usize = 100;
 /// Characters of a workspace or model at the most.
@@ -83,7 +83,7 @@ struct TodosYaml {
 }
 
 impl SessionState {
-    /// The register in YAML. What is too much for [`TOKENS`] is left out, standing orders last and the oldest first.
+    /// The register in YAML. What is too much for [`MAX_YAML_TOKENS`] is left out, standing orders last and the oldest first.
     #[must_use]
     pub fn yaml(&self, about: &SessionInfo<'_>) -> String {
         let said =
@@ -108,7 +108,7 @@ impl SessionState {
         loop {
             // Strings, numbers and lists of them cannot fail to be written.
             let text = serde_yaml::to_string(&shown).unwrap_or_default();
-            if estimated_tokens(&text) <= TOKENS || !shown.shorten() {
+            if estimated_tokens(&text) <= MAX_YAML_TOKENS || !shown.shorten() {
                 return text.trim_end().to_owned();
             }
         }

@@ -28,8 +28,8 @@ const FLOORS: (f64, f64) = (0.95, 0.9);
 #[test]
 fn standing_orders_are_told_from_what_only_sounds_like_them() {
     for (name, labelled) in [
-        ("dev", include_str!("../../../fixtures/register/dev.tsv")),
-        ("kept", include_str!("../../../fixtures/register/kept.tsv")),
+        ("dev", include_str!("../../fixtures/register/dev.tsv")),
+        ("kept", include_str!("../../fixtures/register/kept.tsv")),
     ] {
         let (hits, wrong, missed, told) = score(labelled);
         let (precision, recall) = (hits as f64 / (hits + wrong) as f64, hits as f64 / (hits + missed) as f64);
@@ -132,7 +132,7 @@ fn the_register_is_bounded_whatever_happens() {
     register.current_focus = Some("focus ".repeat(10_000));
     let about = SessionInfo { workspace: &"/long".repeat(1_000), todos: Some((2, 3)), ..SessionInfo::default() };
     let yaml = register.yaml(&about);
-    assert!(crate::types::estimated_tokens(&yaml) <= TOKENS, "{}", crate::types::estimated_tokens(&yaml));
+    assert!(crate::types::estimated_tokens(&yaml) <= MAX_YAML_TOKENS, "{}", crate::types::estimated_tokens(&yaml));
     assert!(yaml.contains("constraints:") && yaml.contains("todos:"), "standing orders go last: {yaml}");
     assert!(yaml.lines().all(|line| !line.starts_with("===")));
 }
