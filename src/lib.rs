@@ -67,6 +67,7 @@ pub mod recall;
 pub mod session;
 pub mod session_state;
 pub mod store;
+pub mod text_index;
 pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;

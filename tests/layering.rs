@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
     &["id", "types"],
-    &["session_state"],
+    &["session_state", "text_index"],
     &["store"],
     &["ops", "recall"],
     &["arrow", "tools"],

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::Result;
 use crate::{
     store::Snapshot,
-    types::{AuthorType, Node, WordTokenizer, first_words, one_line},
+    text_index::WordTokenizer,
+    types::{AuthorType, Node, first_words, one_line},
 };
 
 /// Characters that are shown of a call's arguments.

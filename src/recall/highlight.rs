@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::types::WordTokenizer;
+use crate::text_index::WordTokenizer;
 
 /// The bytes of a text that hold any of a search's words ([`super::Found::words`]), in order and apart. With no words, where
 /// `text` stands as it is, whatever its case.

@@ -18,7 +18,8 @@ use super::{Query, Result, Scope, search};
 use crate::{
     id::TreeId,
     store::{Postings, Snapshot, WordFilter},
-    types::{Node, WordTokenizer},
+    text_index::WordTokenizer,
+    types::Node,
 };
 
 /// Rows of the index that are read for the words of a message.

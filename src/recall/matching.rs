@@ -13,7 +13,8 @@ use super::{
 use crate::{
     id::NodeId,
     store::{ChildFilter, Postings, Snapshot, WordFilter},
-    types::{AuthorType, Node, WordTokenizer},
+    text_index::WordTokenizer,
+    types::{AuthorType, Node},
 };
 
 /// Share of the rarest word's weight from which on a word counts as rare.

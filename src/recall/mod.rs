@@ -2,7 +2,7 @@
 //!
 //! One operation for every door (arrow lines, the program, a host's own code): [`search`] by words, ranked; turns of a
 //! session ([`turns`]); results of a tool ([`tool_results`]). Nothing that is found is rewritten, and any text is a
-//! question: words are looked up by the rules that they were indexed by ([`crate::types::WordTokenizer`]), and what has
+//! question: words are looked up by the rules that they were indexed by ([`crate::text_index::WordTokenizer`]), and what has
 //! no words is looked for as it stands.
 
 mod answer_type;
@@ -87,7 +87,7 @@ impl Query {
 pub struct Hit {
     /// The node, whole and as it was said. It may be pruned.
     pub node: Node,
-    /// Which of its passages was found, from 0, as [`crate::types::WordTokenizer::passages`] cuts it.
+    /// Which of its passages was found, from 0, as [`crate::text_index::WordTokenizer::passages`] cuts it.
     pub passage: u32,
     /// How well it fits; comparable within one search.
     pub score: f64,

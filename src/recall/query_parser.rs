@@ -8,7 +8,8 @@ use jiff::{Timestamp as Instant, tz::TimeZone};
 use super::answer_type::AnswerType;
 use crate::{
     id::AgentId,
-    types::{Agent, AuthorType, Node, Timestamp, WordTokenizer, one_line},
+    text_index::WordTokenizer,
+    types::{Agent, AuthorType, Node, Timestamp, one_line},
 };
 
 /// Words looked for at the most. A longer question says the same by its first ones.

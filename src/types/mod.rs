@@ -20,7 +20,6 @@ mod todo;
 mod token_calibration;
 mod tokens;
 mod tree;
-mod words;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use document::{
@@ -44,7 +43,6 @@ pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
 pub use token_calibration::TokenCalibration;
 pub use tokens::{TokenizerFamily, estimated_tokens};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
-pub use words::{PASSAGES, Passage, WORD_RULES, WordTokenizer, is_common};
 
 /// Declares a stored enum: each variant with its word (for people and JSON) and its number (for rows).
 macro_rules! coded {

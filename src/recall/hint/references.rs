@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::lexicon::{BACK, DEFINITE, VAGUE};
-use crate::types::{WordTokenizer, is_common};
+use crate::text_index::{WordTokenizer, is_common};
 
 /// Words of a message that are read. Whoever says more than that says what is meant.
 const WORDS: usize = 160;

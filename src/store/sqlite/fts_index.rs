@@ -15,7 +15,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{cache::WriterCache, insert::MultiInsert, prepared_change::PreparedChange};
 use crate::{
     store::{Result, StoreError},
-    types::{NewNode, PASSAGES, Passage, WORD_RULES, WordTokenizer},
+    text_index::{PASSAGES, Passage, WORD_RULES, WordTokenizer},
+    types::NewNode,
 };
 
 /// Nodes that wait to be indexed at the most.

@@ -7,8 +7,6 @@
 //!
 //! What comes out is kept in an index: a change here needs another [`WORD_RULES`].
 
-mod lists;
-
 use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
@@ -16,7 +14,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-pub use lists::is_common;
+use super::stopwords::{is_common, regular};
 
 /// The number of these rules. An index that was made by others is made anew.
 pub const WORD_RULES: u32 = 1;
@@ -198,7 +196,7 @@ impl WordTokenizer {
         if word.len() > LONGEST || word.bytes().any(|byte| byte.is_ascii_digit()) {
             return each(cut(word));
         }
-        each(&self.stemmer.stem(lists::regular(word)));
+        each(&self.stemmer.stem(regular(word)));
     }
 }
 
