@@ -15,7 +15,8 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft},
     store::Mutation,
-    types::{Mode, Op, Parent, TokenizerFamily, estimated_tokens},
+    tokens::{TokenizerFamily, estimated_tokens},
+    types::{Mode, Op, Parent},
 };
 
 fn main() {

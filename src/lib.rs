@@ -68,6 +68,7 @@ pub mod session;
 pub mod session_state;
 pub mod store;
 pub mod text_index;
+pub mod tokens;
 pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;

@@ -15,8 +15,9 @@ use loomtree::{
         Rendering, ResponseKind, SearchDepth, Span, Topic, WritePlace,
         run::{INLINE, read},
     },
+    tokens::estimated_tokens,
     tools::{self, TABLE, Tool},
-    types::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
+    types::{EdgeKind, Permission, Permissions, TodoDraft},
 };
 use play::Play;
 

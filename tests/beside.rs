@@ -354,7 +354,7 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
 fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
     let t = Table::set();
     let of = |model: &str| {
-        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::types::TokenCalibration::permille)
+        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::tokens::TokenCalibration::permille)
     };
     let reckon = |estimated, reported| t.owner.reckon("openai:gpt", estimated, reported).wait().unwrap();
     let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();

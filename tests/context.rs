@@ -16,10 +16,8 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
     session_state::RecordKind,
-    types::{
-        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, TodoScope, TokenCalibration,
-        TokenizerFamily, ToolCallFields, TreePatch,
-    },
+    tokens::{TokenCalibration, TokenizerFamily},
+    types::{Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, TodoScope, ToolCallFields, TreePatch},
 };
 use play::{Play, lines};
 
@@ -222,7 +220,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
     let all = told("able", true);
     insta::assert_snapshot!(all);
     // Who may not plan or delegate is not told to, and everybody is told of window, archive and recall in few words.
-    let (least, tokens) = (told("aware", false), |text: &str| loomtree::types::estimated_tokens(text));
+    let (least, tokens) = (told("aware", false), |text: &str| loomtree::tokens::estimated_tokens(text));
     assert!(named(&least).iter().all(|line| !line.contains("todo") && !line.contains("delegate")), "{least}");
     assert!(tokens(&all) < 1_600 && tokens(&least) < 1_000, "{} {}", tokens(&all), tokens(&least));
     for told in ["→ recall search", "→ recall turns:", "→ recall tool:", "window", "archive", "`Hint:`"] {

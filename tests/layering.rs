@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
     &["id", "types"],
-    &["session_state", "text_index"],
+    &["session_state", "text_index", "tokens"],
     &["store"],
     &["ops", "recall"],
     &["arrow", "tools"],

@@ -640,7 +640,7 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     }
     let mut runner = play.runner("owner", session).inline(9_000);
     let said = lines(&mut runner, &["→ recall turns:1-8"]);
-    assert!(loomtree::types::estimated_tokens(&said) <= 8_000, "{}", loomtree::types::estimated_tokens(&said));
+    assert!(loomtree::tokens::estimated_tokens(&said) <= 8_000, "{}", loomtree::tokens::estimated_tokens(&said));
     assert!((0..4).all(|number| said.contains(&format!("question {number}"))), "{said}");
     assert!(said.contains("[600 lines, shortened · → recall turns:2-2]"), "{said}");
     // Within the limit of a reply, the rest is asked for by its part.
@@ -692,7 +692,7 @@ fn whatever_is_cut_the_command_that_is_named_shows_it() {
     let named_ids = path.iter().filter(|node| all.contains(node.local.as_str())).count();
     assert!(all.contains(" · and so "), "{all:.300}");
     assert!(named_ids >= hits.parse::<usize>().unwrap() && named_ids > 100, "{named_ids} of {hits} are named");
-    let tokens = loomtree::types::estimated_tokens;
+    let tokens = loomtree::tokens::estimated_tokens;
     let mut open: Vec<String> = [
         "→ recall search \"winch\" limit:200",
         "→ recall search \"winch\" limit:200 by:tool",
@@ -751,7 +751,7 @@ fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
     let said = lines(&mut runner, &["→ recall search \"spinnerColorFn\" limit:1"]);
     assert!(said.contains("tool bash(") && said.contains("spinnerColorFn"), "{said}");
     let said = lines(&mut runner.inline(9_000), &["→ recall tool:bash limit:200"]);
-    assert!(loomtree::types::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
+    assert!(loomtree::tokens::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::{
     id::{AgentId, NodeId},
     recall::Hint,
     store::{Result, SessionFilter, Snapshot},
-    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
+    tokens::estimated_tokens,
+    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, first_words},
 };
 
 use super::{ContextRequest, Rendering, node::date};

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     store::{Snapshot, StoreError},
-    types::{TokenCalibration, TokenizerFamily},
+    tokens::{TokenCalibration, TokenizerFamily},
 };
 
 /// How a full window is dealt with.

@@ -5,7 +5,8 @@ use crate::{
     id::TreeId,
     session_state::RecordKind,
     store::{Mutation, Receipt},
-    types::{AgentAction, Op, PinTarget, StashContent, estimated_tokens, section},
+    tokens::estimated_tokens,
+    types::{AgentAction, Op, PinTarget, StashContent, section},
 };
 
 impl Actor {

@@ -7,7 +7,8 @@ use crate::{
     ops::{Actor, OpsError},
     provider::{Message, MessagePart, Model, Prompt, Role, ToolCall},
     store::SessionFilter,
-    types::{Agent, TodoScope, TokenCalibration},
+    tokens::TokenCalibration,
+    types::{Agent, TodoScope},
 };
 
 /// What happened in a turn so far.

@@ -17,7 +17,8 @@ use crate::{
     ops::{Actor, NodeDraft, OpsError},
     provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     store::Mutation,
-    types::{Agent, AuthorType, Node, Op, Parent, estimated_tokens},
+    tokens::estimated_tokens,
+    types::{Agent, AuthorType, Node, Op, Parent},
 };
 
 /// Questions and answers, each below the one before.

@@ -132,7 +132,7 @@ fn the_register_is_bounded_whatever_happens() {
     register.current_focus = Some("focus ".repeat(10_000));
     let about = SessionInfo { workspace: &"/long".repeat(1_000), todos: Some((2, 3)), ..SessionInfo::default() };
     let yaml = register.yaml(&about);
-    assert!(crate::types::estimated_tokens(&yaml) <= MAX_YAML_TOKENS, "{}", crate::types::estimated_tokens(&yaml));
+    assert!(crate::tokens::estimated_tokens(&yaml) <= MAX_YAML_TOKENS, "{}", crate::tokens::estimated_tokens(&yaml));
     assert!(yaml.contains("constraints:") && yaml.contains("todos:"), "standing orders go last: {yaml}");
     assert!(yaml.lines().all(|line| !line.starts_with("===")));
 }

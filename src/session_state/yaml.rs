@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::{FileChange, SessionState, StateEntry};
 use crate::{
     id::SessionId,
-    types::{Session, Todo, TodoCounts, estimated_tokens, first_words, one_line},
+    tokens::estimated_tokens,
+    types::{Session, Todo, TodoCounts, first_words, one_line},
 };
 
 /// Tokens of the register at the most, by the estimate.

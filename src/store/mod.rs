@@ -32,9 +32,10 @@ pub use sqlite::{OpenOptions, SqliteStore, count_bytes, migration_copies, sideca
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
+    tokens::TokenCalibration,
     types::{
         Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, StashContent,
-        Summary, SummarySubject, Todo, TokenCalibration, Tree,
+        Summary, SummarySubject, Todo, Tree,
     },
 };
 

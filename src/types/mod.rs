@@ -17,8 +17,6 @@ mod summary;
 mod text;
 mod time;
 mod todo;
-mod token_calibration;
-mod tokens;
 mod tree;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
@@ -40,8 +38,6 @@ pub use text::{
 };
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
-pub use token_calibration::TokenCalibration;
-pub use tokens::{TokenizerFamily, estimated_tokens};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
 
 /// Declares a stored enum: each variant with its word (for people and JSON) and its number (for rows).

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::types::{estimated_tokens, one_line, sentences};
+use crate::tokens::estimated_tokens;
+use crate::types::{one_line, sentences};
 
 /// Sentences of each text that can be chosen: its first, where people say what it is about.
 const FIRST: usize = 3;

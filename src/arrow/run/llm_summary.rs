@@ -12,10 +12,8 @@ use super::{Executor, ToolError, escape::gist};
 use crate::{
     id::NodeId,
     store::{ChangeKind, JournalFilter, Snapshot},
-    types::{
-        Document, EdgeKind, Node, SummarySubject, Tree, estimated_tokens, first_sentence, first_words, one_line,
-        sentences,
-    },
+    tokens::estimated_tokens,
+    types::{Document, EdgeKind, Node, SummarySubject, Tree, first_sentence, first_words, one_line, sentences},
 };
 
 /// Words of a sentence.

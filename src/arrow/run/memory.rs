@@ -11,7 +11,8 @@ use crate::{
     id::{AgentId, TreeId},
     ops::{Loom, OpsError},
     store::Snapshot,
-    types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
+    tokens::estimated_tokens,
+    types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 
 /// Tokens of a summary: as much as one reads at a glance, and at most a tenth of what is summed up.

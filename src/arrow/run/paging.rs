@@ -4,7 +4,7 @@
 //! way for every tool, and the same part however often it is asked for.
 
 use super::escape::count;
-use crate::types::estimated_tokens;
+use crate::tokens::estimated_tokens;
 
 /// Bytes of a result that are kept.
 const KEPT: usize = 256 * 1024;

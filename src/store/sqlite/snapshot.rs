@@ -25,9 +25,10 @@ use crate::{
         ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
         Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
     },
+    tokens::TokenCalibration,
     types::{
         Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
-        StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
+        StashContent, Summary, SummarySubject, Todo, Tree,
     },
 };
 

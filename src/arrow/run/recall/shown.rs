@@ -11,7 +11,8 @@ use crate::{
     },
     recall::{self, Hit, SearchResults, cut_at, excerpt},
     store::Snapshot,
-    types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
+    tokens::estimated_tokens,
+    types::{AuthorType, EdgeKind, Node, first_words, one_line},
 };
 
 /// Tokens of an answer at the most.
