@@ -16,7 +16,7 @@ impl Actor {
     /// minutes at most. Whoever crashes blocks the position no longer than that, so a short one that is renewed is best.
     #[must_use = "the position is taken once this was waited for"]
     pub fn lease(&self, node: NodeId, holder: AgentId, lasting: Duration) -> Pending {
-        let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX).min(Lease::LONGEST);
+        let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX).min(Lease::MAX_DURATION_MS);
         let until = Timestamp::from_millis(self.loom.now().as_millis().saturating_add(lasting));
         self.submit(Op::Generate, vec![Mutation::Lease { node, agent: holder, until }])
     }

@@ -114,7 +114,7 @@ impl Actor {
     /// If it is not there, or the store fails.
     pub fn continue_session(&self, id: SessionId) -> Result<SessionId> {
         let (session, now) = (self.loom.session(id)?, self.loom.now());
-        if session.goes_on(now) {
+        if session.can_resume(now) {
             return Ok(id);
         }
         let lasting = session.expires_at.map(|end| {
@@ -146,7 +146,7 @@ impl Actor {
     /// store fails.
     pub fn append_turn(&self, draft: NodeDraft) -> Result<Receipt> {
         let id = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
-        if !self.loom.session(id)?.goes_on(self.loom.now()) {
+        if !self.loom.session(id)?.can_resume(self.loom.now()) {
             return Err(OpsError::Invalid("the session was ended, or has run out".to_owned()));
         }
         self.append(Parent::Position(id), draft)

@@ -199,7 +199,7 @@ pub enum Mutation {
         node: NodeId,
         /// Who generates.
         agent: AgentId,
-        /// Until when; at most [`crate::types::Lease::LONGEST`] from the change's time.
+        /// Until when; at most [`crate::types::Lease::MAX_DURATION_MS`] from the change's time.
         until: Timestamp,
     },
     /// Lets go of a lease that was taken in the session of the change, if it is still held.

@@ -33,7 +33,7 @@ impl TokenCalibration {
 
     /// What a count of the very text says, however short that is: rounded up.
     #[must_use]
-    pub fn counted(estimated: u64, counted: u64) -> Self {
+    pub fn from_counts(estimated: u64, counted: u64) -> Self {
         let (least, most) = (Self::BOUNDS.0, u64::from(u16::MAX));
         let permille = counted.saturating_mul(1_000).div_ceil(estimated.max(1)).clamp(least, most);
         Self(u16::try_from(permille).unwrap_or(u16::MAX))
@@ -59,7 +59,7 @@ impl TokenCalibration {
 
     /// The most that may be estimated where the model may count so many tokens: rounded down.
     #[must_use]
-    pub fn room_in(self, counted: u32) -> u32 {
+    pub fn usable_budget(self, counted: u32) -> u32 {
         u32::try_from(u64::from(counted) * 1_000 / u64::from(self.0)).unwrap_or(u32::MAX)
     }
 }
@@ -86,9 +86,9 @@ mod tests {
         assert_eq!(of(2_000, u64::MAX), Some(2_000));
         assert_eq!(TokenCalibration::default().estimate_of(u32::MAX), u32::MAX);
         let quarter = TokenCalibration::of(10_000, 12_500).unwrap();
-        assert_eq!((quarter.estimate_of(1_250), quarter.room_in(1_250)), (993, 992), "1,260 thousandths");
+        assert_eq!((quarter.estimate_of(1_250), quarter.usable_budget(1_250)), (993, 992), "1,260 thousandths");
         assert_eq!(TokenCalibration::of(2_000, 1_000).unwrap().estimate_of(u32::MAX), u32::MAX);
-        let counted = |estimated, counted| TokenCalibration::counted(estimated, counted).permille();
+        let counted = |estimated, counted| TokenCalibration::from_counts(estimated, counted).permille();
         assert_eq!((counted(3, 7), counted(0, 7), counted(7, 0)), (2_334, 7_000, 500));
     }
 }

@@ -1,4 +1,4 @@
-//! The journal: one entry for every change, in the order in which they were committed.
+//! The journal: one entry for each change, in commit order.
 
 use serde::Serialize;
 
@@ -6,33 +6,33 @@ use super::{Timestamp, coded};
 use crate::id::{AgentId, DocumentId, LocalId, NodeId, SessionId, TreeId};
 
 coded! {
-    /// What an agent did. One operation may be several changes; they share its name and are undone together.
+    /// Operation of an agent. An operation of several changes has one entry per change; `undo` reverts all of them.
     Op {
-        /// Made a tree.
+        /// Created a tree.
         CreateTree = "create_tree", 0;
-        /// Continued or responded.
+        /// Appended a node to the conversation.
         Append = "append", 1;
-        /// Wrote a note on a node.
+        /// Added a note to a node.
         Annotate = "annotate", 2;
-        /// Reworded a node: a branch or a version.
+        /// Edited a node: created a branch or a version.
         Edit = "edit", 3;
-        /// Marked a node, or took the mark off.
+        /// Added or removed a bookmark.
         Bookmark = "bookmark", 4;
         /// Hid a branch.
         Prune = "prune", 5;
-        /// Showed a hidden branch again.
+        /// Made a pruned branch visible.
         Restore = "restore", 6;
-        /// Kept a node out of contexts.
+        /// Excluded a node from contexts.
         Exclude = "exclude", 7;
-        /// Let a node back into contexts.
+        /// Included an excluded node in contexts.
         Include = "include", 8;
         /// Linked two things.
         Link = "link", 9;
-        /// Took a link away.
+        /// Removed a link.
         Unlink = "unlink", 10;
-        /// Drew several nodes together in a new one.
+        /// Created a node that merges several nodes.
         Merge = "merge", 11;
-        /// Cut a node in two.
+        /// Split a node in two.
         Split = "split", 12;
         /// Copied a branch under another node.
         Copy = "copy", 13;
@@ -40,49 +40,51 @@ coded! {
         Move = "move", 14;
         /// Changed a tree's title, description or system prompt.
         Rename = "rename", 15;
-        /// Put a tree away, or took it out again.
+        /// Archived or unarchived a tree.
         Archive = "archive", 16;
-        /// Removed content for good.
+        /// Removed content permanently.
         Purge = "purge", 17;
-        /// Wrote or made a document.
+        /// Created or changed a document.
         WriteDocument = "write_document", 18;
-        /// Made, changed or removed an agent.
+        /// Created, changed or removed an agent.
         Agent = "agent", 19;
         /// Started, moved or ended a session.
         Session = "session", 20;
-        /// Brought in content from elsewhere.
+        /// Imported content from a file.
         Import = "import", 21;
-        /// Took an operation back.
+        /// Reverted an operation.
         Undo = "undo", 22;
-        /// Did again what an undo took back.
+        /// Repeated an undone operation.
         Redo = "redo", 23;
         /// Generated a continuation.
         Generate = "generate", 24;
-        /// Kept what it looked at, or what a model said that something is about. Older files have changes of what is kept
-        /// at hand by this name too, which cannot be taken back.
+        /// Recorded actions that change no tree, or saved a summary. Older files use it also for pins and stashes;
+        /// these entries cannot be undone.
         Memory = "memory", 25;
-        /// Spoke in a turn, or was answered in it.
+        /// Appended the message or the replies of a model's turn.
         Turn = "turn", 26;
-        /// Planned, or said what became of an item of its plan.
+        /// Added todos, or changed their status.
         Plan = "plan", 27;
-        /// Delegated work, or did some that was delegated.
+        /// Delegated work, or did delegated work.
         Delegate = "delegate", 28;
-        /// Kept something in its context.
+        /// Pinned a node or a document in the agent's context.
         Pin = "pin", 29;
-        /// Let go of a pin.
+        /// Removed a pin.
         Unpin = "unpin", 30;
-        /// Put something aside.
+        /// Stashed a text under a label.
         Stash = "stash", 31;
-        /// Let go of what was put aside.
+        /// Removed a stash.
         Unstash = "unstash", 32;
-        /// Recorded a decision or a constraint, or had some forgotten.
+        /// Recorded a decision or a constraint, or removed recorded entries.
         Record = "record", 33;
     }
 }
 
 impl Op {
-    /// Whether `undo` may take it back. A purge is final; moving about is not what somebody means by "undo", nor is what an
-    /// agent plans, nor its own words in the turn in which it says it. An import is taken back with the tree that it made.
+    /// True if `undo` can revert the operation.
+    ///
+    /// A purge is final. Navigation, planning and a model's own turn are no changes that a user expects `undo` to
+    /// revert. An import is undone with the tree that it created.
     #[must_use]
     pub const fn can_be_undone(self) -> bool {
         !matches!(
@@ -99,53 +101,53 @@ impl Op {
     }
 }
 
-/// What a change is about where that is no node.
+/// Subject of a change that is not a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// A document.
+    /// A document, by its id.
     Document(DocumentId),
-    /// An agent.
+    /// An agent, by its id.
     Agent(AgentId),
-    /// What stands aside under a label.
+    /// A stash, by its label.
     Stash(String),
 }
 
-/// One entry of the journal.
+/// An entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct JournalEntry {
-    /// Its number: 1 for the first change of the file, one more for each.
+    /// Sequence number in the file: 1, 2, 3 …, without gaps.
     pub seq: u64,
-    /// The number of the first entry of the same operation: `seq` itself where the operation is one change.
+    /// Sequence number of the first entry of the same operation. It equals `seq` for an operation of one change.
     pub group: u64,
-    /// When, by the writer's clock; it may go backwards.
+    /// Commit time by the writer's clock, which may go backwards.
     pub at: Timestamp,
-    /// Who did it.
+    /// Agent that made the change.
     #[serde(rename = "agent_id")]
     pub agent: AgentId,
-    /// In which session.
+    /// Session of the change, if there was one.
     #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// In which tree; `None` for documents and agents.
+    /// Tree of the change; `None` for documents and agents.
     #[serde(rename = "tree_id", skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeId>,
-    /// What the agent did.
+    /// Operation of the agent.
     pub op: Op,
-    /// Which change of that operation this is.
+    /// Name of the change within the operation.
     pub change: String,
-    /// The node it is about.
+    /// Node that was changed.
     #[serde(rename = "node_id", skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeId>,
-    /// That node's short id.
+    /// Local id of that node.
     #[serde(rename = "local_id", skip_serializing_if = "Option::is_none")]
     pub local: Option<LocalId>,
-    /// What else it is about.
+    /// Subject other than a node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<Subject>,
-    /// Whether something stood before that was changed or went: a label, a document, an agent, a tree among the others.
+    /// True if the change replaced or removed an earlier value: a label, a document, an agent, or the place of a tree.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replaced: bool,
-    /// For an undo or redo: the group of entries that it takes back.
+    /// For an undo or a redo: the `group` of the operation that it reverts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<u64>,
 }

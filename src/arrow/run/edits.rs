@@ -94,7 +94,7 @@ impl Executor<'_> {
         }
         match (&end.tree, &end.node) {
             (Some(tree), node) => {
-                let tree = self.loom.find_tree_among(tree, |tree| tree.is_seen_by(&here.session))?;
+                let tree = self.loom.find_tree_among(tree, |tree| tree.is_visible_to(&here.session))?;
                 let name = format!("tree:{}", quoted(&tree.title));
                 let Some(node) = node else { return Ok((LinkTarget::Tree(tree.id), name)) };
                 let node = self.node_of(tree.id, node.as_str())?;

@@ -403,7 +403,7 @@ impl<'h> Executor<'h> {
     fn node_of(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
         let node = self.loom.find_node(tree, id)?;
         // Whoever guesses an id of another work item's is told what a wrong one is told.
-        if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
+        if node.tree != tree && !self.loom.tree(node.tree)?.is_visible_to(&self.loom.session(self.session)?) {
             return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
         }
         Ok(node)

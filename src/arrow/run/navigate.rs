@@ -19,7 +19,7 @@ impl Executor<'_> {
         relative: Option<Relative>,
         tree: Option<&str>,
     ) -> Outcome {
-        let seen = |tree: &Tree| tree.is_seen_by(&here.session);
+        let seen = |tree: &Tree| tree.is_visible_to(&here.session);
         let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
         let tree = tree.filter(|tree| tree.id != here.tree.id);
         if let Some(tree) = tree {

@@ -330,7 +330,7 @@ impl Chat {
         let tree = desk.loom.tree(session.tree)?;
         let at = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
         let known = self.other.map(|id| desk.loom.session(id)).transpose()?;
-        let known = known.filter(|other| other.tree == tree.id && other.goes_on(desk.now()));
+        let known = known.filter(|other| other.tree == tree.id && other.can_resume(desk.now()));
         let other = match known {
             Some(other) => seat_in(&desk.loom, &self.with, other.id, at)?,
             None => seat(&desk.loom, &self.with, &desk.workspace, at)?,
