@@ -1,16 +1,16 @@
-//! The state register: what of a session stays in view for ever, extracted by rules and never by a model.
+//! Session state: facts of a session that remain in the context, extracted by rules and never by a model.
 //!
-//! A [`SessionState`] hears the session's turns one after another, and what was recorded on purpose, and keeps the little
-//! that must not be forgotten: standing orders as they were said, decisions, which files were touched, which errors
-//! were resolved. What it takes for such is data ([`Rules`]), which a host extends. It is kept with the session by the
-//! commit that brings the turn, and it follows from the archive alone, so that it can be made again.
+//! A [`SessionState`] ingests the turns of a session in order, and entries recorded explicitly. It keeps directives
+//! verbatim, decisions, changed files and resolved errors. The rules are data ([`ExtractionRules`]), which a host
+//! extends. The commit that appends a turn also updates the state. The state derives from the archive alone, so it can
+//! be rebuilt.
 //!
-//! The newest message, the figures of the session and the todos are no part of what is kept: they are looked up where it
-//! is shown, since they change with every turn and stand elsewhere.
+//! The newest message, the counts of the session and its todos are not part of the state. They change every turn and
+//! are read when the state is rendered.
 
-mod calls;
 mod directives;
 mod rules;
+mod tool_results;
 mod yaml;
 
 use serde::{Deserialize, Serialize};
@@ -21,119 +21,120 @@ pub use yaml::{MAX_YAML_TOKENS, SessionInfo};
 
 use crate::types::{AuthorType, EdgeKind, coded, first_words, one_line};
 
-/// Entries that are kept of each kind; older ones go. What was said stays in the archive.
-const FILES: usize = 20;
-const DECISIONS: usize = 10;
-const CONSTRAINTS: usize = 10;
-const ERRORS: usize = 5;
-/// Commands that failed and may yet succeed.
-const FAILING: usize = 10;
-/// Characters of an entry at the most, and of a path.
-const LONGEST: usize = 200;
+/// Maximum number of entries of each kind. The oldest are dropped; their turns remain in the archive.
+const MAX_FILES: usize = 20;
+const MAX_DECISIONS: usize = 10;
+const MAX_CONSTRAINTS: usize = 10;
+const MAX_RESOLVED_ERRORS: usize = 5;
+/// Maximum number of failed commands that may still succeed.
+const MAX_PENDING_ERRORS: usize = 10;
+/// Maximum length in characters of an entry or a path.
+const MAX_ENTRY_CHARS: usize = 200;
 
 coded! {
-    /// What is recorded on purpose.
+    /// Kind of an explicitly recorded entry.
     RecordKind {
-        /// What was decided.
+        /// A decision.
         Decision = "decision", 0;
-        /// What holds from now on.
+        /// A constraint on future turns.
         Constraint = "constraint", 1;
-        /// Lets go of entries that hold these words.
+        /// Removes the entries that contain the given words.
         Forget = "forget", 2;
     }
 }
 
-/// Something that was recorded on purpose, beside what was said.
+/// An entry that an agent recorded explicitly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRecord {
-    /// What it is.
+    /// Kind of the entry.
     pub kind: RecordKind,
-    /// The words.
+    /// Text of the entry.
     pub content: String,
-    /// The session's newest turn when it was recorded; 0 before the first.
+    /// Newest turn of the session at that time; 0 before the first.
     pub turn: u64,
 }
 
-/// A file, and what was done to it last.
+/// Last change of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Its path, as the tool was given it.
+    /// Path, as passed to the tool.
     pub path: String,
-    /// What was done, as the rule has it: `edited`, `written`.
+    /// Action, as named by the rule: `edited`, `written`.
     pub action: String,
-    /// In which turn.
+    /// Turn of the change.
     pub turn: u64,
 }
 
-/// Words with the turn they come from.
+/// A text with the turn that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateEntry {
-    /// The words, on one line.
+    /// Text on one line.
     pub text: String,
-    /// The turn.
+    /// Turn that the text comes from.
     pub turn: u64,
 }
 
-/// A command that failed.
+/// A failed command that has not succeeded since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct PendingError {
     command: String,
-    /// The line of its output that says most.
+    /// Most descriptive line of the output.
     error: String,
     turn: u64,
 }
 
-/// The register of a session; each list is in the order of turns, the newest last.
+/// State of a session. Each list is in the order of turns, the newest last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionState {
-    /// Files that were written.
+    /// Changed files, with the last change of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_touched: Vec<FileChange>,
-    /// What was decided.
+    /// Decisions, recorded or extracted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub key_decisions: Vec<StateEntry>,
-    /// What holds.
+    /// Constraints, recorded or extracted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<StateEntry>,
-    /// What failed and works now.
+    /// Errors of commands that succeeded later.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors_resolved: Vec<StateEntry>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    failing: Vec<PendingError>,
-    /// The newest message of a person, whole. It is not kept here: whoever reads the register looks it up.
+    #[serde(rename = "failing", default, skip_serializing_if = "Vec::is_empty")]
+    pending_errors: Vec<PendingError>,
+    /// Newest message of a user. It is not stored: the reader of the state fills it in.
     #[serde(skip)]
     pub current_focus: Option<String>,
 }
 
-/// A turn as the register hears it.
+/// Input of the state: a turn of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnRecord<'a> {
-    /// Its number.
+    /// Turn number in the session.
     pub turn: u64,
-    /// Who speaks.
+    /// Kind of the author.
     pub author_type: AuthorType,
-    /// How the node hangs on its parent.
+    /// Kind of the edge to the parent.
     pub kind: EdgeKind,
-    /// What is said, or what the tool answered.
+    /// Text of the node, or result of the tool.
     pub content: &'a str,
-    /// The tool that answers.
+    /// Name of the tool that returned the content.
     pub tool: Option<&'a str>,
-    /// The call that it answers.
+    /// Id of the call that the node answers.
     pub call: Option<&'a str>,
-    /// What is kept beside the node, as JSON. Of it are read `arguments` (what the tool was called with), `failed`
-    /// (whether it did not do what it was asked for), and `files` (a list of `path` and `action`, for a tool that
-    /// itself knows what it touched).
+    /// Metadata of the node, as JSON. The state reads `arguments` (of the call), `failed` (true if the tool reported
+    /// failure), and `files` (a list of `path` and `action` from a tool that reports its changes).
     pub metadata: Option<&'a str>,
 }
 
 impl TurnRecord<'_> {
-    /// Whether a register could learn anything from this turn: a quick look, which most turns do not pass.
+    /// True if the turn may change a state. This check is fast and false for most turns.
     #[must_use]
-    pub fn tells(&self, ears: &CompiledRules) -> bool {
+    pub fn is_relevant(&self, rules: &CompiledRules) -> bool {
         match self.tool {
-            Some(tool) => ears.rules.knows(tool) || self.metadata.is_some_and(|text| text.contains("\"files\"")),
-            None => self.is_spoken() && ears.may_order(self.content),
+            Some(tool) => {
+                rules.rules.is_relevant_tool(tool) || self.metadata.is_some_and(|text| text.contains("\"files\""))
+            }
+            None => self.is_spoken() && rules.may_contain_directive(self.content),
         }
     }
 
@@ -143,48 +144,50 @@ impl TurnRecord<'_> {
 }
 
 impl SessionState {
-    /// Whether there is nothing in it.
+    /// True if the state has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Takes in a turn. `calls` gives the calls that the node above made, as the provider's JSON; it is asked only where
-    /// the turn does not tell itself what the tool was called with. Returns whether anything changed.
-    pub fn hear(
+    /// Ingests a turn. Returns true if the state changed.
+    ///
+    /// `calls` returns the tool calls of the parent node as the provider's JSON. It is called only if the metadata has
+    /// no arguments.
+    pub fn ingest(
         &mut self,
-        ears: &CompiledRules,
-        heard: &TurnRecord<'_>,
+        rules: &CompiledRules,
+        turn: &TurnRecord<'_>,
         calls: impl FnOnce() -> Option<String>,
     ) -> bool {
-        if !heard.tells(ears) {
+        if !turn.is_relevant(rules) {
             return false;
         }
         let before = self.clone();
-        if heard.tool.is_some() {
-            self.answered(&ears.rules, heard, calls);
+        if turn.tool.is_some() {
+            self.ingest_tool_result(&rules.rules, turn, calls);
         } else {
-            for (order, said) in directives::standing(&ears.rules, heard.content) {
-                self.note(order, &said, heard.turn);
+            for (kind, text) in directives::extract(&rules.rules, turn.content) {
+                self.add_entry(kind, &text, turn.turn);
             }
         }
         *self != before
     }
 
-    /// Takes in what was recorded on purpose.
+    /// Adds or removes explicitly recorded entries.
     pub fn record(&mut self, record: &SessionRecord) {
-        self.note(record.kind, &record.content, record.turn);
+        self.add_entry(record.kind, &record.content, record.turn);
     }
 
-    fn note(&mut self, kind: RecordKind, words: &str, turn: u64) {
-        let text = entry(words);
+    fn add_entry(&mut self, kind: RecordKind, words: &str, turn: u64) {
+        let text = entry_text(words);
         let (list, most) = match kind {
-            RecordKind::Decision => (&mut self.key_decisions, DECISIONS),
-            RecordKind::Constraint => (&mut self.constraints, CONSTRAINTS),
+            RecordKind::Decision => (&mut self.key_decisions, MAX_DECISIONS),
+            RecordKind::Constraint => (&mut self.constraints, MAX_CONSTRAINTS),
             RecordKind::Forget => return self.forget(&text),
         };
         if !text.is_empty() {
-            keep(list, most, StateEntry { text, turn }, |old, new| old.text.eq_ignore_ascii_case(&new.text));
+            push_bounded(list, most, StateEntry { text, turn }, |old, new| old.text.eq_ignore_ascii_case(&new.text));
         }
     }
 
@@ -199,49 +202,53 @@ impl SessionState {
         self.files_touched.retain(|file| file.path.to_lowercase() != words);
     }
 
-    fn touch(&mut self, path: &str, action: &str, turn: u64) {
-        let (path, action) = (path_entry(path), entry(action));
+    fn add_file_change(&mut self, path: &str, action: &str, turn: u64) {
+        let (path, action) = (path_entry(path), entry_text(action));
         if !path.is_empty() {
-            keep(&mut self.files_touched, FILES, FileChange { path, action, turn }, |old, new| old.path == new.path);
+            push_bounded(&mut self.files_touched, MAX_FILES, FileChange { path, action, turn }, |old, new| {
+                old.path == new.path
+            });
         }
     }
 
-    fn failed(&mut self, command: &str, error: String, turn: u64) {
-        let failing = PendingError { command: entry(command), error, turn };
-        keep(&mut self.failing, FAILING, failing, |old, new| old.command == new.command);
+    fn command_failed(&mut self, command: &str, error: String, turn: u64) {
+        let pending = PendingError { command: entry_text(command), error, turn };
+        push_bounded(&mut self.pending_errors, MAX_PENDING_ERRORS, pending, |old, new| old.command == new.command);
     }
 
-    /// A command succeeded: if it is one that failed before, that is resolved.
-    fn succeeded(&mut self, command: &str, turn: u64) {
-        let command = entry(command);
-        let Some(at) = self.failing.iter().position(|failing| failing.command == command) else { return };
-        let PendingError { error, turn: failed, .. } = self.failing.remove(at);
-        // What was touched in between is what may have mended it.
+    /// Moves an error to the resolved ones if the command failed before.
+    fn command_succeeded(&mut self, command: &str, turn: u64) {
+        let command = entry_text(command);
+        let Some(at) = self.pending_errors.iter().position(|pending| pending.command == command) else { return };
+        let PendingError { error, turn: failed, .. } = self.pending_errors.remove(at);
+        // A file changed in between probably fixed the error.
         let by = self.files_touched.iter().rev().find(|file| file.turn > failed);
         let by = by.map(|file| format!("after {} was {}, ", file.path, file.action)).unwrap_or_default();
-        let text = entry(&format!("{error} — fixed: {by}`{command}` works"));
-        keep(&mut self.errors_resolved, ERRORS, StateEntry { text, turn }, |old, new| old.text == new.text);
+        let text = entry_text(&format!("{error} — fixed: {by}`{command}` works"));
+        push_bounded(&mut self.errors_resolved, MAX_RESOLVED_ERRORS, StateEntry { text, turn }, |old, new| {
+            old.text == new.text
+        });
     }
 }
 
-/// Adds an entry at the end, in the place of one that says the same, and lets go of the oldest.
-fn keep<T>(list: &mut Vec<T>, most: usize, new: T, same: impl Fn(&T, &T) -> bool) {
+/// Appends an entry, replaces an equal one, and drops the oldest entries over `most`.
+fn push_bounded<T>(list: &mut Vec<T>, most: usize, new: T, same: impl Fn(&T, &T) -> bool) {
     list.retain(|old| !same(old, &new));
     list.push(new);
     let over = list.len().saturating_sub(most);
     list.drain(..over);
 }
 
-/// Words as an entry has them: on one line, and not too long.
-fn entry(words: &str) -> String {
+/// Shortens a text to one line of at most [`MAX_ENTRY_CHARS`].
+fn entry_text(words: &str) -> String {
     let line = one_line(words);
-    if line.chars().nth(LONGEST).is_some() { first_words(&line, LONGEST) } else { line }
+    if line.chars().nth(MAX_ENTRY_CHARS).is_some() { first_words(&line, MAX_ENTRY_CHARS) } else { line }
 }
 
-/// A path as an entry has it. Its end says more than its beginning.
+/// Shortens a path to its end, which identifies it better than its start.
 fn path_entry(path: &str) -> String {
     let line = one_line(path);
-    match line.char_indices().rev().nth(LONGEST - 1) {
+    match line.char_indices().rev().nth(MAX_ENTRY_CHARS - 1) {
         Some((at, _)) if at > 0 => format!("…{}", &line[at..]),
         _ => line,
     }

@@ -6,5 +6,5 @@
 mod stopwords;
 mod tokenizer;
 
-pub use stopwords::is_common;
-pub use tokenizer::{PASSAGES, Passage, WORD_RULES, WordTokenizer};
+pub use stopwords::is_stopword;
+pub use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};

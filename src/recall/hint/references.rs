@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::lexicon::{BACK, DEFINITE, VAGUE};
-use crate::text_index::{WordTokenizer, is_common};
+use crate::text_index::{WordTokenizer, is_stopword};
 
 /// Words of a message that are read. Whoever says more than that says what is meant.
 const WORDS: usize = 160;
@@ -112,7 +112,7 @@ fn definite(words: &[ReferenceWord<'_>]) -> usize {
     }
     let mut count = 1;
     for word in &words[1..] {
-        if count > LONG || is_common(&word.lower) {
+        if count > LONG || is_stopword(&word.lower) {
             break;
         }
         count += 1;
