@@ -363,7 +363,8 @@ impl Host for Says {
         let mut saved = Vec::new();
         for word in self.words {
             let stay = asked.n > 1;
-            let mut node = actor.draft(Parent::Node(asked.from.id), NodeDraft { stay, ..NodeDraft::text(*word) });
+            let mut node =
+                actor.draft(Parent::Node(asked.from.id), NodeDraft { keep_position: stay, ..NodeDraft::text(*word) });
             node.author = asked.author.id();
             saved.push(node.id);
             actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))]).unwrap();

@@ -237,7 +237,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
         kind: Some(EdgeKind::Tool),
         author_type: Some(loomtree::types::AuthorType::Tool),
         tool: ToolCallFields { name: Some("read_file".into()), ..ToolCallFields::default() },
-        stay: true,
+        keep_position: true,
         ..NodeDraft::text("fn main() {}")
     };
     actor.append_turn(result).unwrap();
@@ -628,7 +628,7 @@ fn others_are_named_while_they_are_active() {
     play.owner
         .clone()
         .in_session(session)
-        .append(Parent::Node(play.trauma), NodeDraft { stay: true, ..NodeDraft::text("x") })
+        .append(Parent::Node(play.trauma), NodeDraft { keep_position: true, ..NodeDraft::text("x") })
         .unwrap();
     assert!(seen("collaborator"));
 }

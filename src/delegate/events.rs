@@ -54,7 +54,12 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
         constraints,
     };
     let metadata = serde_json::to_string(&task).ok().and_then(|text| Json::parse(text).ok());
-    let draft = NodeDraft { author_type: Some(AuthorType::Tool), metadata, stay: true, ..NodeDraft::text(task.head()) };
+    let draft = NodeDraft {
+        author_type: Some(AuthorType::Tool),
+        metadata,
+        keep_position: true,
+        ..NodeDraft::text(task.head())
+    };
     let head = actor.draft(Parent::Node(below), draft);
     let (node, plans) = (head.id, loom.session_id());
     let planning = NewSession {

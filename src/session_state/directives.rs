@@ -254,7 +254,8 @@ fn starts_clause(rules: &ExtractionRules, words: &[DirectiveWord], at: usize) ->
             Some(length) => from += length,
             // As in `use tabs and never use spaces`.
             None => {
-                return list_contains(CONJUNCTIONS, &words[at - 1].text) && !list_contains(SUBJECTS, &words[first].text);
+                return list_contains(CONJUNCTIONS, &words[at - 1].text)
+                    && !list_contains(SUBJECTS, &words[first].text);
             }
         }
     }

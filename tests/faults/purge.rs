@@ -44,8 +44,8 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
     owner.bookmark(id, &format!("label {SHORT}")).unwrap();
     owner.link(id, LinkTarget::Node(parent.id), Some(format!("note {SHORT}"))).unwrap();
     let now = owner.loom().snapshot().unwrap().last_seq().unwrap();
-    owner.keep_summary(SummarySubject::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
-    owner.keep_summary(SummarySubject::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
+    owner.save_summary(SummarySubject::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
+    owner.save_summary(SummarySubject::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
     owner.loom().node(id).unwrap()
 }
 

@@ -60,7 +60,7 @@ impl Executor<'_> {
         };
         // Only who stands there goes on to what they said; a word left elsewhere leaves them where they are.
         let stay = node.id != here.position.id;
-        let draft = NodeDraft { kind: Some(kind), stay, ..NodeDraft::text(words) };
+        let draft = NodeDraft { kind: Some(kind), keep_position: stay, ..NodeDraft::text(words) };
         let added = self.added(&self.actor().append(Parent::Node(node.id), draft)?)?;
         Ok(CommandOutput::about(format!("✓ created {} as {name} of {}", id(&added), id(&node)), node.local.as_str()))
     }
@@ -173,7 +173,7 @@ impl Executor<'_> {
         for _ in 0..n.max(1) {
             let done = if back { actor.undo(Some(here.tree.id)) } else { actor.redo(Some(here.tree.id)) };
             match done {
-                Ok(undone) => lines.push(format!("  {}", undone.told.words(&|id| format!("[{id}]"), &quoted))),
+                Ok(undone) => lines.push(format!("  {}", undone.description.words(&|id| format!("[{id}]"), &quoted))),
                 Err(error) if lines.is_empty() => return Err(error.into()),
                 Err(error) => {
                     left = Some(error);

@@ -148,7 +148,7 @@ impl Executor<'_> {
             return None;
         };
         let content = tidied(&answer.content, length.sentences())?;
-        if let Err(error) = self.actor().keep_summary(of, made, &answer.model, &content) {
+        if let Err(error) = self.actor().save_summary(of, made, &answer.model, &content) {
             // Perhaps the words were purged meanwhile: then nothing of them may be shown.
             tracing::warn!(%error, "a summary is not kept");
             self.no_summaries.set(true);

@@ -357,7 +357,7 @@ impl<'h> Executor<'h> {
             return;
         }
         let tree = self.loom.session(self.session).map(|session| session.tree);
-        if let Err(error) = tree.and_then(|tree| self.actor().act(tree, acts)) {
+        if let Err(error) = tree.and_then(|tree| self.actor().record_actions(tree, acts)) {
             tracing::warn!(%error, "what was looked at is not kept for the trace");
         }
     }

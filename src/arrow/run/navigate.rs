@@ -100,7 +100,7 @@ impl Executor<'_> {
         let alone = || none(format!("{} has no siblings", id(at)));
         Ok(match relative {
             Relative::Parent => loom
-                .before(at, &here.session.versions)?
+                .parent_on_path(at, &here.session.versions)?
                 .ok_or_else(|| none(format!("{} is the root; nothing is before it", id(at))))?,
             Relative::Root => {
                 let root = here.tree.root.ok_or_else(|| none("this tree has no root".to_owned()))?;
@@ -110,7 +110,7 @@ impl Executor<'_> {
             Relative::Previous => loom.sibling(at, false)?.ok_or_else(alone)?,
             Relative::Leaf => loom.leaf(at)?,
             Relative::Back => loom
-                .back(&here.session)?
+                .previous_position(&here.session)?
                 .ok_or_else(|| none("you have not been anywhere else in this tree yet".to_owned()))?,
         })
     }

@@ -192,7 +192,7 @@ impl Executor<'_> {
             (None, Some(node)) => Some(Branch::Below(self.named(here, node)?.id)),
             (Some(_), Some(_)) => return Err(wrong("path: and below: exclude each other".to_owned())),
         };
-        let (from, to) = (only.from.map(|when| when.first(here.now)), only.to.map(|when| when.last(here.now)));
+        let (from, to) = (only.from.map(|when| when.start(here.now)), only.to.map(|when| when.end(here.now)));
         if let (Some(from), Some(to), Some(first), Some(last)) = (from, to, only.from, only.to)
             && from > to
         {

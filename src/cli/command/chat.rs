@@ -344,7 +344,7 @@ impl Chat {
         // One who acts hears it in its own session, so that the whole conversation is turns of that.
         let other = if self.commands.is_some() { Some(self.seat(desk)?) } else { None };
         let receipt = match other.as_ref().and_then(Actor::session) {
-            Some(session) => self.actor.tell(session, NodeDraft::text(text))?,
+            Some(session) => self.actor.send_to(session, NodeDraft::text(text))?,
             None => self.actor.append(Parent::Position(self.session), NodeDraft::text(text))?,
         };
         let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;

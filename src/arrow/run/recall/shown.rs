@@ -111,7 +111,7 @@ fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
 
 /// Nodes as they are shown in a list, results of tools with what they were called with.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
-    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::called_with(snapshot, node)?))).collect()
+    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::tool_call_summary(snapshot, node)?))).collect()
 }
 
 /// Hits with what was said before and after each, then what is only near.
@@ -156,7 +156,7 @@ fn with_context(
     words: &[String],
     told: &mut HashSet<u64>,
 ) -> Result<String, ToolError> {
-    let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
+    let mut entry = RecallEntry::of(here, &hit.node, recall::tool_call_summary(snapshot, &hit.node)?);
     told.insert(hit.node.seq);
     if entry.tokens > LONG {
         entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, PIECE), entry.rest);
