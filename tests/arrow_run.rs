@@ -441,7 +441,7 @@ fn what_adds_to_the_tree() {
     ✓ created [9g77cq] from [yk943e] + [fkc5zd]
       position: [9g77cq]
     ✗ CONFLICT: edit: [fkc5zd] already has this text
-    ✗ CONFLICT: merge: a merge draws on two or more nodes
+    ✗ CONFLICT: merge: a merge needs at least two nodes
     "#);
 }
 
@@ -606,7 +606,7 @@ fn links_have_two_ends() {
     ✗ NOT_FOUND: link: no document "character"
       hint: there are: "character notes"
     ✓ unlinked [fkc5zd] from [46vf6z]
-    ✗ CONFLICT: unlink: these two are not linked
+    ✗ CONFLICT: unlink: there is no such link
     ✓ unlinked [46vf6z] from doc:"character notes"
     "#);
 }

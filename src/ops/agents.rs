@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Actor {
-    /// Creates an agent.
+    /// Creates an agent from its profile.
     ///
     /// # Errors
     /// If the name is empty or taken, or the store fails.

@@ -25,9 +25,9 @@ pub struct NodeDraft {
     pub tokens: Option<u32>,
     /// True if the generation of the content was interrupted.
     pub interrupted: bool,
-    /// Metadata, stored verbatim.
+    /// Metadata as JSON, stored verbatim.
     pub metadata: Option<Json>,
-    /// Provider's response metadata.
+    /// Provider's response metadata as JSON.
     pub provenance: Option<Json>,
     /// True if the session's position does not move to the node.
     pub keep_position: bool,

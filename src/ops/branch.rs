@@ -24,7 +24,7 @@ impl Actor {
     pub fn move_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.loom.node(from)?;
         if node.parent == Some(to) {
-            return Err(OpsError::Invalid(format!("[{}] is there already", node.local)));
+            return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
         let inside = self.loom.snapshot()?.path_back(to, &[], 0)?.iter().any(|n| n.id == from);
         if inside {

@@ -10,7 +10,7 @@ use crate::{
 /// Edit of a document's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentEdit {
-    /// Appends a paragraph.
+    /// Appends a paragraph at the end.
     Append(String),
     /// Inserts a paragraph at the start.
     AtStart(String),
@@ -31,7 +31,7 @@ pub enum DocumentEdit {
 const TRIES: usize = 8;
 
 impl Actor {
-    /// Creates a document.
+    /// Creates a document with its first version.
     ///
     /// # Errors
     /// If the name is empty or taken, or the store fails.

@@ -22,7 +22,7 @@ pub enum OpsError {
     /// An id prefix matches several nodes.
     #[error("{text:?} names several nodes")]
     Ambiguous {
-        /// Id as given.
+        /// Id as given by the caller.
         text: String,
         /// Matching nodes, at most ten.
         candidates: Vec<Node>,
@@ -30,9 +30,9 @@ pub enum OpsError {
     /// A text matches several trees.
     #[error("{text:?} names several trees")]
     AmbiguousTree {
-        /// Text as given.
+        /// Text as given by the caller.
         text: String,
-        /// Matching trees.
+        /// Trees that match the text.
         candidates: Vec<Tree>,
     },
     /// A heading matches no section or several sections of a document.

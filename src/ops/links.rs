@@ -42,7 +42,7 @@ impl Actor {
             .map(|link| Mutation::SetLinkRemoved { link: link.id, removed: true })
             .collect();
         if mutations.is_empty() {
-            return Err(OpsError::Invalid("these two are not linked".to_owned()));
+            return Err(OpsError::Invalid("there is no such link".to_owned()));
         }
         self.commit(Op::Unlink, mutations)
     }

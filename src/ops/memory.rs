@@ -48,7 +48,7 @@ impl Actor {
         self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
     }
 
-    /// Removes a stash.
+    /// Removes a stash by its label.
     ///
     /// # Errors
     /// If no stash has that label, or the store fails.
@@ -66,7 +66,7 @@ impl Actor {
     /// # Errors
     /// If the actor has no session, the text is empty, or the store fails.
     pub fn record(&self, kind: RecordKind, words: &str) -> Result<Receipt> {
-        let session = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
+        let session = self.session.ok_or_else(|| OpsError::Invalid("this operation needs a session".to_owned()))?;
         self.commit(Op::Record, vec![Mutation::Record { session, kind, content: words.to_owned(), turn: None }])
     }
 

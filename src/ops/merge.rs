@@ -21,7 +21,7 @@ impl Actor {
             }
         }
         let [first, _, ..] = drawn.as_slice() else {
-            return Err(OpsError::Invalid("a merge draws on two or more nodes".to_owned()));
+            return Err(OpsError::Invalid("a merge needs at least two nodes".to_owned()));
         };
         if content.trim().is_empty() {
             return Err(OpsError::Invalid("a merge needs text".to_owned()));

@@ -136,7 +136,7 @@ impl Loom {
         })
     }
 
-    /// Reads a tree.
+    /// Reads a tree by its id.
     ///
     /// # Errors
     /// [`OpsError::NotFound`] if it does not exist.
@@ -200,7 +200,7 @@ impl Loom {
         }
     }
 
-    /// Reads a node.
+    /// Reads a node by its id.
     ///
     /// # Errors
     /// [`OpsError::NotFound`] if it does not exist.
@@ -208,7 +208,7 @@ impl Loom {
         self.snapshot()?.node(id)?.ok_or_else(|| OpsError::missing("node", id))
     }
 
-    /// Reads a session.
+    /// Reads a session by its id.
     ///
     /// # Errors
     /// [`OpsError::NotFound`] if it does not exist.

@@ -99,7 +99,7 @@ impl Actor {
         Ok(id)
     }
 
-    /// Changes a session.
+    /// Applies a patch to a session.
     ///
     /// # Errors
     /// If the session does not exist, a node is in another tree, or the store fails.
@@ -145,9 +145,9 @@ impl Actor {
     /// If the actor has no session, the session was ended or has expired ([`Actor::continue_session`] returns another),
     /// or the store fails.
     pub fn append_turn(&self, draft: NodeDraft) -> Result<Receipt> {
-        let id = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
+        let id = self.session.ok_or_else(|| OpsError::Invalid("this operation needs a session".to_owned()))?;
         if !self.loom.session(id)?.can_resume(self.loom.now()) {
-            return Err(OpsError::Invalid("the session was ended, or has run out".to_owned()));
+            return Err(OpsError::Invalid("the session was ended or has expired".to_owned()));
         }
         self.append(Parent::Position(id), draft)
     }

@@ -26,7 +26,7 @@ impl Actor {
         let node = self.loom.node(node)?;
         if node.kind != EdgeKind::Continuation && node.kind != EdgeKind::Version {
             return Err(OpsError::Invalid(format!(
-                "[{}] is {}; only the conversation is split",
+                "[{}] is {}; only nodes of the conversation can be split",
                 node.local, node.kind
             )));
         }
@@ -45,7 +45,7 @@ impl Actor {
         let Some(at) = at.filter(|at| *at > 0 && *at < node.content.len()) else {
             let length = node.content.chars().count();
             return Err(OpsError::Invalid(format!(
-                "[{}] has {length} characters; the cut must be inside it",
+                "[{}] has {length} characters; the split must be inside it",
                 node.local
             )));
         };

@@ -50,7 +50,7 @@ impl Actor {
         self.commit(Op::Archive, vec![Mutation::SetArchived { tree, archived: true }])
     }
 
-    /// Unarchives a tree.
+    /// Unarchives a tree: lists include it again.
     ///
     /// # Errors
     /// If the tree does not exist, or the store fails.

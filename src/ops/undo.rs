@@ -36,7 +36,7 @@ impl Actor {
         let agents = self.loom.snapshot()?.agents()?;
         let person = agents.iter().any(|known| known.id() == self.agent && known.profile.kind == AgentKind::Human);
         if agent != self.agent && !person {
-            return Err(OpsError::Invalid("only a person takes back what another agent did".to_owned()));
+            return Err(OpsError::Invalid("only a human can undo another agent's operations".to_owned()));
         }
         self.revert(agent, tree, Direction::Undo)
     }

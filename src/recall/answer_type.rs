@@ -50,7 +50,7 @@ const TIME_WORDS: &[&str] = &[
     "yesterday",
 ];
 
-/// Number words.
+/// Words that express a number.
 const NUMBER_WORDS: &[&str] = &[
     "couple", "dozen", "eight", "eleven", "few", "first", "five", "four", "hundred", "many", "nine", "once", "one",
     "second", "seven", "several", "six", "ten", "third", "thousand", "three", "thrice", "twelve", "twice", "two",
@@ -129,15 +129,17 @@ fn contains_new_name(text: &str, known: &HashSet<String>) -> bool {
 mod tests {
     use super::*;
 
-    fn wants(question: &str) -> AnswerType {
+    fn detect_in(question: &str) -> AnswerType {
         AnswerType::detect(&words(&question.to_lowercase()).map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_question_wants_a_kind_of_answer() {
-        assert!(wants("When did she go?").time && wants("How long was it?").time && !wants("Who goes?").time);
-        assert!(wants("How many are there?").number && !wants("How is it?").number);
-        assert!(wants("Where is it?").name && !wants("Is it there?").name);
+        assert!(
+            detect_in("When did she go?").time && detect_in("How long was it?").time && !detect_in("Who goes?").time
+        );
+        assert!(detect_in("How many are there?").number && !detect_in("How is it?").number);
+        assert!(detect_in("Where is it?").name && !detect_in("Is it there?").name);
     }
 
     #[test]

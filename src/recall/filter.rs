@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// Author filter.
+/// Restricts nodes by their author or role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
     /// An agent. The results of its tool calls are included.

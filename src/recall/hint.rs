@@ -76,8 +76,8 @@ impl References {
         let mut reader = WordTokenizer::default();
         for (node, text) in shown.filter(|(node, _)| *node != Some(message.seq)) {
             seen.extend(node);
-            let stands = self.occurring_words(text, &mut reader);
-            self.0.iter_mut().for_each(|reference| reference.missing.retain(|word| !stands.contains(word)));
+            let occurring = self.occurring_words(text, &mut reader);
+            self.0.iter_mut().for_each(|reference| reference.missing.retain(|word| !occurring.contains(word)));
         }
         self.0.retain(|reference| !reference.missing.is_empty());
         let mut words: Vec<String> = self.0.iter().flat_map(|reference| reference.missing.iter().cloned()).collect();
@@ -90,21 +90,22 @@ impl References {
         let said = snapshot.words_said(&words, &filter, MAX_INDEX_ROWS)?;
         let fits = passes_filter(snapshot, &said, &filter)?;
         let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
-        let kept: HashSet<&str> = words
+        let archived: HashSet<&str> = words
             .iter()
             .zip(&said.words)
             .filter(|(_, word)| word.complete && word.hits.iter().any(|(at, _)| elsewhere(at)))
             .map(|(word, _)| word.as_str())
             .collect();
-        let meant = self.0.iter().filter(|reference| reference.missing.iter().any(|word| kept.contains(word.as_str())));
-        let Some(first) = meant.clone().next() else { return Ok(None) };
-        let mut asked: Vec<&str> = Vec::new();
-        for (_, word) in meant.flat_map(|reference| &reference.words) {
-            if !asked.contains(&word.as_str()) {
-                asked.push(word);
+        let referring =
+            self.0.iter().filter(|reference| reference.missing.iter().any(|word| archived.contains(word.as_str())));
+        let Some(first) = referring.clone().next() else { return Ok(None) };
+        let mut query_words: Vec<&str> = Vec::new();
+        for (_, word) in referring.flat_map(|reference| &reference.words) {
+            if !query_words.contains(&word.as_str()) {
+                query_words.push(word);
             }
         }
-        let query = Query { limit: 12, ..Query::new(asked.join(" ").replace('"', ""), Scope::Tree(tree)) };
+        let query = Query { limit: 12, ..Query::new(query_words.join(" ").replace('"', ""), Scope::Tree(tree)) };
         let mut hits = search(snapshot, &query)?.ranked();
         hits.truncate(query.limit);
         hits.retain(|hit| {

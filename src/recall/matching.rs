@@ -117,7 +117,7 @@ pub(super) fn search_phrase(
 /// Number of nodes that match a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// All matches.
+    /// Number of all matching nodes.
     pub total: u64,
     /// Matches by kind of author, in descending order.
     pub authors: Vec<(AuthorType, u64)>,

@@ -55,14 +55,14 @@ const MAX_LITERAL_NODES: u32 = 5_000;
 /// Tools that show earlier results. Their output would match the query that produced it, so it is excluded.
 const RECALL_TOOLS: [&str; 3] = ["recall", "conversation_recall", "view"];
 
-/// A search query.
+/// Query of a search: text, scope, filter and order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Question or words. Nodes that contain the text in double quotes rank first.
     pub text: String,
     /// Scope of the search.
     pub scope: Scope,
-    /// Additional filter.
+    /// Filter in addition to the scope.
     pub only: Filter,
     /// Role of the asker: the meaning of `I` in the question. It affects the score only.
     pub asker: Option<AuthorType>,
@@ -137,7 +137,7 @@ fn by_rank(one: &Hit, other: &Hit) -> Ordering {
     other.exact.cmp(&one.exact).then(other.score.total_cmp(&one.score))
 }
 
-/// Searches by words.
+/// Searches by words and ranks the hits.
 ///
 /// # Errors
 /// If the store cannot be read, or the scope or a filter names an object that does not exist.

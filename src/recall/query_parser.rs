@@ -34,10 +34,10 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// A parsed question.
+/// A question with its words and features.
 #[derive(Debug, Default)]
 pub(super) struct ParsedQuery {
-    /// Distinct searched words.
+    /// Searched words, each once.
     pub(super) words: Vec<String>,
     /// Agents named in the question.
     pub(super) authors: Vec<AgentId>,
@@ -130,7 +130,7 @@ impl ParsedQuery {
             || whole && text.contains(&self.whole)
     }
 
-    /// Factor for the creation time of a node: a day's events are told on that day or soon after.
+    /// Factor for the creation time of a node: messages about a day are written on that day or soon after.
     fn date_boost(&self, at: Timestamp) -> f64 {
         if self.months.is_empty() {
             return 1.0;
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_date_in_the_question_boosts_nodes_of_that_time() {
-        // 5 June.
+        // 2023-06-05.
         let june = Timestamp::from_millis(1_685_966_400_000);
         let of = |text| ParsedQuery::parse(text, &[], None).date_boost(june);
         let same = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");

@@ -15,7 +15,7 @@ type Map<K, V> = HashMap<K, V, RandomState>;
 
 /// BM25 saturation of the term frequency.
 const K1: f64 = 0.5;
-/// BM25 length normalization.
+/// BM25 length normalization: 0 none, 1 full.
 const B: f64 = 0.3;
 /// Weights of neighbours' words: of the parent and grandparent, of children and grandchildren.
 const ANCESTOR_WEIGHTS: [f64; 2] = [0.5, 0.3];

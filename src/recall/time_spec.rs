@@ -28,11 +28,11 @@ const AGE_UNITS_MS: [(&str, i64); 7] = [
 /// age (`30s`, `5m`, `2h`, `3d`, `1w`, `11mo`, `2y`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeSpec {
-    /// A calendar day.
+    /// A calendar day, in UTC.
     Day(civil::Date),
     /// A number of days before today: 0 is `today`, 1 is `yesterday`.
     DayBefore(u8),
-    /// An absolute time.
+    /// A moment, independent of the current time.
     Moment(Timestamp),
     /// An age: number and unit.
     Ago(u32, &'static str),

@@ -8,7 +8,7 @@ use crate::id::AgentId;
 coded! {
     /// Kind of an agent, fixed at creation.
     AgentKind {
-        /// A human.
+        /// A human user.
         Human = "human", 0;
         /// A model, reached through a provider.
         Model = "model", 1;
@@ -20,17 +20,17 @@ coded! {
     Permission {
         /// Sees the tree around its position and acts by arrow lines.
         LoomAware = "loom_aware", 0;
-        /// Changes the tree.
+        /// Changes the tree: append, edit, prune and so on.
         LoomWrite = "loom_write", 1;
         /// Starts generations by models.
         LoomGenerate = "loom_generate", 2;
-        /// Reads documents.
+        /// Reads documents and their versions.
         DocRead = "doc_read", 3;
-        /// Writes documents.
+        /// Creates, edits and removes documents.
         DocWrite = "doc_write", 4;
         /// Reads and changes other trees.
         CrossTree = "cross_tree", 5;
-        /// Searches the web.
+        /// Searches the web and reads its pages.
         WebSearch = "web_search", 6;
         /// Delegates work to the orchestrator.
         Delegate = "delegate", 7;
@@ -106,7 +106,7 @@ pub struct NewAgent {
     /// System prompt, placed before everything else in the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Sampling temperature.
+    /// Sampling temperature; `None`: the provider's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Maximum length of a reply, in tokens.
@@ -125,7 +125,7 @@ pub struct Agent {
     /// Profile of the agent.
     #[serde(flatten)]
     pub profile: NewAgent,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// True if the agent was removed. Its nodes remain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

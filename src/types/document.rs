@@ -22,7 +22,7 @@ pub struct Document {
     pub summary: Option<String>,
     /// Number of the newest version, from 1.
     pub version: u64,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// Creation time of the newest version.
     pub updated_at: Timestamp,
@@ -39,7 +39,7 @@ pub struct DocumentVersion {
     /// Author of the version.
     #[serde(rename = "author_id")]
     pub author: AgentId,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// Full text of the version.
     pub content: String,
@@ -65,7 +65,7 @@ pub enum SectionError {
     /// No heading has this text.
     #[error("no section {name:?}; the sections are: {known}")]
     NotFound {
-        /// Requested heading.
+        /// Heading as requested by the caller.
         name: String,
         /// Headings of the text, quoted and joined by commas.
         known: String,
@@ -73,7 +73,7 @@ pub enum SectionError {
     /// Several headings have this text.
     #[error("{count} sections are named {name:?}")]
     Ambiguous {
-        /// Requested heading.
+        /// Heading as requested by the caller.
         name: String,
         /// Number of sections with this heading.
         count: usize,

@@ -24,7 +24,7 @@ impl Json {
         &self.0
     }
 
-    /// Parses the text.
+    /// Parses the text into a JSON value.
     ///
     /// # Errors
     /// If a number is out of range for [`serde_json::Value`].

@@ -11,7 +11,7 @@ pub struct Lease {
     /// Node to be continued. All versions of a node share one lease, which names the first of them.
     #[serde(rename = "node_id")]
     pub node: NodeId,
-    /// Agent that generates.
+    /// Agent that generates at the position.
     #[serde(rename = "agent_id")]
     pub agent: AgentId,
     /// Session that the lease was taken for. Its agents may append there too.

@@ -37,6 +37,6 @@ pub struct Link {
     /// Author of the link.
     #[serde(rename = "author_id")]
     pub author: AgentId,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
 }

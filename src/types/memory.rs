@@ -26,7 +26,7 @@ pub struct Pin {
     /// Pinned node or document.
     #[serde(flatten)]
     pub target: PinTarget,
-    /// Time of pinning.
+    /// Time at which the agent pinned it.
     pub at: Timestamp,
 }
 
@@ -80,7 +80,7 @@ pub struct Stash {
     pub kind: StashKind,
     /// Estimated length in tokens.
     pub tokens: u32,
-    /// Time of stashing.
+    /// Time at which the agent stashed it.
     pub at: Timestamp,
 }
 

@@ -110,7 +110,7 @@ fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of: {known}")]
 pub struct ParseEnumError {
-    /// Rejected word.
+    /// Word that names no variant.
     pub word: String,
     /// Accepted words, joined by commas.
     pub known: String,

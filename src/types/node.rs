@@ -28,9 +28,9 @@ coded! {
 coded! {
     /// Kind of an author.
     AuthorType {
-        /// A human.
+        /// A human user.
         Human = "human", 0;
-        /// A model.
+        /// A language model, reached through a provider.
         Model = "model", 1;
         /// A tool of the host.
         Tool = "tool", 2;
@@ -196,7 +196,7 @@ pub struct NewNode {
     pub role: Option<AuthorType>,
     /// Text of the node.
     pub content: String,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// Original output of the model, if it differs from `content`.
     pub raw: Option<String>,
@@ -210,7 +210,7 @@ pub struct NewNode {
     pub version_of: Option<NodeId>,
     /// True if the generation of the content was interrupted.
     pub interrupted: bool,
-    /// Metadata, stored verbatim.
+    /// Metadata as JSON, stored verbatim.
     pub metadata: Option<Json>,
     /// Provider's response metadata; stored compressed.
     pub provenance: Option<Json>,

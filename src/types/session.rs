@@ -17,7 +17,7 @@ pub struct Session {
     /// Agent of the session.
     #[serde(rename = "agent_id")]
     pub agent: AgentId,
-    /// Current tree.
+    /// Tree that the session works in.
     #[serde(rename = "tree_id")]
     pub tree: TreeId,
     /// Current position. If that node was pruned, its nearest visible ancestor.
@@ -26,7 +26,7 @@ pub struct Session {
     /// Selected versions of nodes that have several. The newest version is the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<NodeId>,
-    /// Start time.
+    /// Start time by the host's clock.
     pub started_at: Timestamp,
     /// Time of the last activity.
     pub last_active_at: Timestamp,
@@ -83,9 +83,9 @@ pub struct NewSession {
     pub tree: TreeId,
     /// Position in the tree.
     pub position: Option<NodeId>,
-    /// Start time.
+    /// Start time by the host's clock.
     pub started_at: Timestamp,
-    /// Expiry time.
+    /// Expiry time; `None`: the session never expires.
     pub expires_at: Option<Timestamp>,
     /// Metadata of the host application.
     pub metadata: BTreeMap<String, String>,

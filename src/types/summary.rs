@@ -26,7 +26,7 @@ pub struct Summary {
     pub made_of: u64,
     /// Reference of the model that wrote it.
     pub model: String,
-    /// Creation time.
+    /// Creation time by the host's clock.
     #[serde(rename = "made_at")]
     pub at: Timestamp,
 }

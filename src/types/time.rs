@@ -16,7 +16,7 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; negative before it.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0

@@ -8,13 +8,13 @@ use crate::id::{SessionId, TodoId};
 coded! {
     /// Status of a todo.
     TodoStatus {
-        /// Not started.
+        /// Pending: work has not started.
         Pending = "pending", 0;
         /// In progress. The first open item of a plan has this status.
         InProgress = "in_progress", 1;
-        /// Completed.
+        /// Completed; `outcome` holds the result.
         Completed = "completed", 2;
-        /// Cancelled.
+        /// Cancelled; `outcome` holds the reason.
         Cancelled = "cancelled", 3;
     }
 }
@@ -99,7 +99,7 @@ pub struct Todo {
     /// Result of the work, or reason of the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// Time at which work on it started.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,15 +112,15 @@ pub struct Todo {
 /// Number of items of a plan by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TodoCounts {
-    /// All items.
+    /// Number of all items.
     pub total: u32,
-    /// Items not started.
+    /// Number of pending items.
     pub pending: u32,
-    /// Items in progress.
+    /// Number of items in progress.
     pub in_progress: u32,
-    /// Completed items.
+    /// Number of completed items.
     pub completed: u32,
-    /// Cancelled items.
+    /// Number of cancelled items.
     pub cancelled: u32,
 }
 

@@ -46,7 +46,7 @@ pub struct Tree {
     /// Summary of two sentences, generated on demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
     /// Time of the last change.
     pub updated_at: Timestamp,
@@ -88,7 +88,7 @@ pub struct NewTree {
     pub mode: Mode,
     /// System prompt of every generation in this tree.
     pub system_context: Option<String>,
-    /// Creation time.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
 }
 
@@ -98,10 +98,10 @@ pub struct TreePatch {
     /// New title; an inner `None` restores the first words of the root.
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    /// A new description.
+    /// New description; an inner `None` removes it.
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub description: Option<Option<String>>,
-    /// A new system prompt.
+    /// New system prompt; an inner `None` removes it.
     #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub system_context: Option<Option<String>>,
 }
