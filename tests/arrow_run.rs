@@ -667,7 +667,7 @@ fn documents_are_read_and_written() {
       hint: there are: "character notes"
     doc:"character notes" · version 4 · 14 words
     ---
-    NodeDraft.
+    Draft.
 
     Who they are.
 
