@@ -15,7 +15,8 @@ use loomtree::{
     id::NodeId,
     ops::{Actor, NodeDraft},
     store::Mutation,
-    types::{Mode, Op, Parent, TokenizerFamily, estimated_tokens},
+    tokens::{TokenizerFamily, estimated_tokens},
+    types::{Mode, Op, Parent},
 };
 
 fn main() {
@@ -101,7 +102,7 @@ fn chain(owner: &Actor, length: usize) -> NodeId {
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let (text, mut at, mut batch) = (message(), root.id, Vec::new());
     for made in 0..length {
-        let node = owner.draft(Parent::Node(at), NodeDraft { stay: true, ..NodeDraft::text(text.as_str()) });
+        let node = owner.draft(Parent::Node(at), NodeDraft { keep_position: true, ..NodeDraft::text(text.as_str()) });
         at = node.id;
         batch.push(Mutation::Append(Box::new(node)));
         if batch.len() >= 1_000 || made + 1 == length {

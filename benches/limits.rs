@@ -220,7 +220,9 @@ fn sizes(owner: &Actor, nodes: usize) {
     );
     let counts = loom.tree(tree.id).unwrap().counts;
     let before = counts.nodes;
-    owner.append(Parent::Node(tree.root.unwrap()), NodeDraft { stay: true, ..NodeDraft::text("forked") }).unwrap();
+    owner
+        .append(Parent::Node(tree.root.unwrap()), NodeDraft { keep_position: true, ..NodeDraft::text("forked") })
+        .unwrap();
     let added = loom.tree(tree.id).unwrap().counts.nodes - before;
     row(&format!("a fork at the root of {before} nodes"), &format!("{added} node written"), "1 node", Some(added == 1));
 }

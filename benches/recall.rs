@@ -28,8 +28,9 @@ use loomtree::{
     archive::recall::{self, Filter, Query, Scope},
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
+    session_state::ExtractionRules,
     store::{Mutation, SessionFilter},
-    types::{Mode, NewNode, Op, Parent, RegisterRules, Timestamp, ToolCallFields},
+    types::{Mode, NewNode, Op, Parent, Timestamp, ToolCallFields},
 };
 use rusqlite::Connection;
 use serde_json::Value;
@@ -285,7 +286,7 @@ fn appends(corpus: &Corpus) {
     let marks: Vec<String> =
         texts.iter().map(|text| ".-, ".repeat(text.len() / 4 + 1)[..text.len()].to_owned()).collect();
     let started = |path: &Path| {
-        let owner = common::owner_of(path, 9, |options| options.register_rules(RegisterRules::none()));
+        let owner = common::owner_of(path, 9, |options| options.register_rules(ExtractionRules::none()));
         let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
         let session = owner.start_session(WORKSPACE, tree.id, Some(root.id)).unwrap();
         (owner.clone().in_session(session), root.id)

@@ -67,7 +67,10 @@ pub mod ops;
 pub mod provider;
 pub mod recall;
 pub mod session;
+pub mod session_state;
 pub mod store;
+pub mod text_index;
+pub mod tokens;
 pub mod tools;
 #[cfg(feature = "tui")]
 pub mod tui;

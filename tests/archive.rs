@@ -1,4 +1,4 @@
-//! Histories come in whole and go out again: the engine's JSONL byte for byte, pi's sessions, Markdown.
+//! Import and export: the engine's JSONL byte for byte, pi's sessions, Markdown.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -11,8 +11,9 @@ use loomtree::{
     id::TreeId,
     ops::{Actor, DocumentEdit, NodeDraft, SplitAt},
     recall::{self, Filter, Query, Scope},
+    session_state::RecordKind,
     store::{Mutation, PurgeTarget},
-    types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, RecordKind, Timestamp},
+    types::{AgentKind, EdgeKind, Json, LinkTarget, Mode, NewAgent, Op, Parent, Permissions, Timestamp},
 };
 use support::store::Scene;
 
@@ -26,7 +27,7 @@ fn export(actor: &Actor, trees: &[TreeId]) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// A tree with one of everything.
+/// A tree with an object of every kind.
 fn everything(scene: &Scene, mode: Mode) -> (Actor, TreeId) {
     let owner = scene.owner();
     let agent = NewAgent {
@@ -112,7 +113,7 @@ fn export_import_export_is_byte_equal() {
 }
 
 #[test]
-fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
+fn an_import_of_any_length_is_undone_with_its_tree() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
@@ -138,7 +139,7 @@ fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
     assert!(!is_archived());
     stranger.redo(Some(id)).unwrap();
     assert!(stranger.loom().node(own).unwrap().state.pruned_by.is_none());
-    // What comes to a tree that is there stays.
+    // Nodes appended after the import remain.
     owner.append(Parent::Node(at), NodeDraft::text("later")).unwrap();
     assert_eq!(import(&stranger, &export(&owner, &[id])).nodes, 1);
     assert_eq!(stranger.undo(Some(id)).unwrap().target.entry.op, Op::Append);
@@ -146,7 +147,7 @@ fn an_import_is_taken_back_with_its_tree_however_long_it_is() {
 }
 
 #[test]
-fn a_later_export_brings_only_what_is_new() {
+fn a_later_export_imports_only_new_nodes() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
@@ -160,7 +161,7 @@ fn a_later_export_brings_only_what_is_new() {
 }
 
 #[test]
-fn a_bad_line_is_reported_and_the_rest_comes_in() {
+fn an_invalid_line_is_reported_and_the_rest_is_imported() {
     let scene = Scene::new(1);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
@@ -179,16 +180,16 @@ fn a_bad_line_is_reported_and_the_rest_comes_in() {
     assert_eq!(imported.problems.len(), 5, "{problems}");
 }
 
-/// What goes wrong in one batch, while the next one that needs it is on its way, takes nothing else along.
+/// An error in one batch drops only dependent lines, even if the next batch is already queued.
 #[test]
-fn bad_lines_far_apart_take_only_what_hangs_on_them() {
+fn invalid_lines_drop_only_dependent_lines() {
     let (scene, other) = (Scene::new(1), Scene::new(2));
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let mut at = root.id;
     let chain: Vec<Mutation> = (0..10_000)
         .map(|number| {
-            // One in a hundred hangs on the root and has nothing below it.
+            // Every hundredth node is a child of the root without children.
             let leaf = number % 100 == 99;
             let parent = Parent::Node(if leaf { root.id } else { at });
             let node = owner.draft(parent, NodeDraft::text(format!("number {number}.")));
@@ -208,7 +209,7 @@ fn bad_lines_far_apart_take_only_what_hangs_on_them() {
 }
 
 #[test]
-fn a_file_of_no_known_format_is_refused() {
+fn a_file_of_an_unknown_format_is_rejected() {
     let scene = Scene::new(1);
     for text in ["", "hello", "{\"type\":\"session\",\"harness\":\"llama.app\"}", "[]", "{}"] {
         let refused = archive::import(&scene.owner(), None, "x", &mut BufReader::new(text.as_bytes()), &mut |_| {});
@@ -261,7 +262,7 @@ fn a_pi_session_is_a_tree() {
 }
 
 #[test]
-fn the_shared_pi_session_comes_in_whole() {
+fn the_shared_pi_session_is_imported_completely() {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/histories/pi-session.jsonl"));
     let Ok(text) = std::fs::read_to_string(path) else {
         eprintln!("skipped: {} is not here", path.display());
@@ -279,7 +280,7 @@ fn the_shared_pi_session_comes_in_whole() {
     let nodes = snapshot.nodes_after(imported.trees[0], 0, 0).unwrap();
     let thoughts = nodes.iter().filter(|n| n.kind == EdgeKind::Thought).count() as u64;
     assert_eq!(nodes.len() as u64, lines + thoughts);
-    // A result of a tool, by a word that stands in it.
+    // A tool result is found by a word in it.
     let found = recall::search(&*snapshot, &Query::new("which file has TS2739?", Scope::Tree(imported.trees[0])));
     let best = found.unwrap().hits.remove(0).node;
     assert_eq!((best.kind, best.tool.name.as_deref()), (EdgeKind::Tool, Some("bash")));
@@ -297,7 +298,7 @@ fn the_shared_pi_session_comes_in_whole() {
 }
 
 #[test]
-fn a_path_is_markdown() {
+fn a_path_is_exported_as_markdown() {
     let scene = Scene::new(1);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What now?\n")).unwrap();

@@ -14,9 +14,10 @@ use loomtree::{
     exec::{ContinueRequest, Host, escape},
     id::NodeId,
     ops::{Actor, DocumentEdit, NodeDraft},
+    session_state::SessionInfo,
     store::{JournalFilter, Mutation, PurgeTarget},
     tools::{self, CommandReply, ErrorCode, SummaryRequest, SummaryResponse, Tool, ToolError},
-    types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SessionInfo, SummarySubject},
+    types::{AuthorType, EdgeKind, Mode, Op, Parent, Permissions, SummarySubject},
 };
 use play::{Play, batch, lines};
 
@@ -393,7 +394,8 @@ impl Host for Says {
         let mut saved = Vec::new();
         for word in self.words {
             let stay = asked.n > 1;
-            let mut node = actor.draft(Parent::Node(asked.from.id), NodeDraft { stay, ..NodeDraft::text(*word) });
+            let mut node =
+                actor.draft(Parent::Node(asked.from.id), NodeDraft { keep_position: stay, ..NodeDraft::text(*word) });
             node.author = asked.author.id();
             saved.push(node.id);
             actor.commit(Op::Generate, vec![Mutation::Append(Box::new(node))]).unwrap();
@@ -470,7 +472,7 @@ fn what_adds_to_the_tree() {
     ✓ created [9g77cq] from [yk943e] + [fkc5zd]
       position: [9g77cq]
     ✗ CONFLICT: edit: [fkc5zd] already has this text
-    ✗ CONFLICT: merge: a merge draws on two or more nodes
+    ✗ CONFLICT: merge: a merge needs at least two nodes
     "#);
 }
 
@@ -635,7 +637,7 @@ fn links_have_two_ends() {
     ✗ NOT_FOUND: link: no document "character"
       hint: there are: "character notes"
     ✓ unlinked [fkc5zd] from [46vf6z]
-    ✗ CONFLICT: unlink: these two are not linked
+    ✗ CONFLICT: unlink: there is no such link
     ✓ unlinked [46vf6z] from doc:"character notes"
     "#);
 }

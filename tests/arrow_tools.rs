@@ -15,8 +15,9 @@ use loomtree::{
         Relative, Rendering, ResponseKind, SearchDepth, Topic, WritePlace,
     },
     exec::read,
+    tokens::estimated_tokens,
     tools::{self, DEFAULT_REPLY_TOKENS, TABLE, Tool},
-    types::{EdgeKind, Permission, Permissions, TodoDraft, estimated_tokens},
+    types::{EdgeKind, Permission, Permissions, TodoDraft},
 };
 use play::Play;
 

@@ -321,9 +321,9 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
     assert!(all.iter().all(|of| kept(*of).is_none()));
     let before = loom.snapshot().unwrap().last_seq().unwrap();
     for (of, content) in all.iter().zip(["of the node", "of the document", "of the tree"]) {
-        t.owner.keep_summary(*of, (1, before), "ollama:small", content).unwrap();
+        t.owner.save_summary(*of, (1, before), "ollama:small", content).unwrap();
     }
-    t.owner.keep_summary(all[0], (0, before), "openai:large", "of the node, better").unwrap();
+    t.owner.save_summary(all[0], (0, before), "openai:large", "of the node, better").unwrap();
     let said = loom.snapshot().unwrap().summary(all[0]).unwrap().unwrap();
     let better =
         Summary { content: "of the node, better".into(), made_of: 0, model: "openai:large".into(), at: after(0) };
@@ -340,12 +340,12 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
     assert!(all.iter().all(|of| kept(*of).is_some()), "they are made for money");
     t.clean();
 
-    t.owner.keep_summary(all[0], (0, 0), "m", "").unwrap_err();
+    t.owner.save_summary(all[0], (0, 0), "m", "").unwrap_err();
     t.owner.purge(PurgeTarget::Node(t.node)).unwrap();
     assert_eq!(kept(all[0]), None);
     assert_eq!(kept(all[2]), None, "it may be made of what was purged");
     assert!(kept(all[1]).is_some());
-    let late = t.owner.keep_summary(all[0], (0, before), "m", "of the node, too late").unwrap_err();
+    let late = t.owner.save_summary(all[0], (0, before), "m", "of the node, too late").unwrap_err();
     assert!(matches!(late, OpsError::Store(StoreError::Conflict(_))), "{late}");
     assert_eq!(kept(all[0]), None);
 }
@@ -354,9 +354,9 @@ fn summaries_are_kept_until_what_they_are_of_is_purged() {
 fn what_models_count_corrects_the_estimate_and_the_last_prompts_count_most() {
     let t = Table::set();
     let of = |model: &str| {
-        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::types::TokenCalibration::permille)
+        t.owner.loom().snapshot().unwrap().correction(model).unwrap().map(loomtree::tokens::TokenCalibration::permille)
     };
-    let reckon = |estimated, reported| t.owner.reckon("openai:gpt", estimated, reported).wait().unwrap();
+    let reckon = |estimated, reported| t.owner.record_token_usage("openai:gpt", estimated, reported).wait().unwrap();
     let before = t.owner.loom().snapshot().unwrap().last_seq().unwrap();
     reckon(1_500, 1_800);
     assert_eq!(of("openai:gpt"), None, "too little is known");

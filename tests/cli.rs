@@ -435,7 +435,7 @@ fn recall_takes_its_filters_by_every_way_of_looking() {
     }
     for (args, code, said) in [
         (&["--by", "nobody", "x"][..], 1, "\"nobody\" is no author: there are the roles human, model, tool, system"),
-        (&["--from", "soon", "x"], 2, "\"soon\" is no time: write a day"),
+        (&["--from", "soon", "x"], 2, "\"soon\" is not a time: use a day"),
         (&["--from", "today", "--to", "yesterday", "x"], 2, "--from is after --to"),
         (&["--path", "zzzz", "x"], 1, "no node \"zzzz\""),
         (&["--turns", "1-2", "--in", "all"], 2, "cannot be used with"),

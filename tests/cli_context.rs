@@ -47,7 +47,7 @@ fn what_a_model_counts_corrects_its_budget() {
     {
         let loom = loomtree::session::open(home.file("loom.db")).unwrap();
         let owner = loom.actor(&loom.agent("owner").unwrap());
-        owner.reckon("scripted:words", 10_000, 12_500).wait().unwrap();
+        owner.record_token_usage("scripted:words", 10_000, 12_500).wait().unwrap();
     }
     let said = home.run(&report).out;
     assert!(said.contains("of 2777, in a window of 4000"), "3500 / 1.26: {said}");

@@ -15,11 +15,10 @@ use loomtree::{
     exec::{ContinueRequest, DelegateRequest, Host},
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, SplitAt},
+    session_state::RecordKind,
+    tokens::{TokenCalibration, TokenizerFamily},
     tools::ToolError,
-    types::{
-        Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, RecordKind, TodoScope, TokenCalibration,
-        TokenizerFamily, ToolCallFields, TreePatch,
-    },
+    types::{Agent, EdgeKind, Mode, Parent, Permission, Permissions, PinTarget, TodoScope, ToolCallFields, TreePatch},
 };
 use play::{Play, lines};
 
@@ -222,7 +221,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
     let all = told("able", true);
     insta::assert_snapshot!(all);
     // Who may not plan or delegate is not told to, and everybody is told of window, archive and recall in few words.
-    let (least, tokens) = (told("aware", false), |text: &str| loomtree::types::estimated_tokens(text));
+    let (least, tokens) = (told("aware", false), |text: &str| loomtree::tokens::estimated_tokens(text));
     assert!(named(&least).iter().all(|line| !line.contains("todo") && !line.contains("delegate")), "{least}");
     assert!(tokens(&all) < 1_600 && tokens(&least) < 1_000, "{} {}", tokens(&all), tokens(&least));
     for told in ["→ recall search", "→ recall turns:", "→ recall tool:", "window", "archive", "`Hint:`"] {
@@ -239,7 +238,7 @@ fn what_the_prompt_tells_an_agent_to_write_is_done_as_it_stands_there() {
         kind: Some(EdgeKind::Tool),
         author_type: Some(loomtree::types::AuthorType::Tool),
         tool: ToolCallFields { name: Some("read_file".into()), ..ToolCallFields::default() },
-        stay: true,
+        keep_position: true,
         ..NodeDraft::text("fn main() {}")
     };
     actor.append_turn(result).unwrap();
@@ -630,7 +629,7 @@ fn others_are_named_while_they_are_active() {
     play.owner
         .clone()
         .in_session(session)
-        .append(Parent::Node(play.trauma), NodeDraft { stay: true, ..NodeDraft::text("x") })
+        .append(Parent::Node(play.trauma), NodeDraft { keep_position: true, ..NodeDraft::text("x") })
         .unwrap();
     assert!(seen("collaborator"));
 }

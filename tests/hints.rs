@@ -1,4 +1,4 @@
-//! The recall hint against labelled messages: how often it fires rightly and wrongly, and whether it names what is meant.
+//! Recall hint on labelled messages: precision and recall of the hint, and of the nodes that it names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)] // helpers of tests, and a table
 
@@ -14,7 +14,7 @@ use loomtree::{
 use serde::Deserialize;
 use support::store::Scene;
 
-/// A line of the fixtures: a conversation, or a message in one with what is to become of it.
+/// A line of the fixtures: a conversation, or a message with its label.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Line {
@@ -33,14 +33,14 @@ enum Line {
     },
 }
 
-/// What became of the messages of a file.
+/// Results for the messages of a file.
 #[derive(Debug, Default)]
 struct Score {
     rightly: usize,
     wrongly: usize,
     missed: usize,
     silent: usize,
-    /// Of those that fired rightly, how many name a turn that is meant.
+    /// Correct hints that name a labelled turn.
     meant: usize,
 }
 
@@ -54,7 +54,7 @@ impl Score {
     }
 }
 
-/// The turns of a conversation, as nodes; `h:` is the person, `m:` the model, `t NAME:` a tool.
+/// Appends the turns of a conversation: `h:` is the human, `m:` the model, `t NAME:` a tool.
 fn conversation(owner: &Actor, turns: &[String]) -> Vec<Node> {
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("")).unwrap();
     let mut at = root.id;
@@ -108,7 +108,7 @@ fn score(file: &str, tell: bool) -> Score {
         let right = named.iter().any(|turn| meant.contains(turn));
         score.meant += usize::from(hint && right);
         if tell && (hint != found.is_some() || hint && !right) {
-            let found = found.map(|hint| (hint.said, hint.search));
+            let found = found.map(|hint| (hint.trigger, hint.search));
             println!("{name} {window}: {say}\n    wanted {hint} {meant:?}, got {found:?} {named:?}");
         }
     }
@@ -116,7 +116,7 @@ fn score(file: &str, tell: bool) -> Score {
 }
 
 #[test]
-fn hints_fire_where_something_is_meant_that_is_not_shown() {
+fn hints_have_the_required_precision_and_recall() {
     for (file, tell) in [("hints.jsonl", true), ("hints-kept.jsonl", false)] {
         let score = score(file, tell);
         let (precision, recall) = (score.precision(), score.recall());

@@ -11,6 +11,7 @@ use std::{
 /// Modules by floor, the lowest first.
 const FLOORS: &[&[&str]] = &[
     &["id", "types"],
+    &["session_state", "text_index", "tokens"],
     &["store"],
     &["ops", "recall"],
     &["tools"],
@@ -187,7 +188,7 @@ fn the_core_is_deaf_and_mute() {
     let heard = ["println!", "eprintln!", "std::env", "SystemTime::now", "thread_rng", "rand::rng()", "static mut"];
     for (file, text) in sources() {
         let own = file.split('/').next().unwrap_or("");
-        if floor(own).is_some_and(|f| f <= 4) || own == "agent" {
+        if floor(own).is_some_and(|f| f <= 5) || own == "agent" {
             for word in heard {
                 assert!(!text.contains(word), "{file} holds {word}");
             }

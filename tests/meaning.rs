@@ -1,4 +1,4 @@
-//! Recall by meaning beside words: vectors of a server on loopback, kept in the store, mixed into the ranking.
+//! Semantic recall: embeddings of a local test server, stored, and combined with the ranking by words.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -26,7 +26,7 @@ use loomtree::{
 use serde_json::{Value, json};
 use support::store::Scene;
 
-/// What each number of a vector stands for.
+/// Words per dimension of an embedding.
 const MEANINGS: [&[&str]; 3] =
     [&["car", "automobile", "sedan"], &["dog", "puppy", "hound"], &["rain", "drizzle", "wet"]];
 
@@ -38,8 +38,7 @@ fn vector(text: &str) -> Vec<f32> {
     vector
 }
 
-/// A server of embeddings, and how many requests it had; it answers in the wrong order, and every answer is what `spoil`
-/// makes of it.
+/// Starts an embedding server that counts its requests. It replies in reverse order; `spoil` changes each reply.
 fn server(spoil: fn(String) -> String) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -92,7 +91,7 @@ fn found(actor: &Actor, text: &str, meaning: Option<&QueryEmbedding>) -> Vec<Str
 }
 
 #[test]
-fn what_shares_no_word_with_the_question_is_found_by_its_meaning() {
+fn a_node_without_a_word_of_the_question_is_found_by_its_embedding() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (url, requests) = server(|answer| answer);
     let embedder = embedding(&runtime, &url);
@@ -113,17 +112,17 @@ fn what_shares_no_word_with_the_question_is_found_by_its_meaning() {
     let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
     assert_eq!(requests.load(Ordering::SeqCst), before + 1);
     assert_eq!(found(&owner, "automobile", Some(&meaning))[0], "We bought a sedan, a blue one.");
-    // Words still tell more than meanings.
+    // Words weigh more than meaning.
     let meaning = QueryEmbedding::of(&embedder, "filler 7, not the car").unwrap();
     assert_eq!(found(&owner, "filler 7", Some(&meaning))[0], "filler 7");
-    // Vectors of another model are others.
+    // Embeddings of another model are not compared.
     let other = Embedding {
         client: Embeddings::new(Endpoint { reference: "other".into(), ..Endpoint::at(&url, Some("small")) }).unwrap(),
         ..embedder.clone()
     };
     let meaning = QueryEmbedding::of(&other, "automobile").unwrap();
     assert_eq!(found(&owner, "automobile", Some(&meaning)), [""; 0]);
-    // What is purged has none, and a rebuild has them made anew.
+    // A purged node has no embedding, and a rebuild has all others created again.
     let meaning = QueryEmbedding::of(&embedder, "automobile").unwrap();
     owner.purge(PurgeTarget::Node(car)).unwrap();
     assert!(!found(&owner, "automobile", Some(&meaning)).iter().any(|text| text.contains("sedan")));
@@ -139,7 +138,7 @@ fn what_shares_no_word_with_the_question_is_found_by_its_meaning() {
 }
 
 #[test]
-fn a_server_that_answers_rubbish_is_an_error_and_nothing_is_kept() {
+fn an_invalid_reply_is_an_error_and_stores_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let scene = Scene::new(2);
     let owner = scene.owner();

@@ -250,8 +250,8 @@ fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) 
     let on = if n.is_multiple_of(3) { on } else { &known[known.len() - 1] };
     let parent =
         if n == 1 { actor.session().map_or(Parent::Node(on.id), Parent::Position) } else { Parent::Node(on.id) };
-    let mut node =
-        actor.draft(parent, NodeDraft { stay: m.is_multiple_of(2), ..NodeDraft::text(format!("words {n} {m}")) });
+    let mut node = actor
+        .draft(parent, NodeDraft { keep_position: m.is_multiple_of(2), ..NodeDraft::text(format!("words {n} {m}")) });
     match kind {
         0 => node.kind = EdgeKind::Annotation,
         1 => node.kind = EdgeKind::Thought,

@@ -1,4 +1,4 @@
-//! Recall: what was said is found, whatever is asked, and what was purged is gone.
+//! Recall: nodes are found by many kinds of query, and purged content is not.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -25,14 +25,14 @@ use play::{Play, lines};
 use serde_json::json;
 use support::store::Scene;
 
-/// Nodes that the index holds back at the most before it is brought up to date.
+/// Maximum number of nodes that are not indexed yet.
 const WAITING: usize = 256;
 
 fn say(actor: &Actor, at: NodeId, text: &str) -> NodeId {
     actor.append(Parent::Node(at), NodeDraft::text(text)).unwrap().nodes[0].id
 }
 
-/// A tree with so many nodes that have nothing to do with anything, so that what was said before is in the index.
+/// Appends `count` unrelated nodes, so that earlier nodes are indexed.
 fn filler(actor: &Actor, at: NodeId, count: usize) -> NodeId {
     (0..count).fold(at, |at, number| say(actor, at, &format!("filler number{number}")))
 }
@@ -51,7 +51,7 @@ fn problems(actor: &Actor) -> Vec<String> {
 }
 
 #[test]
-fn what_is_copied_is_found_when_the_index_is_brought_up_to_date() {
+fn a_copy_is_found_after_the_index_update() {
     let scene = Scene::new(1);
     let actor = scene.owner();
     let (_, root) = actor.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -64,7 +64,7 @@ fn what_is_copied_is_found_when_the_index_is_brought_up_to_date() {
 }
 
 #[test]
-fn what_was_just_said_is_found_also_by_others_and_also_later() {
+fn a_new_node_is_found_by_other_connections_and_after_indexing() {
     let scene = Scene::new(1);
     let (one, other) = (scene.owner(), scene.owner());
     let (_, root) = one.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -72,7 +72,7 @@ fn what_was_just_said_is_found_also_by_others_and_also_later() {
     let at = say(&one, root.id, said);
     assert_eq!(everywhere(&one, "token rotation")[0], said);
     assert_eq!(everywhere(&other, "rotating tokens")[0], said);
-    // By now it is in the index, and what came last is not.
+    // The filler is indexed by now, the newest nodes are not.
     let tip = filler(&other, at, WAITING + 10);
     assert_eq!(everywhere(&one, "token rotation")[0], said);
     say(&one, tip, "The newest zebra.");
@@ -82,7 +82,7 @@ fn what_was_just_said_is_found_also_by_others_and_also_later() {
 }
 
 #[test]
-fn languages_and_identifiers_are_found_by_what_one_would_type() {
+fn languages_and_identifiers_are_found_by_usual_queries() {
     let scene = Scene::new(2);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -124,13 +124,13 @@ fn languages_and_identifiers_are_found_by_what_one_would_type() {
             let found = everywhere(&owner, asked);
             assert_eq!(found.first().map(String::as_str), texts.get(expected).copied(), "{asked}");
         }
-        // The same from the index.
+        // The same search in the index.
         at = filler(&owner, at, WAITING);
     }
 }
 
 #[test]
-fn frequent_words_are_read_from_the_newest_back_and_beside_others() {
+fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
     let scene = Scene::new(31);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -154,13 +154,13 @@ fn frequent_words_are_read_from_the_newest_back_and_beside_others() {
     let stands = |said: &Postings, word: usize, node: u64| {
         said.words[word].hits.iter().any(|(at, _)| said.passages[*at].node == node)
     };
-    // The harbour is not read back to its first mention, but where the lantern is, it is found beside it.
+    // The search does not read back to the first `harbour`, but finds it as a neighbour of the lantern.
     let found = said(&["lantern", "harbour"]);
     assert!(found.words[0].complete && !found.words[1].complete);
     assert!(stands(&found, 1, old[0].seq) && !stands(&found, 1, old[1].seq));
     let about = found.words[1].about;
     assert!((500..6_000).contains(&about), "{about} of 1,502");
-    // Nothing is rare: where both stand is found all the same.
+    // No word is rare: nodes with both words are found.
     let found = said(&["gale", "harbour"]);
     assert!(!found.words[0].complete && !found.words[1].complete);
     assert!(stands(&found, 0, old[1].seq) && stands(&found, 1, old[1].seq));
@@ -169,7 +169,7 @@ fn frequent_words_are_read_from_the_newest_back_and_beside_others() {
 }
 
 #[test]
-fn any_text_is_a_question() {
+fn any_text_is_a_valid_query() {
     let play = Play::new();
     let long = "lighthouse ".repeat(10_000);
     let odd = [
@@ -203,13 +203,13 @@ fn any_text_is_a_question() {
             assert!(found[0].contains("lighthouse"), "{text:.40}");
         }
     }
-    // Words that stand everywhere, and marks, are looked for as they stand.
+    // Stopwords and marks are searched literally.
     assert_eq!(everywhere(&play.owner, "is only"), ["Another reading: she is only tired."]);
     assert_eq!(everywhere(&play.owner, "?"), ["Who is Marie?"]);
 }
 
 #[test]
-fn what_is_quoted_comes_first() {
+fn nodes_with_the_quoted_text_rank_first() {
     let scene = Scene::new(3);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -222,7 +222,7 @@ fn what_is_quoted_comes_first() {
 }
 
 #[test]
-fn an_answer_inherits_the_words_of_its_question() {
+fn an_answer_is_found_by_the_words_of_its_question() {
     let play = Play::new();
     let at = say(&play.owner, play.nine, "Which database do we use for the ledger?");
     let answer = say(&play.owner, at, "SQLite, in one file.");
@@ -294,7 +294,7 @@ fn a_purge_leaves_no_trace_in_the_index() {
 }
 
 #[test]
-fn a_damaged_index_is_told_and_made_anew() {
+fn a_damaged_index_is_reported_and_rebuilt() {
     let scene = Scene::new(6);
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("begin")).unwrap();
@@ -310,7 +310,7 @@ fn a_damaged_index_is_told_and_made_anew() {
 }
 
 #[test]
-fn scopes_and_filters_keep_to_themselves() {
+fn scopes_and_filters_exclude_other_nodes() {
     let play = Play::new();
     let (mine, other) = (play.session("owner", play.marie), play.session("collaborator", play.marie));
     let owner = play.owner.clone().in_session(mine);
@@ -351,7 +351,7 @@ fn scopes_and_filters_keep_to_themselves() {
             with(all(Filter { branch: Some(Branch::Below(play.tired)), ..Filter::default() })),
             ["an anchor of the model"]
         );
-        // Below the root is the tree, as its nodes one by one are.
+        // The branch below a root equals the tree, read node by node.
         let below = |at, scope| {
             let only = Filter { branch: Some(Branch::Below(at)), ..Filter::default() };
             with(Query { only, ..Query::new("anchor", scope) }).len()
@@ -363,7 +363,7 @@ fn scopes_and_filters_keep_to_themselves() {
         let later = loomtree::types::Timestamp::from_millis(late.as_millis() + 1);
         assert_eq!(with(all(Filter { from: Some(later), ..Filter::default() })), [""; 0]);
         assert_eq!(with(all(Filter { to: Some(late), ..Filter::default() })).len(), 3);
-        // The same from the index.
+        // The same search in the index.
         filler(&play.owner, elsewhere.id, WAITING);
     }
     let unknown = loomtree::id::SessionId::from_bytes([9; 16]);
@@ -371,7 +371,7 @@ fn scopes_and_filters_keep_to_themselves() {
     assert!(matches!(failed, Err(loomtree::ops::OpsError::Store(StoreError::NotFound { .. }))), "{failed:?}");
 }
 
-/// A session with a call of a tool and its result.
+/// A session with a tool call and its result.
 fn with_tool(play: &Play) -> Executor<'static> {
     let session = play.session("owner", play.nine);
     let owner = play.owner.clone().in_session(session);
@@ -386,7 +386,7 @@ fn with_tool(play: &Play) -> Executor<'static> {
     let result = NodeDraft {
         kind: Some(EdgeKind::Tool),
         author_type: Some(AuthorType::Tool),
-        stay: true,
+        keep_position: true,
         tool: ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("read_file".into()) },
         ..NodeDraft::text("def refresh():\n    pass\n")
     };
@@ -417,7 +417,7 @@ fn arrow_lines_recall() {
 }
 
 #[test]
-fn every_way_of_looking_takes_the_filters_and_says_so() {
+fn every_kind_of_recall_applies_and_prints_the_filters() {
     let play = Play::new();
     let mut runner = with_tool(&play);
     let said = lines(
@@ -435,7 +435,7 @@ fn every_way_of_looking_takes_the_filters_and_says_so() {
             "→ recall turns:1-3 by:system",
             "→ recall tool:read_file by:tool from:today",
             "→ recall tool:read_file from:2023-11-15",
-            // What cannot be meant.
+            // Invalid arguments.
             "→ recall search \"x\" by:nobody",
             "→ recall search \"x\" from:2023-11-15 to:2023-11-13",
             "→ recall search \"x\" path:NINE below:TIRED",
@@ -464,7 +464,7 @@ fn a_branch_of_results_is_not_hidden_by_newer_ones_elsewhere() {
         let draft = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            stay: true,
+            keep_position: true,
             tool: ToolCallFields { calls: None, call_id: None, name: Some("bash".into()) },
             ..NodeDraft::text(text)
         };
@@ -481,7 +481,7 @@ fn a_branch_of_results_is_not_hidden_by_newer_ones_elsewhere() {
 }
 
 #[test]
-fn the_path_is_the_one_that_the_session_reads() {
+fn the_path_filter_uses_the_selected_versions() {
     let play = Play::of(Mode::Buffer);
     play.owner.edit(play.marie, "Marie is made of quartz.").unwrap();
     let session = play.session("owner", play.nine);
@@ -499,7 +499,7 @@ fn the_path_is_the_one_that_the_session_reads() {
 }
 
 #[test]
-fn leaving_the_tree_needs_the_permission_and_says_how_to_get_there() {
+fn a_wider_scope_needs_the_permission_and_results_name_the_command_to_open_them() {
     let play = Play::new();
     let other = play.owner.start_session("/work", play.tree, Some(play.nine)).unwrap();
     let (_, elsewhere) =
@@ -512,21 +512,21 @@ fn leaving_the_tree_needs_the_permission_and_says_how_to_get_there() {
     assert!(said.starts_with("✗ PERMISSION_DENIED: recall: this needs the permission cross_tree"), "{said}");
     let mut runner = play.runner("owner", other);
     let said = lines(&mut runner, &[line]);
-    // The command that is named works as it stands there, and the rest can be read where it leads.
+    // The named command works as printed, and its output leads to the rest.
     let command = said.split_once("[shortened · ").unwrap().1.split_once("\"]").unwrap().0;
     let arrived = lines(&mut runner, &[&format!("{command}\"")]);
     assert!(arrived.starts_with("✓ switched to"), "{command}: {arrived}");
     assert!(lines(&mut runner, &["→ view"]).contains("the capstan turns 0"));
 }
 
-/// What a provider's call of `conversation_recall` with these arguments is answered.
+/// Result of a provider's call of `conversation_recall` with these arguments.
 fn called(runner: &mut Executor<'_>, arguments: serde_json::Value) -> String {
     let wanted = runner.read_call("conversation_recall", &arguments.to_string());
     runner.run_batch(vec![wanted])[0].to_string()
 }
 
 #[test]
-fn the_tool_says_what_the_line_says() {
+fn the_tool_and_the_line_have_the_same_result() {
     let play = Play::new();
     let mut runner = with_tool(&play);
     for (arguments, line) in [
@@ -564,7 +564,7 @@ fn the_tool_says_what_the_line_says() {
 }
 
 #[test]
-fn the_same_recall_is_answered_from_the_first() {
+fn a_repeated_recall_refers_to_the_first() {
     let play = Play::new();
     let mut runner = with_tool(&play).answered([]);
     let first = lines(&mut runner, &["→ recall search \"gasket\""]);
@@ -572,7 +572,7 @@ fn the_same_recall_is_answered_from_the_first() {
     say(&play.owner, play.nine, "The gasket leaks.");
     let again = lines(&mut runner, &["→ recall search \"gasket\""]);
     assert_eq!(again, format!("[Note: asked already in this turn, and the answer is the same.]\n{first}"));
-    // The next turn asks anew, unless it is told what was answered.
+    // The next turn searches again, unless it has the earlier result.
     let mut next = with_tool(&play);
     assert!(lines(&mut next, &["→ recall search \"gasket\""]).contains("The gasket leaks."));
     let mut told = with_tool(&play).answered([("recall search \"gasket\"", first.as_str())]);
@@ -580,7 +580,7 @@ fn the_same_recall_is_answered_from_the_first() {
 }
 
 #[test]
-fn a_turn_alone_is_read_whole_part_by_part() {
+fn a_single_long_turn_is_read_page_by_page() {
     let play = Play::new();
     let session = play.session("owner", play.nine);
     let owner = play.owner.clone().in_session(session);
@@ -612,7 +612,7 @@ fn a_turn_alone_is_read_whole_part_by_part() {
 }
 
 #[test]
-fn recall_needs_to_be_aware_of_the_tree() {
+fn recall_needs_the_loom_aware_permission() {
     let play = Play::new();
     play.agent("blind", Permissions::default());
     let mut runner = play.runner("blind", play.session("blind", play.marie));
@@ -632,7 +632,7 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
         let result = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            stay: true,
+            keep_position: true,
             tool: ToolCallFields { calls: None, call_id: None, name: Some("bash".into()) },
             ..NodeDraft::text(text)
         };
@@ -640,10 +640,10 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     }
     let mut runner = play.runner("owner", session).inline(9_000);
     let said = lines(&mut runner, &["→ recall turns:1-8"]);
-    assert!(loomtree::types::estimated_tokens(&said) <= 8_000, "{}", loomtree::types::estimated_tokens(&said));
+    assert!(loomtree::tokens::estimated_tokens(&said) <= 8_000, "{}", loomtree::tokens::estimated_tokens(&said));
     assert!((0..4).all(|number| said.contains(&format!("question {number}"))), "{said}");
     assert!(said.contains("[600 lines, shortened · → recall turns:2-2]"), "{said}");
-    // Within the limit of a reply, the rest is asked for by its part.
+    // Beyond the limit of a reply, the rest is requested by page.
     let mut runner = runner.inline(500);
     let said = lines(&mut runner, &["→ recall turns:1-8"]);
     let rest = said.lines().last().unwrap();
@@ -652,7 +652,7 @@ fn long_results_are_shortened_and_shown_whole_on_demand() {
     assert!(next.contains("of result"), "{next}");
 }
 
-/// The commands that an answer's notes name: `[… · → recall turns:1-3 · → view a7x2 full]`.
+/// Commands named in the notes of a result: `[… · → recall turns:1-3 · → view a7x2 full]`.
 fn named(answer: &str) -> Vec<String> {
     let notes =
         answer.lines().map(str::trim).filter(|line| line.starts_with('[') && line.ends_with(']') && line.contains('→'));
@@ -662,7 +662,7 @@ fn named(answer: &str) -> Vec<String> {
 }
 
 #[test]
-fn whatever_is_cut_the_command_that_is_named_shows_it() {
+fn each_truncation_names_the_command_that_shows_the_rest() {
     let play = Play::new();
     let session = play.session("owner", play.nine);
     let owner = play.owner.clone().in_session(session);
@@ -675,13 +675,13 @@ fn whatever_is_cut_the_command_that_is_named_shows_it() {
         let result = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            stay: true,
+            keep_position: true,
             tool: ToolCallFields { calls: None, call_id: None, name: Some("bash".into()) },
             ..NodeDraft::text(text)
         };
         owner.append(Parent::Node(at), result).unwrap();
     }
-    // What another one said is no turn of this session.
+    // Nodes of another session are no turns of this one.
     for number in 0..160 {
         at = say(&play.owner, at, &format!("aside {number}: {}", "the winch creaks and creaks. ".repeat(40)));
     }
@@ -692,7 +692,7 @@ fn whatever_is_cut_the_command_that_is_named_shows_it() {
     let named_ids = path.iter().filter(|node| all.contains(node.local.as_str())).count();
     assert!(all.contains(" · and so "), "{all:.300}");
     assert!(named_ids >= hits.parse::<usize>().unwrap() && named_ids > 100, "{named_ids} of {hits} are named");
-    let tokens = loomtree::types::estimated_tokens;
+    let tokens = loomtree::tokens::estimated_tokens;
     let mut open: Vec<String> = [
         "→ recall search \"winch\" limit:200",
         "→ recall search \"winch\" limit:200 by:tool",
@@ -751,11 +751,11 @@ fn a_result_in_an_imported_history_is_found_by_a_word_in_it() {
     let said = lines(&mut runner, &["→ recall search \"spinnerColorFn\" limit:1"]);
     assert!(said.contains("tool bash(") && said.contains("spinnerColorFn"), "{said}");
     let said = lines(&mut runner.inline(9_000), &["→ recall tool:bash limit:200"]);
-    assert!(loomtree::types::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
+    assert!(loomtree::tokens::estimated_tokens(&said) <= 8_000 && said.contains("left out · → "), "{said}");
 }
 
 #[test]
-fn a_hit_holds_the_words_and_its_neighbours_are_context() {
+fn matches_contain_the_words_and_neighbours_are_context() {
     let play = Play::new();
     let mut at = play.nine;
     for text in ["It rained all night.", "We stayed in.", "The rain stopped.", "We went out."] {
@@ -771,7 +771,7 @@ fn a_hit_holds_the_words_and_its_neighbours_are_context() {
     assert_eq!(recall::count(&*snapshot, &query, &|_| true).unwrap().total, 2);
     let newest = recall::search(&*snapshot, &Query { by_time: true, limit: 1, ..query }).unwrap();
     assert_eq!(newest.hits[0].node.content, "The rain stopped.");
-    // A word that stands nowhere is named, and what has the others is only near.
+    // A word that no node contains is reported; nodes with the others are near results only.
     let found = recall::search(&*snapshot, &Query::new("rain and Zanzibar", Scope::Tree(play.tree))).unwrap();
     assert_eq!((found.hits.len(), found.absent), (0, vec!["Zanzibar".to_owned()]));
     assert!(found.near.iter().any(|hit| hit.node.content == "The rain stopped."));
@@ -780,7 +780,7 @@ fn a_hit_holds_the_words_and_its_neighbours_are_context() {
 }
 
 #[test]
-fn a_recall_counts_keeps_failures_and_shows_what_is_around() {
+fn recall_counts_filters_failures_and_shows_context() {
     let play = Play::new();
     let session = play.session("owner", play.nine);
     let owner = play.owner.clone().in_session(session);
@@ -789,7 +789,7 @@ fn a_recall_counts_keeps_failures_and_shows_what_is_around() {
         let draft = NodeDraft {
             kind: Some(EdgeKind::Tool),
             author_type: Some(AuthorType::Tool),
-            stay: true,
+            keep_position: true,
             tool,
             ..NodeDraft::text(text)
         };

@@ -1,4 +1,4 @@
-//! The state register in the store: kept with each turn, and the same as what the archive says, whatever happens to that.
+//! Session state in the store: updated with each turn, and equal to a rebuild from the archive after any change.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -7,14 +7,15 @@ mod support;
 use loomtree::{
     id::{NodeId, SessionId},
     ops::{Actor, NodeDraft},
+    session_state::RecordKind,
     store::PurgeTarget,
-    types::{AuthorType, EdgeKind, Json, Mode, Parent, RecordKind, ToolCallFields},
+    types::{AuthorType, EdgeKind, Json, Mode, Parent, ToolCallFields},
 };
 use proptest::{prelude::*, test_runner::RngSeed};
 use rusqlite::Connection;
 use support::store::Scene;
 
-/// Something that happens in a session.
+/// A step of a random history.
 #[derive(Debug, Clone)]
 enum Step {
     Say(usize, usize),
@@ -84,7 +85,7 @@ impl Desk {
 
     fn take(&mut self, step: &Step) {
         let node = |n: &usize| self.nodes[n % self.nodes.len()];
-        // Many random steps are refused; what counts is that the register is right afterwards.
+        // Many random steps are rejected; the state must be correct afterwards.
         match step {
             Step::Say(n, at) => {
                 let text = format!("{} {}", SAID[n % SAID.len()], if n % 2 == 0 { "" } else { "Indeed." });
@@ -108,10 +109,10 @@ impl Desk {
             Step::Restore(n) => drop(self.actor.restore(node(n))),
             Step::Undo => drop(self.actor.undo(None)),
             Step::Redo => drop(self.actor.redo(None)),
-            // Each writes the whole file anew.
+            // Each purge rewrites the file.
             Step::Purge(n) if n % 10 == 0 => drop(self.actor.purge(PurgeTarget::Node(node(n)))),
             Step::Purge(_) => {}
-            Step::Switch(n) => drop(self.actor.go_to(self.session, node(n))),
+            Step::Switch(n) => drop(self.actor.switch_to(self.session, node(n))),
             Step::Reset => {
                 let root = self.actor.reset_session(self.session, Some("never say never")).unwrap();
                 let register = self.actor.loom().snapshot().unwrap().register(self.session).unwrap();
@@ -154,7 +155,7 @@ fn constraints(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
-fn a_damaged_register_is_made_again_and_said() {
+fn a_damaged_state_is_rebuilt_and_reported() {
     let mut desk = Desk::new(22);
     desk.take(&Step::Say(0, 1));
     desk.tool("write_file", r#"{"path":"a.rs"}"#, "done");
@@ -163,7 +164,7 @@ fn a_damaged_register_is_made_again_and_said() {
         assert_eq!(constraints(&desk)[0], "never use an ORM (1)", "{damage:?}");
         let problems = desk.problems();
         assert!(problems.len() == 1 && problems[0].contains("is damaged"), "{problems:?}");
-        // It goes on over the damage as if there were none.
+        // The session continues over the damage.
         desk.take(&Step::Say(3, 1));
         assert_eq!(desk.problems(), Vec::<String>::new());
     }
@@ -174,7 +175,7 @@ fn a_damaged_register_is_made_again_and_said() {
 }
 
 #[test]
-fn what_is_hidden_or_purged_leaves_the_register() {
+fn hidden_and_purged_turns_are_removed_from_the_state() {
     let mut desk = Desk::new(23);
     desk.take(&Step::Say(0, 1));
     let order = *desk.nodes.last().unwrap();

@@ -1,4 +1,4 @@
-//! Sessions: found again, continued, begun anew, kept apart, and resumed as if there had been no break.
+//! Sessions: find, continue, reset, isolate by work item, and resume without a difference in the prompt.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -14,25 +14,23 @@ use loomtree::{
     provider::{Model, Scripted, ScriptedReply},
     recall::{self, Filter, Query, Scope},
     session::{GenerateRequest, Interruption, context_of, generate, resume, seat},
+    session_state::{ExtractionRules, FileWriteTool, RecordKind},
     store::SessionFilter,
-    types::{
-        AuthorType, EdgeKind, FileWriteTool, Json, Lease, Mode, RecordKind, RegisterRules, SessionPatch, Timestamp,
-        ToolCallFields, WorkItem,
-    },
+    types::{AuthorType, EdgeKind, Json, Lease, Mode, SessionPatch, Timestamp, ToolCallFields, WorkItem},
 };
 use support::store::Scene;
 
-/// A tree with a session of the collaborator's in it, in which somebody asked.
+/// A tree with a session of the collaborator, with one question.
 fn begun(scene: &Scene) -> (Actor, SessionId, NodeId) {
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("A lighthouse.")).unwrap();
     let agent = owner.loom().agent("collaborator").unwrap();
     let session = seat(owner.loom(), &agent, "/work", root.id).unwrap().session().unwrap();
-    let asked = owner.tell(session, NodeDraft::text("Never use the word sea. What is in the log book?")).unwrap();
+    let asked = owner.send_to(session, NodeDraft::text("Never use the word sea. What is in the log book?")).unwrap();
     (owner, session, asked.nodes[0].id)
 }
 
-/// The next prompt of a session, in the rendering that providers cache.
+/// The next prompt of a session, as rendered for providers.
 fn next(owner: &Actor, session: SessionId) -> String {
     let loom = owner.loom();
     let session = loom.session(session).unwrap();
@@ -46,7 +44,7 @@ fn next(owner: &Actor, session: SessionId) -> String {
 }
 
 #[tokio::test]
-async fn the_next_prompt_after_a_break_is_what_it_would_have_been() {
+async fn the_next_prompt_after_a_break_is_unchanged() {
     let scene = Scene::new(11);
     let (owner, session, mut at) = begun(&scene);
     let agent = owner.loom().agent("collaborator").unwrap();
@@ -55,7 +53,7 @@ async fn the_next_prompt_after_a_break_is_what_it_would_have_been() {
         let model: Arc<dyn Model> =
             Arc::new(Scripted::new([ScriptedReply::words(&format!("Entry {turn}: wind, and fog."))]));
         generate(&actor, GenerateRequest::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
-        at = owner.tell(session, NodeDraft::text(format!("And after entry {turn}?"))).unwrap().nodes[0].id;
+        at = owner.send_to(session, NodeDraft::text(format!("And after entry {turn}?"))).unwrap().nodes[0].id;
     }
     let model: Arc<dyn Model> = Arc::new(Scripted::new([ScriptedReply::words("The last entry.")]));
     generate(&actor, GenerateRequest::new(at, agent.clone(), model, 1), |_| {}).await.unwrap();
@@ -80,7 +78,7 @@ async fn the_next_prompt_after_a_break_is_what_it_would_have_been() {
 }
 
 #[test]
-fn a_turn_that_a_crash_cut_off_is_marked_once_and_its_place_is_free() {
+fn an_interrupted_turn_is_marked_once_and_its_lease_is_released() {
     let scene = Scene::new(12);
     let (owner, session, asked) = begun(&scene);
     let agent = owner.loom().agent("collaborator").unwrap();
@@ -98,7 +96,7 @@ fn a_turn_that_a_crash_cut_off_is_marked_once_and_its_place_is_free() {
 }
 
 #[test]
-fn a_session_that_has_run_out_is_followed_by_another_and_loses_nothing() {
+fn an_expired_session_is_replaced_by_a_new_one() {
     let scene = Scene::new(13);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
@@ -122,7 +120,7 @@ fn a_session_that_has_run_out_is_followed_by_another_and_loses_nothing() {
 }
 
 #[test]
-fn work_items_do_not_see_each_other_also_not_by_a_guess() {
+fn work_items_cannot_see_each_other_even_by_guessed_ids() {
     let scene = Scene::new(14);
     let owner = scene.owner();
     let item = |key: &str| WorkItem { project: "light".to_owned(), external_ref: key.to_owned() };
@@ -135,7 +133,7 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         let answer = NodeDraft {
             kind: Some(EdgeKind::Tool),
             tool: ToolCallFields { name: Some("bash".into()), ..ToolCallFields::default() },
-            stay: true,
+            keep_position: true,
             ..NodeDraft::text(format!("the secret of {key}, as bash told it"))
         };
         actor.append_turn(answer).unwrap();
@@ -143,8 +141,8 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     };
     let ((one, tree, _), (two, other, secret)) = (open("L-1"), open("L-2"));
     let loom = owner.loom();
-    assert_eq!(loom.session_of(&item("L-1")).unwrap().unwrap().id, one);
-    assert_eq!(loom.session_of(&item("L-3")).unwrap(), None);
+    assert_eq!(loom.session_for_item(&item("L-1")).unwrap().unwrap().id, one);
+    assert_eq!(loom.session_for_item(&item("L-3")).unwrap(), None);
     let snapshot = loom.snapshot().unwrap();
     let found = |seen_by| {
         let hits = recall::search(
@@ -156,7 +154,7 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
     };
     assert!(found(Some(two)).contains(&secret));
     assert!(!found(Some(one)).contains(&secret));
-    // Nor by an id, by whichever door.
+    // Nor by its id, in any command.
     let secret_id = loom.node(secret).unwrap().local.to_string();
     let mut runner = Executor::new(loom.clone(), loom.agent("collaborator").unwrap(), one, &NoHost);
     for line in [
@@ -178,7 +176,7 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         let reply = runner.run_batch(vec![wanted]).remove(0).to_string();
         assert!(!reply.contains("the secret of L-2"), "{line}: {reply}");
     }
-    // Nor by any other command that takes an id, nor by the tools of a provider.
+    // Nor by another command with an id, nor by a provider's tool.
     for line in [
         "→ view branch:ID",
         "→ list ID annotations",
@@ -221,22 +219,22 @@ fn work_items_do_not_see_each_other_also_not_by_a_guess() {
         let reply = runner.run_batch(vec![wanted]).remove(0).to_string();
         assert!(!reply.contains("the secret of L-2"), "{arguments}: {reply}");
     }
-    // A host that asks on behalf of a session gets no more than that may see.
+    // A host's search on behalf of a session is limited to content visible to it.
     let only = Filter { seen_by: Some(one), ..Filter::default() };
     assert_eq!(recall::turns(&*snapshot, two, 1..=9, &only, 9).unwrap(), []);
     let results = recall::tool_results(&*snapshot, &Scope::Everything, "bash", &only, 9).unwrap();
     let told: Vec<&str> = results.iter().map(|(node, _)| node.content.as_str()).collect();
     assert_eq!(told, ["the secret of L-1, as bash told it"]);
-    // A tree of one item takes no session of another.
+    // A tree of an item rejects sessions of other items.
     let draft = SessionDraft { item: Some(item("L-2")), ..SessionDraft::of("/work") };
     assert!(owner.open_session(tree, None, draft).is_err());
 }
 
 #[test]
-fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
+fn cached_sessions_are_never_older_than_the_file() {
     let scene = Scene::new(16);
     let (one, session, _) = begun(&scene);
-    // Another process's store on the same file, as warm as the first.
+    // Store of another process on the same file, with warm caches.
     let two = scene.owner();
     let newest = |loom: &Loom| {
         let found = loom.session(session).unwrap();
@@ -248,18 +246,18 @@ fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
         let said = format!("Always count to {round}.");
         let before = newest(reader.loom());
         assert_eq!(newest(writer.loom()), before);
-        writer.tell(session, NodeDraft::text(said.clone())).unwrap();
+        writer.send_to(session, NodeDraft::text(said.clone())).unwrap();
         let after = newest(reader.loom());
         assert_eq!((after.0, &after.1), (before.0 + 1, &said));
         assert_eq!(after, newest(writer.loom()));
     }
-    // Nothing was said in between that only memory holds.
+    // The memory has no state that the file lacks.
     drop((one, two));
     assert_eq!(newest(scene.owner().loom()).1, "Always count to 19.");
 }
 
 #[test]
-fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
+fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     let scene = Scene::new(17);
     let owner = scene.owner();
     let loom = owner.loom();
@@ -290,7 +288,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
     assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions[0].text, "we use JWT");
-    // Begun anew, its turns are counted on and its register is empty; what was said stays.
+    // After a reset, turn numbers continue, the state is empty, and all nodes remain.
     owner.reset_session(id, None).unwrap();
     actor.append_turn(NodeDraft::text("begun anew")).unwrap();
     assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
@@ -298,7 +296,7 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     actor.record(RecordKind::Decision, "we use sessions").unwrap();
     assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.len(), 1);
     assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
-    // Ended, it is not continued, and another one is; nothing is gone.
+    // An ended session is not continued but replaced by a new one; all nodes remain.
     owner.end_session(id).unwrap();
     assert!(actor.append_turn(NodeDraft::text("too late")).is_err());
     let next = resume(&owner, id, None).unwrap().session;
@@ -307,11 +305,11 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
 }
 
 #[test]
-fn a_host_tells_the_register_what_else_to_hear() {
+fn a_host_adds_extraction_rules() {
     let scene = Scene::new(18);
     let own = FileWriteTool { word: "stitch".into(), action: "stitched".into() };
-    let own = RegisterRules { writers: vec![own], ..RegisterRules::none() };
-    let rules = || RegisterRules::default().and(own.clone());
+    let own = ExtractionRules { writers: vec![own], ..ExtractionRules::none() };
+    let rules = || ExtractionRules::default().and(own.clone());
     let open = |rules| scene.over(scene.options().register_rules(rules).open(&scene.path).unwrap());
     let loom = open(rules());
     let owner = loom.actor(&loom.agent("owner").unwrap());
@@ -319,13 +317,14 @@ fn a_host_tells_the_register_what_else_to_hear() {
     let session = owner.start_session("/work", tree.id, Some(root.id)).unwrap();
     let metadata = Some(Json::parse(r#"{"arguments":{"path":"quilt"}}"#).unwrap());
     let tool = ToolCallFields { name: Some("stitch_panel".into()), ..ToolCallFields::default() };
-    let answer = NodeDraft { kind: Some(EdgeKind::Tool), stay: true, tool, metadata, ..NodeDraft::text("done") };
+    let answer =
+        NodeDraft { kind: Some(EdgeKind::Tool), keep_position: true, tool, metadata, ..NodeDraft::text("done") };
     owner.clone().in_session(session).append_turn(answer).unwrap();
     let files = |loom: &Loom| loom.snapshot().unwrap().register(session).unwrap().files_touched.len();
     assert_eq!(files(&loom), 1);
     drop((owner, loom));
-    // What was heard stays heard where others read; made from the archive anew, it is what their rules hear.
-    let usual = open(RegisterRules::default());
+    // The stored state does not depend on the reader's rules; a rebuild applies them.
+    let usual = open(ExtractionRules::default());
     assert_eq!((files(&usual), usual.store().rebuild().unwrap().registers, files(&usual)), (1, 1, 0));
     drop(usual);
     let own = open(rules());
@@ -343,7 +342,7 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
     let call = actor.append(loomtree::types::Parent::Node(asked), call).unwrap().nodes[0].id;
     let tool = ToolCallFields { calls: None, call_id: Some("c1".into()), name: Some("bash".into()) };
     let (kind, author_type) = (Some(EdgeKind::Tool), Some(AuthorType::Tool));
-    let result = NodeDraft { tool, kind, author_type, stay: true, ..NodeDraft::text("a  b\r\n\tc\n") };
+    let result = NodeDraft { tool, kind, author_type, keep_position: true, ..NodeDraft::text("a  b\r\n\tc\n") };
     actor.append(loomtree::types::Parent::Node(call), result).unwrap();
     drop((actor, owner));
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
@@ -367,7 +366,7 @@ fn outside_tools_find_turns_and_sessions_by_their_names() {
         .unwrap();
     let said = "Never use the word sea. What is in the log book?".to_owned();
     assert_eq!(row, (session.to_string(), 1, "user".to_owned(), said));
-    // Calls and results are there as they were said.
+    // Calls and results are stored verbatim.
     let (kept, result): (String, String) = conn
         .query_row(
             "SELECT a.tool_calls, b.role || ' ' || b.tool_call_id || ' ' || b.tool_name || ' ' || b.content

@@ -151,7 +151,7 @@ fn a_sum_of_many_is_measured() {
             let draft = NodeDraft {
                 author_type: Some(loomtree::types::AuthorType::Model),
                 provenance: Some(loomtree::types::Json::parse(envelope).unwrap()),
-                stay: true,
+                keep_position: true,
                 ..NodeDraft::text(format!("Some three hundred bytes, as a reply of {batch}.{n} has. ").repeat(6))
             };
             let node = actor.draft(Parent::Node(at), draft);

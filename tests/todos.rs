@@ -1,4 +1,4 @@
-//! Plans of turns: what commands and calls do to them, how they keep a turn going, and what is said of what stays open.
+//! Todos: commands and tool calls on a plan, their effect on a turn, and the report of open items.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -26,20 +26,20 @@ fn scope(play: &Play, turn: u64) -> TodoScope {
     TodoScope { session: play.session("collaborator", play.marie), turn }
 }
 
-/// The collaborator at work in a turn.
+/// The collaborator's executor in a turn.
 fn runner(play: &Play, scope: TodoScope) -> Executor<'static> {
     let agent = play.loom.agent("collaborator").unwrap();
     Executor::new(play.loom.clone(), agent, scope.session, &NoHost).in_turn(scope)
 }
 
-/// What lines of one batch are answered.
+/// Results of a batch of lines.
 fn lines(runner: &mut Executor<'_>, lines: &[&str]) -> String {
     let wanted: Vec<ExecRequest> = lines.iter().map(|line| runner.read(line)).collect();
     runner.run_batch(wanted).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn a_plan_is_made_listed_and_worked_off() {
+fn a_plan_is_created_listed_and_completed() {
     let play = Play::new();
     let scope = scope(&play, 3);
     let mut agent = runner(&play, scope);
@@ -89,7 +89,7 @@ fn a_plan_is_made_listed_and_worked_off() {
     let done = lines(&mut agent, &["→ todo done 2 \"the fourth of May\""]);
     assert_eq!(done, "✓ done 2 \"Check the flashback's date\" · 0 left");
 
-    // Each step is in the journal, and undo passes over it.
+    // Each step is journaled, and undo skips it.
     let journal =
         play.loom.snapshot().unwrap().journal(JournalFilter { limit: 7, ..JournalFilter::default() }).unwrap();
     let told: Vec<&str> = journal.iter().map(|entry| entry.change.as_str()).collect();
@@ -103,7 +103,7 @@ fn a_plan_is_made_listed_and_worked_off() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_and_changes_nothing() {
+fn invalid_arguments_are_rejected_without_a_change() {
     let play = Play::new();
     let scope = scope(&play, 1);
     let mut agent = runner(&play, scope);
@@ -112,7 +112,7 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
       hint: there is no plan · → todo add "…" begins one · → todo resume takes up an earlier one
     ✗ NOT_FOUND: todo: no earlier turn of this session left anything open
     "#);
-    // All at once, before anything can have been done.
+    // All at once, before any item can be complete.
     insta::assert_snapshot!(
         lines(&mut agent, &["→ todo add \"one\" \"two\"", "→ todo done 1 \"did it\"", "→ todo done 2 \"did it\""]),
         @r#"
@@ -148,7 +148,7 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
     ✗ CONFLICT: todo: 1 "one" is completed already: "did it"
     "#
     );
-    // Too many, and too much.
+    // Too many items, and too much text.
     let many = json!({ "items": vec!["x"; 33] }).to_string();
     let call = agent.read_call("create_todo", &many);
     assert_eq!(agent.run_batch(vec![call]).remove(0).result.unwrap_err().code, ErrorCode::LimitExceeded);
@@ -163,7 +163,7 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn calls_do_what_lines_do_and_cannot_say_whose_plan_it_is() {
+fn calls_and_lines_have_the_same_effect_and_cannot_choose_the_plan() {
     let play = Play::new();
     let scope = scope(&play, 1);
     let mut agent = runner(&play, scope);
@@ -214,7 +214,7 @@ fn calls_do_what_lines_do_and_cannot_say_whose_plan_it_is() {
         let reply = call(name, wrong);
         assert_eq!(reply.lines().next().unwrap(), format!("✗ INVALID_SYNTAX: {said}"));
     }
-    // Another turn has another plan, and so has whoever works by hand.
+    // Another turn has another plan, and so has work outside of a turn.
     for turn in [0, 2] {
         assert!(play.loom.todos(TodoScope { turn, ..scope }).unwrap().is_empty());
     }
@@ -227,7 +227,7 @@ fn nothing_is_deleted_and_a_purge_empties_the_words() {
     let actor = play.loom.actor(&play.loom.agent("collaborator").unwrap()).in_session(scope.session);
     actor.append(Parent::Position(scope.session), NodeDraft::text("said")).unwrap();
     let item = |title: &str| TodoDraft { title: title.to_owned(), context: "secret".into(), ..TodoDraft::default() };
-    let plan = actor.plan(scope, &[item("one secret"), item("two")]).unwrap();
+    let plan = actor.add_todos(scope, &[item("one secret"), item("two")]).unwrap();
     actor.finish_todo(plan[0].id, TodoStatus::Completed, "a secret outcome").unwrap();
     actor.finish_todo(plan[0].id, TodoStatus::Cancelled, "said again").unwrap_err();
     assert!(rusqlite::Connection::open(&play.scene.path).unwrap().execute("DELETE FROM todos", []).is_err());
@@ -242,7 +242,7 @@ fn nothing_is_deleted_and_a_purge_empties_the_words() {
     assert!(!std::fs::read(&play.scene.path).unwrap().windows(6).any(|bytes| bytes == b"secret"));
 }
 
-/// The person says something, and the collaborator answers by these replies.
+/// Appends a message of the human, and runs the collaborator with these replies.
 async fn turn(play: &Play, at: NodeId, model: &Arc<Scripted>) -> (Vec<Node>, Vec<Progress>, Actor) {
     let said = play.owner.append(Parent::Node(at), NodeDraft::text("Do it all.")).unwrap().nodes[0].id;
     let agent = play.loom.agent("collaborator").unwrap();
@@ -258,7 +258,7 @@ fn script(replies: &[String]) -> Arc<Scripted> {
     Arc::new(Scripted::new(replies.iter().map(|reply| ScriptedReply::words(reply))))
 }
 
-/// The lines on the plan that a round was shown.
+/// The lines about the plan in a round's prompt.
 fn shown(model: &Scripted, round: usize) -> Vec<String> {
     let Prompt::Chat(messages) = &model.requests()[round].prompt else { panic!("a dialogue is a chat") };
     let text: Vec<String> = messages.iter().map(|message| message.text()).collect();
@@ -277,7 +277,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
     let marie = play.id(play.marie);
     let titles: Vec<String> = (1..=6).map(|n| format!("\"part {n}\"")).collect();
     let mut replies = vec![format!("A plan.\n→ todo add {}\n", titles.join(" "))];
-    // Three rounds an item: a look, another one, and the outcome.
+    // Three rounds per item: two searches and the outcome.
     for n in 1..=6 {
         replies.push(format!("→ view {marie}\n"));
         replies.push(format!("→ list {marie} annotations\n"));
@@ -288,7 +288,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
     let (nodes, heard, actor) = turn(&play, play.nine, &model).await;
     assert_eq!((nodes.len(), nodes.last().unwrap().content.as_str()), (20, "All six are done."));
     assert!(!heard.iter().any(|progress| matches!(progress, Progress::OutOfRounds { .. } | Progress::LeftOpen { .. })));
-    // The plan is in view in every round.
+    // The plan is in the prompt of every round.
     assert_eq!(shown(&model, 0), Vec::<String>::new());
     assert_eq!(
         shown(&model, 5),
@@ -304,7 +304,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
     assert!(
         plan.iter().all(|todo| todo.turn == 1 && todo.status == TodoStatus::Completed && todo.started_at.is_some())
     );
-    // When to plan is said where plans can be made, and else not.
+    // The prompt explains planning only where plans are possible.
     let told = |messages: &Prompt| format!("{messages:?}").contains("Planning a turn:");
     assert!(told(&model.requests()[0].prompt));
     let words = GenerateRequest::new(play.nine, play.loom.agent("collaborator").unwrap(), model.clone(), 1);
@@ -313,7 +313,7 @@ async fn a_turn_with_six_todos_has_the_rounds_that_it_needs() {
 }
 
 #[tokio::test]
-async fn what_stays_open_is_said_and_taken_up_only_when_asked_for() {
+async fn open_items_are_reported_and_carried_over_on_request_only() {
     let play = Play::new();
     let model =
         script(&["→ todo add \"one\" \"two\" \"three\"\n".into(), "→ todo done 1 \"so\"\n".into(), "Enough.".into()]);
@@ -328,7 +328,7 @@ async fn what_stays_open_is_said_and_taken_up_only_when_asked_for() {
     });
     assert_eq!(open, Some(vec![2, 3]));
 
-    // The next turn has its own plan, and hears that there is something left.
+    // The next turn has its own plan, and its prompt reports the open items.
     let model =
         script(&["→ todo add \"mine\"\n".into(), "→ todo done 1 \"so\"\n→ todo resume\n".into(), "Well.".into()]);
     let (nodes, heard, later) = turn(&play, last.id, &model).await;
@@ -345,7 +345,7 @@ async fn what_stays_open_is_said_and_taken_up_only_when_asked_for() {
 }
 
 #[tokio::test]
-async fn a_model_that_goes_on_for_ever_is_stopped_after_fifty_rounds() {
+async fn an_endless_turn_is_stopped_after_fifty_rounds() {
     let play = Play::new();
     let plan = "→ todo add \"never\"\n".to_owned();
     let replies: Vec<String> = std::iter::once(plan).chain((0..60).map(|_| "→ todo\n".to_owned())).collect();
@@ -382,7 +382,7 @@ async fn native_calls_plan_a_turn() {
         ["→ todo add \"one\" ✓ planned 1 item: 1 \"one\" · 1 open", "→ todo done 1 \"so\" ✓ done 1 \"one\" · 0 left"]
     );
     assert_eq!(play.loom.snapshot().unwrap().todos(actor.session().unwrap(), None).unwrap().len(), 1);
-    // It is found again by the tool's name, and by the call's.
+    // The result is found by the name of the tool and of the call.
     let mut again =
         Executor::new(play.loom.clone(), play.loom.agent("collaborator").unwrap(), actor.session().unwrap(), &NoHost);
     for name in ["todo", "create_todo"] {

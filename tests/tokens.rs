@@ -5,7 +5,7 @@
 #[path = "../benches/common/texts.rs"]
 mod texts;
 
-use loomtree::types::TokenizerFamily;
+use loomtree::tokens::TokenizerFamily;
 
 #[test]
 fn the_estimate_is_close_to_the_tokenizers_count() {

@@ -1,4 +1,4 @@
-//! Everything that an agent can do is called by its name when it is taken back and done again.
+//! Descriptions of undo and redo: each operation of an agent is described when it is undone and redone.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // what fails here fails the test
 
@@ -11,8 +11,9 @@ use loomtree::{
     exec::escape::quoted,
     id::{LocalId, NodeId},
     ops::{Actor, DocumentEdit, NodeDraft, OpDescription, SplitAt, describe_entry},
+    session_state::RecordKind,
     store::{JournalFilter, PurgeTarget},
-    types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, RecordKind, StashContent, TreePatch},
+    types::{LinkTarget, Mode, NewAgent, Op, Parent, PinTarget, StashContent, TreePatch},
 };
 use support::store::Scene;
 
@@ -25,7 +26,7 @@ fn words(told: &OpDescription, known: &[(NodeId, &str)], actor: &Actor) -> Strin
 }
 
 #[test]
-fn everything_that_can_be_taken_back_is_named_when_it_is() {
+fn every_operation_is_described_when_it_is_undone() {
     let scene = Scene::new(3);
     let owner = scene.owner();
     let (tree, root) =
@@ -99,11 +100,11 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
     for (named, does) in &steps {
         does();
         let undone = actor.undo(Some(id)).unwrap();
-        assert_eq!(words(&undone.told, &known, &actor), *named);
+        assert_eq!(words(&undone.description, &known, &actor), *named);
         played.insert(undone.target.entry.op);
         let again = actor.redo(Some(id)).unwrap();
-        assert_eq!(words(&again.told, &known, &actor), *named);
-        // The log tells the same of the undo and the redo.
+        assert_eq!(words(&again.description, &known, &actor), *named);
+        // The log describes the undo and the redo in the same way.
         let snapshot = actor.loom().snapshot().unwrap();
         let entries = snapshot.journal(JournalFilter { tree: None, before: 0, limit: 40 }).unwrap();
         let group = |op| entries.iter().find(|entry| entry.op == op && entry.seq == entry.group).unwrap();
@@ -113,7 +114,7 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
     }
     let (other, _) = owner.create_tree(Some("Next".to_owned()), Mode::Buffer, None, NodeDraft::text("root")).unwrap();
     let undone = owner.undo(Some(other.id)).unwrap();
-    assert_eq!(words(&undone.told, &known, &actor), "began the tree \"Next\"");
+    assert_eq!(words(&undone.description, &known, &actor), "began the tree \"Next\"");
     played.insert(undone.target.entry.op);
     let elsewhere = Scene::new(9).owner();
     let (story, _) =
@@ -122,7 +123,7 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
     jsonl::export(&*elsewhere.loom().snapshot().unwrap(), &[story.id], &mut lines).unwrap();
     archive::import(&owner, None, "story.jsonl", &mut lines.as_slice(), &mut |_| {}).unwrap();
     let undone = owner.undo(Some(story.id)).unwrap();
-    assert_eq!(words(&undone.told, &known, &actor), "imported the tree \"Told\"");
+    assert_eq!(words(&undone.description, &known, &actor), "imported the tree \"Told\"");
     played.insert(undone.target.entry.op);
     let all: BTreeSet<Op> = Op::ALL.iter().copied().filter(|op| op.can_be_undone()).collect();
     assert_eq!(played, all);
@@ -130,7 +131,7 @@ fn everything_that_can_be_taken_back_is_named_when_it_is() {
 }
 
 #[test]
-fn what_a_purge_left_nothing_of_is_stepped_over() {
+fn undo_skips_operations_on_purged_content() {
     let scene = Scene::new(4);
     let owner = scene.owner();
     let (tree, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();

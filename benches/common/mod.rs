@@ -64,7 +64,8 @@ pub fn grow(owner: &Actor, nodes: usize) -> (TreeId, NodeId, NodeId) {
             if step == 10 {
                 at = tip;
             }
-            let node = owner.draft(Parent::Node(at), NodeDraft { stay: true, ..NodeDraft::text(text.as_str()) });
+            let node =
+                owner.draft(Parent::Node(at), NodeDraft { keep_position: true, ..NodeDraft::text(text.as_str()) });
             at = node.id;
             if step < 10 {
                 tip = at;

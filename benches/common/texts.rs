@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use loomtree::types::TokenizerFamily;
+use loomtree::tokens::TokenizerFamily;
 
 /// Texts by kind: this project's own, and fixtures.
 pub(crate) fn all() -> Vec<(&'static str, Vec<String>)> {

@@ -245,7 +245,7 @@ impl<'a> CommandContext<'a> {
         match text {
             "." => return Ok(here.position.clone()),
             ".." => {
-                let before = self.loom.before(&here.position, here.versions())?;
+                let before = self.loom.parent_on_path(&here.position, here.versions())?;
                 return before.ok_or_else(|| CliError::failed("nothing is before the root"));
             }
             "/" => {

@@ -157,7 +157,7 @@ pub(crate) fn follow(one: &Actor, other: &Actor) -> Result<()> {
         && let Some(position) = theirs.position
         && Some(position) != session.position
     {
-        one.stand(&session, &one.loom().node(position)?)?;
+        one.set_position(&session, &one.loom().node(position)?)?;
     }
     Ok(())
 }

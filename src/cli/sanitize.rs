@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use loomtree::types::{harmless, is_harmful};
+use loomtree::types::{is_harmful, strip_control};
 use unicode_width::UnicodeWidthChar as _;
 
 /// `text` without what a terminal would obey, over as many lines as it has.
@@ -15,7 +15,7 @@ pub(crate) fn sanitize(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.replace("\r\n", "\n").chars().map(harmless).collect())
+    Cow::Owned(text.replace("\r\n", "\n").chars().map(strip_control).collect())
 }
 
 /// The beginning of `text` on one line, at most `width` columns wide, with `…` where something is left out.
@@ -43,7 +43,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
         if std::mem::take(&mut gap) {
             line.push(' ');
         }
-        line.push(harmless(c));
+        line.push(strip_control(c));
         used += wide;
     }
     line

@@ -8,7 +8,8 @@ use crate::{
     id::{AgentId, NodeId},
     recall::Hint,
     store::{Result, SessionFilter, Snapshot},
-    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, estimated_tokens, first_words},
+    tokens::estimated_tokens,
+    types::{Agent, AgentKind, Node, Timestamp, Todo, TodoCounts, Tree, first_words},
 };
 
 use super::{ContextRequest, Rendering, node::date};
@@ -91,7 +92,7 @@ pub(super) fn hint(hint: &Hint) -> Option<String> {
         let turn = node.turn.map(|turn| format!("turn {turn} ")).unwrap_or_default();
         format!("{turn}{}", escape::id(node))
     };
-    let (said, search) = (first_words(&hint.said, SAID), first_words(&hint.search, SAID));
+    let (said, search) = (first_words(&hint.trigger, SAID), first_words(&hint.search, SAID));
     let line = |nodes: &[Node]| {
         format!(
             "Hint: {} may mean what is not shown here, probably {}. Look before you answer: → recall search {}",

@@ -3,9 +3,10 @@
 use crate::{
     id::NodeId,
     recall::References,
+    session_state::SessionInfo,
     store::Snapshot,
     tools::{self, HostTool, Tool},
-    types::{Agent, AuthorType, Mode, Node, Permission, Session, SessionInfo, Timestamp, TodoScope, Tree},
+    types::{Agent, AuthorType, Mode, Node, Permission, Session, Timestamp, TodoScope, Tree},
 };
 
 use super::{

@@ -7,7 +7,8 @@ use crate::{
     id::{AgentId, TreeId},
     ops::OpsError,
     store::{Snapshot, StoreError},
-    types::{PinTarget, TokenizerFamily, section},
+    tokens::TokenizerFamily,
+    types::{PinTarget, section},
 };
 
 use super::{Inclusion, InclusionReason, PinReport, node::escaped, window::floor};

@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     store::{Snapshot, StoreError},
-    types::{TokenCalibration, TokenizerFamily},
+    tokens::{TokenCalibration, TokenizerFamily},
 };
 
 /// How a full window is dealt with.
@@ -126,7 +126,7 @@ impl ContextOptions {
     /// Tokens that the prompt may have by the estimate: so many that the model counts no more than [`Options::budget`].
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.correction.room_in(self.budget())
+        self.correction.usable_budget(self.budget())
     }
 
     /// Tokens that the prompt may have by the model's count.

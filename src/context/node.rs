@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::{
     exec::escape,
     id::AgentId,
-    types::{AuthorType, EdgeKind, Mode, Node, Timestamp, TokenCalibration, TokenizerFamily},
+    tokens::{TokenCalibration, TokenizerFamily},
+    types::{AuthorType, EdgeKind, Mode, Node, Timestamp},
 };
 
 use super::{InclusionReason, MessageRole, Rendering};

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::{
     id::{LocalId, NodeId},
-    types::{AuthorType, PinTarget, TokenCalibration},
+    tokens::TokenCalibration,
+    types::{AuthorType, PinTarget},
 };
 
 /// A part of a prompt.

@@ -266,7 +266,7 @@ impl DelegationDriver {
                 (session, self.head.id, prompts::brief(&self.task, plan, task, &results, others))
             }
         };
-        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(asked) };
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(asked) };
         let node = self.actor.draft(Parent::Node(parent), draft);
         let brief = node.id;
         let stand = SessionPatch { position: Some(brief), ..SessionPatch::default() };

@@ -4,9 +4,10 @@ use super::{DelegationEvent, prompts};
 use crate::{
     id::NodeId,
     ops::{Actor, Loom, NodeDraft, OpsError},
+    session_state::StateEntry,
     store::Mutation,
     tools::{ErrorCode, MAX_CONTENT_BYTES, ToolError},
-    types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch, StateEntry},
+    types::{AuthorType, Json, NewSession, Node, Op, Parent, SessionPatch},
 };
 
 /// A delegation as a list has it.
@@ -56,7 +57,12 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
         constraints,
     };
     let metadata = serde_json::to_string(&task).ok().and_then(|text| Json::parse(text).ok());
-    let draft = NodeDraft { author_type: Some(AuthorType::Tool), metadata, stay: true, ..NodeDraft::text(task.head()) };
+    let draft = NodeDraft {
+        author_type: Some(AuthorType::Tool),
+        metadata,
+        keep_position: true,
+        ..NodeDraft::text(task.head())
+    };
     let head = actor.draft(Parent::Node(below), draft);
     let (node, plans) = (head.id, loom.session_id());
     let planning = NewSession {

@@ -60,7 +60,7 @@ impl Executor<'_> {
         };
         // The position moves to the response only if it was added at the position.
         let stay = node.id != here.position.id;
-        let draft = NodeDraft { kind: Some(kind), stay, ..NodeDraft::text(words) };
+        let draft = NodeDraft { kind: Some(kind), keep_position: stay, ..NodeDraft::text(words) };
         let added = self.added(&self.actor().append(Parent::Node(node.id), draft)?)?;
         Ok(CommandOutput::about(format!("✓ created {} as {name} of {}", id(&added), id(&node)), node.local.as_str()))
     }
@@ -100,7 +100,7 @@ impl Executor<'_> {
         }
         match (&end.tree, &end.node) {
             (Some(tree), node) => {
-                let tree = self.loom.find_tree_among(tree, |tree| tree.is_seen_by(&here.session))?;
+                let tree = self.loom.find_tree_among(tree, |tree| tree.is_visible_to(&here.session))?;
                 let name = format!("tree:{}", quoted(&tree.title));
                 let Some(node) = node else { return Ok((LinkTarget::Tree(tree.id), name)) };
                 let node = self.resolve_node_in(&tree, node)?;
@@ -179,7 +179,7 @@ impl Executor<'_> {
         for _ in 0..n.max(1) {
             let done = if back { actor.undo(Some(here.tree.id)) } else { actor.redo(Some(here.tree.id)) };
             match done {
-                Ok(undone) => lines.push(format!("  {}", undone.told.words(&|id| format!("[{id}]"), &quoted))),
+                Ok(undone) => lines.push(format!("  {}", undone.description.words(&|id| format!("[{id}]"), &quoted))),
                 Err(error) if lines.is_empty() => return Err(error.into()),
                 Err(error) => {
                     left = Some(error);

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::types::{estimated_tokens, one_line, sentences};
+use crate::tokens::estimated_tokens;
+use crate::types::{one_line, sentences};
 
 /// Sentences of each text that are candidates: the first ones, which mostly state the subject.
 const MAX_SENTENCES_PER_TEXT: usize = 3;

@@ -8,8 +8,9 @@ use super::{
 use crate::{
     arrow::DecisionKind,
     ops::NodeDraft,
+    session_state::{RecordKind, SessionState},
     tools::{self, ErrorCode, HostTool, Tool, ToolError},
-    types::{EdgeKind, Parent, RecordKind, SessionState, first_words, one_line},
+    types::{EdgeKind, Parent, first_words, one_line},
 };
 
 /// Characters of a decision in its reply.

@@ -96,7 +96,7 @@ impl Executor<'_> {
 
     fn title(&self, tree: TreeId) -> Result<String, ToolError> {
         let (tree, session) = (self.loom.tree(tree)?, self.loom.session(self.session)?);
-        let seen = tree.is_seen_by(&session);
+        let seen = tree.is_visible_to(&session);
         Ok(if seen { format!("tree:{}", quoted(&tree.title)) } else { "a tree of another work item".to_owned() })
     }
 

@@ -13,10 +13,8 @@ use crate::{
     id::NodeId,
     store::{ChangeKind, JournalFilter, Snapshot},
     tools::{SummaryRequest, ToolError},
-    types::{
-        Document, EdgeKind, Node, SummarySubject, Tree, estimated_tokens, first_sentence, first_words, one_line,
-        sentences,
-    },
+    tokens::estimated_tokens,
+    types::{Document, EdgeKind, Node, SummarySubject, Tree, first_sentence, first_words, one_line, sentences},
 };
 
 /// The maximum words of a sentence.
@@ -136,7 +134,7 @@ impl Executor<'_> {
             return None;
         };
         let content = tidied(&answer.content, length.sentences())?;
-        if let Err(error) = self.actor().keep_summary(of, made, &answer.model, &content) {
+        if let Err(error) = self.actor().save_summary(of, made, &answer.model, &content) {
             // A purge can have removed the text meanwhile; then its summary must not be shown.
             tracing::warn!(%error, "a summary is not kept");
             self.no_summaries.set(true);

@@ -12,7 +12,8 @@ use crate::{
     ops::{Loom, OpsError},
     store::Snapshot,
     tools::{ErrorCode, ToolError},
-    types::{Memory, Node, PinTarget, StashContent, StashKind, estimated_tokens, first_words, one_line, section},
+    tokens::estimated_tokens,
+    types::{Memory, Node, PinTarget, StashContent, StashKind, first_words, one_line, section},
 };
 
 /// Minimum and maximum tokens of a summary. Within them it has a tenth of its source.

@@ -361,7 +361,7 @@ impl<'h> Executor<'h> {
             return;
         }
         let tree = self.loom.session(self.session).map(|session| session.tree);
-        if let Err(error) = tree.and_then(|tree| self.actor().act(tree, acts)) {
+        if let Err(error) = tree.and_then(|tree| self.actor().record_actions(tree, acts)) {
             tracing::warn!(%error, "actions could not be stored for the trace");
         }
     }
@@ -407,7 +407,7 @@ impl<'h> Executor<'h> {
     fn find_visible_node(&self, tree: TreeId, id: &str) -> Result<Node, ToolError> {
         let node = self.loom.find_node(tree, id)?;
         // A guessed id of another work item's tree gets the same error as a wrong id.
-        if node.tree != tree && !self.loom.tree(node.tree)?.is_seen_by(&self.loom.session(self.session)?) {
+        if node.tree != tree && !self.loom.tree(node.tree)?.is_visible_to(&self.loom.session(self.session)?) {
             return Err(OpsError::NotFound { what: "node", text: id.to_owned(), nearest: Vec::new() }.into());
         }
         Ok(node)

@@ -20,7 +20,7 @@ impl Executor<'_> {
         relative: Option<Relative>,
         tree: Option<&str>,
     ) -> OutputResult {
-        let seen = |tree: &Tree| tree.is_seen_by(&here.session);
+        let seen = |tree: &Tree| tree.is_visible_to(&here.session);
         let tree = tree.map(|text| self.loom.find_tree_among(text, seen)).transpose()?;
         let tree = tree.filter(|tree| tree.id != here.tree.id);
         if let Some(tree) = tree {
@@ -101,7 +101,7 @@ impl Executor<'_> {
             NodeRef::Id(id) => self.resolve_id(here, id),
             NodeRef::Place { place } => self.relative(here, *place),
             NodeRef::Bookmark { bookmark } => self.bookmarked(&here.tree, bookmark),
-            NodeRef::Agent { at } => self.position_of(here, at),
+            NodeRef::Agent { at } => self.parent_on_path(here, at),
         }
     }
 
@@ -202,7 +202,7 @@ impl Executor<'_> {
             Relative::Previous => loom.sibling(at, false)?.ok_or_else(alone)?,
             Relative::Leaf => loom.leaf(at)?,
             Relative::Back => loom
-                .back(&here.session)?
+                .previous_position(&here.session)?
                 .ok_or_else(|| none("you have not been anywhere else in this tree yet".to_owned()))?,
         })
     }

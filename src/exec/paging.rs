@@ -4,7 +4,7 @@
 //! page of any tool's result. Pages are cut from the stored text, so a repeated request returns the same page.
 
 use super::escape::count;
-use crate::types::estimated_tokens;
+use crate::tokens::estimated_tokens;
 
 /// The maximum bytes of a stored result.
 const MAX_STORED_BYTES: usize = 256 * 1024;

@@ -16,8 +16,9 @@ use crate::{
     arrow::{NodeRef, Range, RecallFilter, RecallScope, RecallSort},
     ops::Loom,
     recall::{self, Author, Branch, Filter, Query, Scope, SearchResults},
+    session_state::SessionInfo,
     tools::{ErrorCode, NativeAlias, ToolError},
-    types::{AgentKind, AuthorType, Node, Session, SessionInfo, first_words, one_line},
+    types::{AgentKind, AuthorType, Node, Session, first_words, one_line},
 };
 
 /// The default number of hits, and the maximum number of turns or results.
@@ -197,7 +198,7 @@ impl Executor<'_> {
             (None, Some(node)) => Some(Branch::Below(self.resolve_node(here, node)?.id)),
             (Some(_), Some(_)) => return Err(wrong("path: and below: exclude each other".to_owned())),
         };
-        let (from, to) = (only.from.map(|when| when.first(here.now)), only.to.map(|when| when.last(here.now)));
+        let (from, to) = (only.from.map(|when| when.start(here.now)), only.to.map(|when| when.end(here.now)));
         if let (Some(from), Some(to), Some(first), Some(last)) = (from, to, only.from, only.to)
             && from > to
         {

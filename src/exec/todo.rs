@@ -51,7 +51,7 @@ impl Executor<'_> {
         let wanted = wanted(status)?;
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
-            let left = self.loom.left_open(self.scope)?;
+            let left = self.loom.open_todos(self.scope)?;
             let hint = match left.len() {
                 0 => "→ todo add \"…\" begins one".to_owned(),
                 n => format!("{} left open by earlier turns · → todo resume", count(n as u64, "item")),
@@ -82,7 +82,7 @@ impl Executor<'_> {
             return Err(ToolError::new(ErrorCode::InvalidSyntax, "an item needs a title")
                 .hint("→ todo add \"what is to be done\""));
         }
-        let plan = actor.plan(self.scope, items)?;
+        let plan = actor.add_todos(self.scope, items)?;
         let new: Vec<&Todo> = plan.iter().filter(|todo| before.iter().all(|known| known.id != todo.id)).collect();
         let names: Vec<String> = new.iter().map(|todo| named(todo)).collect();
         self.planned.extend(new.iter().map(|todo| todo.id));
@@ -134,7 +134,7 @@ impl Executor<'_> {
         for todo in plan.iter().filter(|todo| taken.iter().any(|old| old.id == todo.id)) {
             text.push_str(&item(todo));
         }
-        let left = self.loom.left_open(self.scope)?.len();
+        let left = self.loom.open_todos(self.scope)?.len();
         if left > 0 {
             text.push_str(&format!("\n  {left} more of turns before that · → todo resume"));
         }

@@ -1,4 +1,4 @@
-//! Agents: made, changed, taken out of use.
+//! Operations on agents: create, update, remove.
 
 use super::{Actor, OpsError, Result};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Actor {
-    /// Makes an agent.
+    /// Creates an agent from its profile.
     ///
     /// # Errors
     /// If the name is empty or taken, or the store fails.
@@ -19,18 +19,18 @@ impl Actor {
         self.commit(Op::Agent, vec![Mutation::CreateAgent(agent)])
     }
 
-    /// Gives an agent a new profile.
+    /// Replaces the profile of an agent.
     ///
     /// # Errors
-    /// If it is not there, its kind would change, the name is taken, or the store fails.
+    /// If the agent does not exist, its kind would change, the name is taken, or the store fails.
     pub fn update_agent(&self, agent: NewAgent) -> Result<Receipt> {
         self.commit(Op::Agent, vec![Mutation::UpdateAgent(agent)])
     }
 
-    /// Takes an agent out of use. What it wrote stays.
+    /// Removes an agent. Its nodes remain.
     ///
     /// # Errors
-    /// If it is the one that acts, or not there, or the store fails.
+    /// If the agent is the acting one or does not exist, or the store fails.
     pub fn remove_agent(&self, agent: AgentId) -> Result<Receipt> {
         if agent == self.agent {
             return Err(OpsError::Invalid("an agent cannot remove itself".to_owned()));

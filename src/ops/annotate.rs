@@ -1,4 +1,4 @@
-//! Annotate: a note on a node. The note is a node itself, so it has an author, a time and a place in the archive.
+//! Annotate: append a note to a node. The note is a node too, so it has an author, a time and a local id.
 
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl Actor {
-    /// Writes a note on a node.
+    /// Appends a note to a node.
     ///
     /// # Errors
-    /// If the note is empty, the node is not there, or the store fails.
+    /// If the note is empty, the node does not exist, or the store fails.
     pub fn annotate(&self, node: NodeId, note: &str) -> Result<Receipt> {
         if note.trim().is_empty() {
             return Err(OpsError::Invalid("a note needs text".to_owned()));

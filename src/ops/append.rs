@@ -1,5 +1,5 @@
-//! Append: continue, respond, fork. A node goes under any node; under one that has continuations already it starts
-//! a new branch, and nothing but the node itself is written.
+//! Append: continue, respond, fork. A node can be appended to any node. If the parent has continuations, the new node
+//! starts a branch. Only the new node is written.
 
 use super::{Actor, OpsError, Result};
 use crate::{
@@ -8,33 +8,33 @@ use crate::{
     types::{AuthorType, EdgeKind, Json, NewNode, Node, Op, Parent, ToolCallFields},
 };
 
-/// A node that somebody is about to write.
+/// Content and options of a node to be appended.
 #[derive(Debug, Clone, Default)]
 pub struct NodeDraft {
-    /// The text.
+    /// Text of the node.
     pub content: String,
-    /// How it hangs on its parent; a continuation if not set.
+    /// Kind of the edge to the parent; `None`: a continuation.
     pub kind: Option<EdgeKind>,
-    /// Who speaks, if not what the agent is: `tool` for a tool's result.
+    /// Kind of the author, if it differs from the agent's: `tool` for a tool result.
     pub author_type: Option<AuthorType>,
-    /// What the model really produced, where that differs.
+    /// Original output of the model, if it differs from `content`.
     pub raw: Option<String>,
-    /// Tool calls, or which call this answers.
+    /// Calls of the node, or the call that it answers.
     pub tool: ToolCallFields,
-    /// The number of tokens, where known.
+    /// Number of tokens; `None` if it was not counted.
     pub tokens: Option<u32>,
-    /// Whether it was cut off.
+    /// True if the generation of the content was interrupted.
     pub interrupted: bool,
-    /// Kept beside the node.
+    /// Metadata as JSON, stored verbatim.
     pub metadata: Option<Json>,
-    /// The provider's envelope.
+    /// Provider's response metadata as JSON.
     pub provenance: Option<Json>,
-    /// Whether the session's position stays where it is.
-    pub stay: bool,
+    /// True if the session's position does not move to the node.
+    pub keep_position: bool,
 }
 
 impl NodeDraft {
-    /// A continuation with this text.
+    /// Creates a draft of a continuation with this text.
     #[must_use]
     pub fn text(content: impl Into<String>) -> Self {
         Self { content: content.into(), ..Self::default() }
@@ -42,15 +42,15 @@ impl NodeDraft {
 }
 
 impl Actor {
-    /// Adds a node under `parent`; the session's position moves to it.
+    /// Appends a node under `parent` and moves the session's position to it.
     ///
     /// # Errors
-    /// If the parent is not there, or the store fails.
+    /// If the parent does not exist, or the store fails.
     pub fn append(&self, parent: Parent, draft: NodeDraft) -> Result<Receipt> {
         self.commit(Op::Append, vec![Mutation::Append(Box::new(self.draft(parent, draft)))])
     }
 
-    /// A node to be added by this agent.
+    /// Builds a node by this agent, without appending it.
     #[must_use]
     pub fn draft(&self, parent: Parent, draft: NodeDraft) -> NewNode {
         let (agent, own) = self.author();
@@ -64,13 +64,13 @@ impl Actor {
             interrupted: draft.interrupted,
             metadata: draft.metadata,
             provenance: draft.provenance,
-            advance: !draft.stay && kind == EdgeKind::Continuation,
+            advance: !draft.keep_position && kind == EdgeKind::Continuation,
             ..NewNode::new(self.loom.node_id(), parent, author, self.loom.now(), draft.content)
         }
     }
 
-    /// The node that a commit added first.
-    pub(super) fn added(&self, receipt: &Receipt) -> Result<Node> {
+    /// Reads the first node that a commit appended.
+    pub(super) fn first_node(&self, receipt: &Receipt) -> Result<Node> {
         let id: NodeId = receipt.nodes.first().map(|n| n.id).ok_or_else(|| OpsError::missing("node", "new"))?;
         self.loom.node(id)
     }

@@ -1,4 +1,4 @@
-//! Marks: bookmarks, and nodes that are kept out of contexts.
+//! Bookmarks, and the exclusion of nodes from contexts.
 
 use super::{Actor, Result};
 use crate::{
@@ -8,34 +8,34 @@ use crate::{
 };
 
 impl Actor {
-    /// Bookmarks a node, or changes its bookmark's label.
+    /// Bookmarks a node, or changes the label of its bookmark.
     ///
     /// # Errors
-    /// If the node is not there, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub fn bookmark(&self, node: NodeId, label: &str) -> Result<Receipt> {
         self.commit(Op::Bookmark, vec![Mutation::SetBookmark { node, label: Some(label.to_owned()) }])
     }
 
-    /// Takes a bookmark away; without one nothing happens.
+    /// Removes the bookmark of a node, if there is one.
     ///
     /// # Errors
-    /// If the node is not there, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub fn unbookmark(&self, node: NodeId) -> Result<Receipt> {
         self.commit(Op::Bookmark, vec![Mutation::SetBookmark { node, label: None }])
     }
 
-    /// Keeps a node out of contexts; it stays visible.
+    /// Excludes a node from contexts. It remains visible.
     ///
     /// # Errors
-    /// If the node is not there, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub fn exclude(&self, node: NodeId) -> Result<Receipt> {
         self.commit(Op::Exclude, vec![Mutation::SetExcluded { node, excluded: true }])
     }
 
-    /// Lets a node back into contexts.
+    /// Includes an excluded node in contexts.
     ///
     /// # Errors
-    /// If the node is not there, or the store fails.
+    /// If the node does not exist, or the store fails.
     pub fn include(&self, node: NodeId) -> Result<Receipt> {
         self.commit(Op::Include, vec![Mutation::SetExcluded { node, excluded: false }])
     }

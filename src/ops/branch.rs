@@ -1,5 +1,5 @@
-//! Copy and move: a branch under another node, in the same or another tree. A move is a copy and a prune, so the
-//! branch stays findable where it was.
+//! Copy and move of a branch to another node, in the same or another tree. A move is a copy and a prune, so the
+//! original branch can be restored.
 
 use super::{Actor, OpsError, Result};
 use crate::{
@@ -9,22 +9,22 @@ use crate::{
 };
 
 impl Actor {
-    /// Copies a node and what is visible below it under `to`. The receipt's first node is the copy.
+    /// Copies a node and its visible descendants under `to`. The first node of the receipt is the copy.
     ///
     /// # Errors
-    /// If one of them is not there, or the store fails.
+    /// If a node does not exist, or the store fails.
     pub fn copy_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         self.commit(Op::Copy, vec![Mutation::CopyBranch { from, to, id: self.loom.node_id() }])
     }
 
-    /// Moves a node and what is visible below it under `to`: copies it there, and prunes it here.
+    /// Moves a node and its visible descendants under `to`: copies them, and prunes the original.
     ///
     /// # Errors
-    /// If `to` is inside the branch, `from` is the root or hangs on `to` already, or the store fails.
+    /// If `to` is inside the branch, `from` is a root or already a child of `to`, or the store fails.
     pub fn move_branch(&self, from: NodeId, to: NodeId) -> Result<Receipt> {
         let node = self.loom.node(from)?;
         if node.parent == Some(to) {
-            return Err(OpsError::Invalid(format!("[{}] is there already", node.local)));
+            return Err(OpsError::Invalid(format!("[{}] is already a child of that node", node.local)));
         }
         let inside = self.loom.snapshot()?.path_back(to, &[], 0)?.iter().any(|n| n.id == from);
         if inside {

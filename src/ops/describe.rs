@@ -1,5 +1,6 @@
-//! What operations are called where people and models read of them: one table, which the log, the action trace and every
-//! undo speak by. An entry of the journal is told as what was done and to what: `annotated a7x2kq as b3k9ze`.
+//! Descriptions of operations for users and models, such as `annotated a7x2kq as b3k9ze`.
+//!
+//! One table serves the log, the action trace and every undo.
 
 use crate::{
     id::{LocalId, NodeId},
@@ -7,34 +8,35 @@ use crate::{
     types::{EdgeKind, JournalEntry, Node, Op, Subject},
 };
 
-/// What an entry of the journal tells.
+/// Description of a journal entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpDescription {
-    /// What was done.
+    /// Verb in the past tense.
     pub verb: &'static str,
-    /// To what.
+    /// Object of the verb.
     pub about: Option<OpTarget>,
-    /// The node that came of it, where that is another one.
+    /// Created node, if it differs from the object.
     pub made: Option<LocalId>,
-    /// Of an undo or redo: the operation that it took back or did again.
-    pub of: Option<Box<OpDescription>>,
+    /// Undone or redone operation, for an undo or a redo.
+    pub reverted: Option<Box<OpDescription>>,
 }
 
-/// What something was done to.
+/// Object of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpTarget {
-    /// A node.
+    /// A node, by its local id.
     Node(LocalId),
-    /// What has a name: a tree, a document, an agent, what stands aside under a label. Anybody may have given it.
+    /// A tree, document, agent or stash label, by its name. Any agent may have chosen the name, so front ends escape
+    /// it.
     Name(String),
 }
 
 impl OpDescription {
-    /// In words; ids and names as the caller writes them.
+    /// Formats the description; the caller formats ids and names.
     #[must_use]
     pub fn words(&self, id: &dyn Fn(&LocalId) -> String, name: &dyn Fn(&str) -> String) -> String {
-        if let Some(of) = &self.of {
-            return format!("{}: {}", self.verb, of.words(id, name));
+        if let Some(reverted) = &self.reverted {
+            return format!("{}: {}", self.verb, reverted.words(id, name));
         }
         let about = match &self.about {
             Some(OpTarget::Node(node)) => format!(" {}", id(node)),
@@ -46,23 +48,23 @@ impl OpDescription {
     }
 }
 
-/// Which of an entry's nodes it is about.
+/// Relation of an entry's node to the object of its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OpAuthor {
-    /// Its own, or what it is about beside nodes.
+enum ObjectSource {
+    /// The entry's own node, or its subject.
     Own,
-    /// What its own hangs on.
+    /// The parent of the entry's node.
     Parent,
-    /// What its own is another wording of.
+    /// The original that the entry's node is an edit of.
     Edited,
-    /// Its tree.
+    /// The tree of the entry.
     Tree,
 }
 
-/// Every operation's words. `replaced` is whether something stood there before.
-fn verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) -> (&'static str, OpAuthor) {
+/// Returns the verb and the object of an operation. `replaced` is true if the change replaced an earlier value.
+fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) -> (&'static str, ObjectSource) {
     use ChangeKind as Kind;
-    use OpAuthor::{Edited, Own, Parent, Tree};
+    use ObjectSource::{Edited, Own, Parent, Tree};
     match op {
         Op::CreateTree => ("began the tree", Tree),
         Op::Append if node.is_some_and(|node| node.kind == EdgeKind::Thought) => ("thought at", Parent),
@@ -131,8 +133,8 @@ fn verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) -> (&'s
     }
 }
 
-/// The words of a change that an operation makes after its first, where those of the operation would not be true of it.
-const fn further(op: Op, change: ChangeKind) -> Option<&'static str> {
+/// Returns the verb of a later change of an operation, if the operation's own verb does not fit it.
+const fn further_verb(op: Op, change: ChangeKind) -> Option<&'static str> {
     Some(match (op, change) {
         (Op::CreateTree | Op::Merge | Op::Undo | Op::Redo | Op::Delegate, ChangeKind::Append) => "added",
         (_, ChangeKind::Prune) => "pruned",
@@ -147,7 +149,7 @@ const fn further(op: Op, change: ChangeKind) -> Option<&'static str> {
     })
 }
 
-/// What an entry tells, and how its operation is called.
+/// Describes a journal entry.
 ///
 /// # Errors
 /// If the store cannot be read.
@@ -157,35 +159,35 @@ pub fn describe_entry(snapshot: &dyn Snapshot, entry: &JournalEntry) -> Result<O
     let node = read(entry.node)?;
     let change = ChangeKind::ALL.iter().copied().find(|kind| kind.as_str() == entry.change);
     let change = change.unwrap_or(ChangeKind::Append);
-    let further = (entry.seq != entry.group).then(|| further(entry.op, change)).flatten();
-    let (verb, whose) =
-        further.map_or_else(|| verb(entry.op, change, entry.replaced, node.as_ref()), |verb| (verb, OpAuthor::Own));
+    let further = (entry.seq != entry.group).then(|| further_verb(entry.op, change)).flatten();
+    let (verb, source) = further
+        .map_or_else(|| main_verb(entry.op, change, entry.replaced, node.as_ref()), |verb| (verb, ObjectSource::Own));
     let own = || entry.local.clone().map(OpTarget::Node);
-    let other = match whose {
-        OpAuthor::Parent => read(node.as_ref().and_then(|node| node.parent))?,
-        OpAuthor::Edited => read(node.as_ref().and_then(|node| node.edited_from))?,
-        OpAuthor::Own | OpAuthor::Tree => None,
+    let other = match source {
+        ObjectSource::Parent => read(node.as_ref().and_then(|node| node.parent))?,
+        ObjectSource::Edited => read(node.as_ref().and_then(|node| node.edited_from))?,
+        ObjectSource::Own | ObjectSource::Tree => None,
     };
-    let (about, made) = match (whose, other) {
+    let (about, made) = match (source, other) {
         (_, Some(other)) => (Some(OpTarget::Node(other.local)), entry.local.clone()),
-        (OpAuthor::Tree, _) => {
+        (ObjectSource::Tree, _) => {
             let tree = entry.tree.map(|tree| snapshot.tree(tree)).transpose()?.flatten();
             (tree.map(|tree| OpTarget::Name(tree.title)), None)
         }
-        _ => (named(snapshot, entry.subject.as_ref())?.map(OpTarget::Name).or_else(own), None),
+        _ => (subject_name(snapshot, entry.subject.as_ref())?.map(OpTarget::Name).or_else(own), None),
     };
-    let of = entry
+    let reverted = entry
         .target
         .filter(|_| further.is_none())
-        .map(|target| operation(snapshot, target))
+        .map(|target| reverted_operation(snapshot, target))
         .transpose()?
         .flatten()
         .map(Box::new);
-    Ok(OpDescription { verb, about, made, of })
+    Ok(OpDescription { verb, about, made, reverted })
 }
 
-/// The operation that an undo or redo went back to: an undo's own if it was one that a redo took back.
-fn operation(snapshot: &dyn Snapshot, group: u64) -> Result<Option<OpDescription>> {
+/// Describes the operation that an undo or redo reverted. For a redone undo it is the operation of that undo.
+fn reverted_operation(snapshot: &dyn Snapshot, group: u64) -> Result<Option<OpDescription>> {
     let mut group = group;
     loop {
         let filter = JournalFilter { tree: None, before: group.saturating_add(1), limit: 1 };
@@ -197,8 +199,8 @@ fn operation(snapshot: &dyn Snapshot, group: u64) -> Result<Option<OpDescription
     }
 }
 
-/// The name of what an entry is about beside nodes.
-fn named(snapshot: &dyn Snapshot, subject: Option<&Subject>) -> Result<Option<String>> {
+/// Name of a subject that is not a node.
+fn subject_name(snapshot: &dyn Snapshot, subject: Option<&Subject>) -> Result<Option<String>> {
     Ok(match subject {
         Some(Subject::Document(id)) => {
             snapshot.documents()?.into_iter().find(|document| document.id == *id).map(|document| document.name)
@@ -217,15 +219,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operation_and_every_change_has_words() {
+    fn every_operation_and_change_has_a_verb() {
         for op in Op::ALL {
             for change in ChangeKind::ALL {
                 for replaced in [false, true] {
-                    let (verb, _) = verb(*op, *change, replaced, None);
-                    let further = further(*op, *change).unwrap_or(verb);
+                    let (verb, _) = main_verb(*op, *change, replaced, None);
+                    let further = further_verb(*op, *change).unwrap_or(verb);
                     for words in [verb, further] {
-                        let spoken = !words.is_empty() && !words.contains('_') && words != op.as_str();
-                        assert!(spoken || matches!(words, "split"), "{op}, {change}: {words:?}");
+                        let readable = !words.is_empty() && !words.contains('_') && words != op.as_str();
+                        assert!(readable || matches!(words, "split"), "{op}, {change}: {words:?}");
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Documents: made, written, brought back to an earlier version.
+//! Operations on documents: create, edit, revert to an earlier version, remove.
 
 use super::{Actor, OpsError, Result};
 use crate::{
@@ -7,31 +7,31 @@ use crate::{
     types::{Op, append_text, insert_at_start, insert_before_line, replace_section},
 };
 
-/// What to do to a document's text.
+/// Edit of a document's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentEdit {
-    /// A paragraph at the end.
+    /// Appends a paragraph at the end.
     Append(String),
-    /// A paragraph at the start.
+    /// Inserts a paragraph at the start.
     AtStart(String),
-    /// Lines before this one, counted from 1.
+    /// Inserts text before a line, counted from 1.
     BeforeLine(usize, String),
-    /// What stands under a heading; the heading stays.
+    /// Replaces the text under a heading. The heading remains.
     Replace {
-        /// The heading.
+        /// Heading of the section.
         section: String,
-        /// The new text under it.
+        /// New text under the heading.
         body: String,
     },
-    /// The whole text.
+    /// Replaces the whole text.
     Whole(String),
 }
 
-/// Tries against writers that change the same document meanwhile.
+/// Maximum number of attempts when other writers change the same document.
 const TRIES: usize = 8;
 
 impl Actor {
-    /// Makes a document.
+    /// Creates a document with its first version.
     ///
     /// # Errors
     /// If the name is empty or taken, or the store fails.
@@ -45,10 +45,10 @@ impl Actor {
         Ok(id)
     }
 
-    /// Writes a document's next version. When somebody else wrote meanwhile, the edit is made to what they wrote.
+    /// Writes the next version of a document. After a concurrent write the edit is retried on the newer text.
     ///
     /// # Errors
-    /// If the document or section is not there, others keep writing it, or the store fails.
+    /// If the document or section does not exist, every attempt met a concurrent write, or the store fails.
     pub fn write_document(&self, document: DocumentId, edit: &DocumentEdit) -> Result<Receipt> {
         let mut tries = 0;
         loop {
@@ -76,15 +76,15 @@ impl Actor {
     /// Writes a next version with the text of an earlier one.
     ///
     /// # Errors
-    /// If there is no such version, or the store fails.
+    /// If the version does not exist, or the store fails.
     pub fn revert_document(&self, document: DocumentId, to: u64) -> Result<Receipt> {
         self.commit(Op::WriteDocument, vec![Mutation::RevertDocument { document, to }])
     }
 
-    /// Takes a document out of use; its versions stay.
+    /// Removes a document. Its versions remain.
     ///
     /// # Errors
-    /// If it is not there, or the store fails.
+    /// If the document does not exist, or the store fails.
     pub fn remove_document(&self, document: DocumentId) -> Result<Receipt> {
         self.commit(Op::WriteDocument, vec![Mutation::SetDocumentRemoved { document, removed: true }])
     }

@@ -1,8 +1,8 @@
-//! Edit: another wording of a node, which itself never changes.
+//! Edit: a new node with changed content; the original never changes.
 //!
-//! In a dialogue tree the new wording is a sibling: a branch, with nothing after it yet. In a buffer tree it is a
-//! version: what follows the original follows it too, and nothing is copied. The root has no siblings, so it gets a
-//! version in either mode.
+//! In a dialogue tree the edit is a sibling: a new branch without continuations. In a buffer tree it is a version,
+//! which shares the continuations of the original, so nothing is copied. A root has no siblings: its edit is a version
+//! in both modes.
 
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Actor {
-    /// Writes another wording of a node.
+    /// Appends an edit of a node.
     ///
     /// # Errors
-    /// If the node is not there or is worded so already, or the store fails.
+    /// If the node does not exist or has the same content, or the store fails.
     pub fn edit(&self, node: NodeId, content: &str) -> Result<Receipt> {
         let node = self.loom.node(node)?;
         if node.purged_at.is_some() {
@@ -33,35 +33,35 @@ impl Actor {
                     self.draft(Parent::Node(parent), NodeDraft { kind: Some(node.kind), ..NodeDraft::text(content) });
                 NewNode { advance: node.kind == EdgeKind::Continuation, ..new }
             }
-            _ => NewNode { advance: at_node, ..self.version(&node, content)? },
+            _ => NewNode { advance: at_node, ..self.build_version(&node, content)? },
         };
         new.edited_from = Some(node.id);
-        // The editor is the author; for the model the words stay those of the original's speaker.
+        // The editor is the author; the role remains that of the original.
         new.role = Some(node.role()).filter(|role| *role != new.author_type);
         let mut mutations = Vec::new();
         let id = new.id;
         let is_version = new.kind == EdgeKind::Version;
         mutations.push(Mutation::Append(Box::new(new)));
         if let Some(session) = session.filter(|s| is_version && !s.versions.is_empty()) {
-            let versions = self.read_instead(&session.versions, &node, id)?;
+            let versions = self.with_version(&session.versions, &node, id)?;
             let patch = SessionPatch { versions: Some(versions), ..SessionPatch::default() };
             mutations.push(Mutation::UpdateSession { session: session.id, patch });
         }
         self.commit(Op::Edit, mutations)
     }
 
-    /// A version of `node`.
-    pub(super) fn version(&self, node: &Node, content: &str) -> Result<NewNode> {
+    /// Builds a version of `node`.
+    pub(super) fn build_version(&self, node: &Node, content: &str) -> Result<NewNode> {
         let parent = Parent::Node(node.parent.unwrap_or(node.id));
         let new = self.draft(parent, NodeDraft { kind: Some(EdgeKind::Version), ..NodeDraft::text(content) });
-        // The first half of a split stands for itself: the other half follows it, not the whole that was split.
+        // The first half of a split is the base of its own versions, because it is followed by the second half only.
         let halved = self.is_first_half(node)?;
         let place = if halved { Some(node.id) } else { node.version_of.or(Some(node.id)) };
         Ok(NewNode { version_of: place, edited_from: Some(node.id), ..new })
     }
 
-    /// The node whose place this one takes in the end: itself, unless it is a version, perhaps of a version.
-    pub(super) fn place(&self, node: &Node) -> Result<NodeId> {
+    /// Returns the node that all versions of `node` share as their base: `node` itself if it is no version.
+    pub(super) fn version_base(&self, node: &Node) -> Result<NodeId> {
         let mut place = (node.id, node.version_of);
         while let (_, Some(of)) = place {
             place = (of, self.loom.node(of)?.version_of);
@@ -78,8 +78,8 @@ impl Actor {
         Ok(halves.iter().any(|half| half.edited_from == node.edited_from))
     }
 
-    /// A session's choice of versions with `new` in the place of every other wording of `node`.
-    pub(super) fn read_instead(&self, chosen: &[NodeId], node: &Node, new: NodeId) -> Result<Vec<NodeId>> {
+    /// Replaces the other versions of `node` in a session's selection by `new`.
+    pub(super) fn with_version(&self, chosen: &[NodeId], node: &Node, new: NodeId) -> Result<Vec<NodeId>> {
         let others = self.loom.snapshot()?.versions(node.id)?;
         let mut versions: Vec<NodeId> =
             chosen.iter().copied().filter(|v| *v != new && others.iter().all(|o| o.id != *v)).collect();

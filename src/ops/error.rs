@@ -1,52 +1,52 @@
-//! Why an operation was not done.
+//! Errors of operations.
 
 use crate::{
     store::StoreError,
     types::{Node, SectionError, Tree},
 };
 
-/// A failed operation. Nothing was changed by it.
+/// Error of an operation. The operation changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpsError {
-    /// What somebody named is not there.
+    /// No object has the given id or name.
     #[error("no {what} {text:?}")]
     NotFound {
-        /// What kind of thing.
+        /// Kind of the object.
         what: &'static str,
-        /// What was written.
+        /// Id or name as given.
         text: String,
-        /// What was perhaps meant: local ids, names, titles.
+        /// Similar local ids, names or titles.
         nearest: Vec<String>,
     },
-    /// An id names several nodes.
+    /// An id prefix matches several nodes.
     #[error("{text:?} names several nodes")]
     Ambiguous {
-        /// What was written.
+        /// Id as given by the caller.
         text: String,
-        /// What it could be: at most ten.
+        /// Matching nodes, at most ten.
         candidates: Vec<Node>,
     },
-    /// A name fits several trees.
+    /// A text matches several trees.
     #[error("{text:?} names several trees")]
     AmbiguousTree {
-        /// What was written.
+        /// Text as given by the caller.
         text: String,
-        /// What it could be.
+        /// Trees that match the text.
         candidates: Vec<Tree>,
     },
-    /// A section of a document is not there, or not the only one.
+    /// A heading matches no section or several sections of a document.
     #[error(transparent)]
     Section(#[from] SectionError),
-    /// What was asked does not make sense; the text says why.
+    /// Invalid arguments; the text states the reason.
     #[error("{0}")]
     Invalid(String),
-    /// The store did not do it.
+    /// Error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What operations return.
+/// Result of an operation.
 pub type Result<T, E = OpsError> = std::result::Result<T, E>;
 
 impl OpsError {

@@ -1,4 +1,4 @@
-//! Estimates: what a model counted where so many tokens were estimated corrects the next estimate.
+//! Token usage: a model's count for an estimated prompt calibrates later estimates.
 
 use super::Actor;
 use crate::{
@@ -7,9 +7,9 @@ use crate::{
 };
 
 impl Actor {
-    /// Keeps how many tokens a model counted in a prompt of so many estimated ones: the report's total, and the provider's
-    /// usage. It can as well go into the change that saves the reply: [`Mutation::Reckon`].
-    pub fn reckon(&self, model: &str, estimated: u64, reported: u64) -> Pending {
+    /// Records the estimated and the counted tokens of a prompt. [`Mutation::Reckon`] does the same within another
+    /// change, such as a saved reply.
+    pub fn record_token_usage(&self, model: &str, estimated: u64, reported: u64) -> Pending {
         self.submit(Op::Generate, vec![Mutation::Reckon { model: model.to_owned(), estimated, reported }])
     }
 }

@@ -1,4 +1,4 @@
-//! Leases: a position is taken while an agent generates there, and let go of afterwards.
+//! Leases: an agent takes a lease of a position, generates there, and releases it.
 
 use std::time::Duration;
 
@@ -10,19 +10,21 @@ use crate::{
 };
 
 impl Actor {
-    /// Takes a position for `holder`, who generates there on behalf of this agent and session, or holds it for longer.
-    /// Until it runs out or is let go of, nobody else continues the node or prunes it away: they are told
-    /// [`StoreError::Leased`](crate::store::StoreError::Leased), and so is this if somebody else has it. It lasts five
-    /// minutes at most. Whoever crashes blocks the position no longer than that, so a short one that is renewed is best.
+    /// Takes or renews the lease of a position for `holder`, who generates for this agent and session.
+    ///
+    /// Until the lease expires or is released, other agents can neither continue nor prune the node: they get
+    /// [`StoreError::Leased`](crate::store::StoreError::Leased). So does this call if another agent has the lease. The
+    /// maximum duration is five minutes. After a crash the position is blocked until the lease expires, so use a short
+    /// duration and renew it.
     #[must_use = "the position is taken once this was waited for"]
     pub fn lease(&self, node: NodeId, holder: AgentId, lasting: Duration) -> Pending {
-        let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX).min(Lease::LONGEST);
+        let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX).min(Lease::MAX_DURATION_MS);
         let until = Timestamp::from_millis(self.loom.now().as_millis().saturating_add(lasting));
         self.submit(Op::Generate, vec![Mutation::Lease { node, agent: holder, until }])
     }
 
-    /// Lets go of a position that was taken in this session; nothing happens if it is somebody else's by now. To do so
-    /// with what was generated, put [`Mutation::Release`] into the same change.
+    /// Releases a lease of this session. It has no effect on the lease of another agent. [`Mutation::Release`] does the
+    /// same within the change that saves the reply.
     pub fn release(&self, node: NodeId, holder: AgentId) -> Pending {
         self.submit(Op::Generate, vec![Mutation::Release { node, agent: holder }])
     }

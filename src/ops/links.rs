@@ -8,10 +8,10 @@ use crate::{
 };
 
 impl Actor {
-    /// Links a node to something.
+    /// Links a node to a target.
     ///
     /// # Errors
-    /// If it points at itself, they are linked already, a document has no such section, or the store fails.
+    /// If the target is the node itself, the link exists, the document has no such section, or the store fails.
     pub fn link(&self, source: NodeId, target: LinkTarget, note: Option<String>) -> Result<Receipt> {
         if target == LinkTarget::Node(source) {
             return Err(OpsError::Invalid("a node cannot be linked to itself".to_owned()));
@@ -26,10 +26,10 @@ impl Actor {
         self.commit(Op::Link, vec![Mutation::Link(link)])
     }
 
-    /// Takes the links between a node and something away, whichever end they start from.
+    /// Removes the links between a node and a target, in both directions.
     ///
     /// # Errors
-    /// If there is none, or the store fails.
+    /// If there is no such link, or the store fails.
     pub fn unlink(&self, node: NodeId, target: &LinkTarget) -> Result<Receipt> {
         let links = self.loom.snapshot()?.links(node)?;
         let meant = |link: &Link| {
@@ -42,7 +42,7 @@ impl Actor {
             .map(|link| Mutation::SetLinkRemoved { link: link.id, removed: true })
             .collect();
         if mutations.is_empty() {
-            return Err(OpsError::Invalid("these two are not linked".to_owned()));
+            return Err(OpsError::Invalid("there is no such link".to_owned()));
         }
         self.commit(Op::Unlink, mutations)
     }

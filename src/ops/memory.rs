@@ -1,14 +1,16 @@
-//! What an agent keeps at hand in a tree: pins, stashes, decisions, its last actions.
+//! Working memory of an agent in a tree: pins, stashes, recorded decisions, recent actions.
 
 use super::{Actor, OpsError, Result};
 use crate::{
     id::TreeId,
+    session_state::RecordKind,
     store::{Mutation, Receipt},
-    types::{AgentAction, Op, PinTarget, RecordKind, StashContent, estimated_tokens, section},
+    tokens::estimated_tokens,
+    types::{AgentAction, Op, PinTarget, StashContent, section},
 };
 
 impl Actor {
-    /// Keeps something in this agent's context; nothing happens if it is there already.
+    /// Pins a node or document in this agent's context. It has no effect if the pin exists.
     ///
     /// # Errors
     /// If the node is not in the tree, the document has no such section, or the store fails.
@@ -20,7 +22,7 @@ impl Actor {
         self.commit(Op::Pin, vec![Mutation::Pin { tree, target, stood: None }])
     }
 
-    /// Lets go of a pin; nothing happens if it is not there.
+    /// Removes a pin. It has no effect if the pin does not exist.
     ///
     /// # Errors
     /// If the node is not in the tree, or the store fails.
@@ -28,7 +30,7 @@ impl Actor {
         self.commit(Op::Unpin, vec![Mutation::Unpin { tree, target }])
     }
 
-    /// Puts something aside under a label, in the place of what has the same label.
+    /// Stashes content under a label, replacing a stash of the same label.
     ///
     /// # Errors
     /// If the label is empty, the node is not in the tree, or the store fails.
@@ -46,10 +48,10 @@ impl Actor {
         self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
     }
 
-    /// Lets go of a stash.
+    /// Removes a stash by its label.
     ///
     /// # Errors
-    /// If there is none of that label, or the store fails.
+    /// If no stash has that label, or the store fails.
     pub fn unstash(&self, tree: TreeId, label: &str) -> Result<Receipt> {
         let stashes = self.loom.snapshot()?.memory(self.agent, tree)?.stashes;
         if stashes.iter().all(|stash| stash.label != label) {
@@ -59,21 +61,20 @@ impl Actor {
         self.commit(Op::Unstash, vec![Mutation::Unstash { tree, label: label.to_owned() }])
     }
 
-    /// Records a decision or a constraint in the state register of the session that the agent works in, or has it
-    /// forget entries.
+    /// Records a decision or a constraint in the state of the actor's session, or removes entries.
     ///
     /// # Errors
-    /// If it works in none, there are no words, or the store fails.
+    /// If the actor has no session, the text is empty, or the store fails.
     pub fn record(&self, kind: RecordKind, words: &str) -> Result<Receipt> {
-        let session = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
+        let session = self.session.ok_or_else(|| OpsError::Invalid("this operation needs a session".to_owned()))?;
         self.commit(Op::Record, vec![Mutation::Record { session, kind, content: words.to_owned(), turn: None }])
     }
 
-    /// Keeps what the agent did, where the tree's journal does not tell: for the trace of its last actions.
+    /// Records actions that the tree's journal does not contain, for the trace of recent actions.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn act(&self, tree: TreeId, actions: Vec<AgentAction>) -> Result<Receipt> {
+    pub fn record_actions(&self, tree: TreeId, actions: Vec<AgentAction>) -> Result<Receipt> {
         let mutations = actions.into_iter().map(|action| Mutation::Act { tree, action }).collect();
         self.commit(Op::Memory, mutations)
     }

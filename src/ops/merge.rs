@@ -1,4 +1,4 @@
-//! Merge: a new node that draws on two or more. It continues the first of them and is linked to all.
+//! Merge: a new node that continues the first of several nodes and links to all of them.
 
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
@@ -8,10 +8,11 @@ use crate::{
 };
 
 impl Actor {
-    /// Writes a node that draws on `nodes`: a continuation of the first, with links to each.
+    /// Appends a node that continues the first of `nodes` and links to each of them.
     ///
     /// # Errors
-    /// With fewer than two different nodes, nodes of several trees, no text, or if the store fails.
+    /// If there are fewer than two different nodes, they are in several trees, the content is empty, or the store
+    /// fails.
     pub fn merge(&self, nodes: &[NodeId], content: &str) -> Result<Receipt> {
         let mut drawn: Vec<NodeId> = Vec::new();
         for node in nodes {
@@ -20,7 +21,7 @@ impl Actor {
             }
         }
         let [first, _, ..] = drawn.as_slice() else {
-            return Err(OpsError::Invalid("a merge draws on two or more nodes".to_owned()));
+            return Err(OpsError::Invalid("a merge needs at least two nodes".to_owned()));
         };
         if content.trim().is_empty() {
             return Err(OpsError::Invalid("a merge needs text".to_owned()));

@@ -1,8 +1,8 @@
-//! Operations: what agents do, each built into mutations and committed through the store's one door.
+//! Operations of agents. Each builds mutations and commits them through the single write path of the store.
 //!
-//! A [`Loom`] is a store with the host's clock and ids. An [`Actor`] is an agent at work in it, perhaps in a session;
-//! its methods are the operations, one file each. Rules that need more than one row, or that say what an operation
-//! means, live here; what must hold for every row is enforced below, in the store.
+//! A [`Loom`] is a store with the clock and ids of the host. An [`Actor`] is an agent that acts on it, with or without
+//! a session. Its methods are the operations, one file each. This module enforces rules that need several rows or
+//! define an operation. The store enforces what must hold for every row.
 
 mod agents;
 mod annotate;
@@ -44,7 +44,7 @@ use crate::{
     types::{Agent, AgentKind, AuthorType, Clock, Document, Node, Op, Session, Timestamp, Tree},
 };
 
-/// A store with the host's clock and ids: everything that an operation needs. Cheap to clone.
+/// A store with the host's clock and id source. Cheap to clone.
 #[derive(Clone)]
 pub struct Loom {
     store: Arc<dyn Store>,
@@ -53,19 +53,19 @@ pub struct Loom {
 }
 
 impl Loom {
-    /// Works on `store`, with this clock and these ids.
+    /// Creates a loom from a store, a clock and an id source.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self { store, clock, ids }
     }
 
-    /// The store.
+    /// Store of the loom.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// A view of this moment.
+    /// Opens a read-only snapshot of the store.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -73,25 +73,25 @@ impl Loom {
         Ok(self.store.snapshot()?)
     }
 
-    /// The time now.
+    /// Current time of the host's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// A fresh node id.
+    /// Creates a node id.
     #[must_use]
     pub fn node_id(&self) -> NodeId {
         NodeId::new(self.ids.ulid(self.now()))
     }
 
-    /// A fresh tree id.
+    /// Creates a tree id.
     #[must_use]
     pub fn tree_id(&self) -> TreeId {
         TreeId::new(self.ids.ulid(self.now()))
     }
 
-    /// A fresh agent id.
+    /// Creates an agent id.
     #[must_use]
     pub fn agent_id(&self) -> AgentId {
         AgentId::new(self.ids.ulid(self.now()))
@@ -109,10 +109,10 @@ impl Loom {
         LinkId::new(self.ids.ulid(self.now()))
     }
 
-    /// The agent with this name.
+    /// Finds an agent by its name or ULID.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`] if there is none, naming those there are.
+    /// [`OpsError::NotFound`] with the known names if there is no such agent.
     pub fn agent(&self, name: &str) -> Result<Agent> {
         let agents = self.snapshot()?.agents()?;
         let known = agents.iter().filter(|a| !a.removed).map(|a| a.name().to_owned()).collect();
@@ -122,10 +122,10 @@ impl Loom {
             .ok_or_else(|| OpsError::NotFound { what: "agent", text: name.to_owned(), nearest: known })
     }
 
-    /// The document with this name.
+    /// Finds a document by its name.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`] if there is none, naming those there are.
+    /// [`OpsError::NotFound`] with the known names if there is no such document.
     pub fn document(&self, name: &str) -> Result<Document> {
         let documents = self.snapshot()?.documents()?;
         let known = documents.iter().filter(|d| !d.removed).map(|d| d.name.clone()).collect();
@@ -136,30 +136,30 @@ impl Loom {
         })
     }
 
-    /// A tree that is there.
+    /// Reads a tree by its id.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`] if it is not.
+    /// [`OpsError::NotFound`] if it does not exist.
     pub fn tree(&self, id: TreeId) -> Result<Tree> {
         self.snapshot()?.tree(id)?.ok_or_else(|| OpsError::missing("tree", id))
     }
 
-    /// The tree that a person means: by ULID, by the beginning or end (4 characters or more) of one, or by title, a
-    /// part of which will do.
+    /// Finds a tree by its ULID, the start or end of a ULID (at least 4 characters), its title, or a part of the title.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with what it could be.
+    /// [`OpsError::NotFound`], or [`OpsError::AmbiguousTree`] with the candidates.
     pub fn find_tree(&self, text: &str) -> Result<Tree> {
         self.find_tree_among(text, |_| true)
     }
 
-    /// The same among the trees that `seen` lets through; of the others nothing is told.
+    /// Finds a tree as [`Loom::find_tree`] does, among those that `is_visible` accepts. Errors do not reveal other
+    /// trees.
     ///
     /// # Errors
-    /// As [`Loom::find_tree`].
-    pub fn find_tree_among(&self, text: &str, seen: impl Fn(&Tree) -> bool) -> Result<Tree> {
+    /// The errors of [`Loom::find_tree`].
+    pub fn find_tree_among(&self, text: &str, is_visible: impl Fn(&Tree) -> bool) -> Result<Tree> {
         let mut trees = self.snapshot()?.trees(TreeFilter { archived: true, limit: 0 })?;
-        trees.retain(seen);
+        trees.retain(is_visible);
         let lower = text.trim().to_lowercase();
         let by_id = |t: &Tree| {
             let id = t.id.to_string().to_lowercase();
@@ -184,7 +184,7 @@ impl Loom {
         })
     }
 
-    /// The node that a person or model means by `text` in a tree.
+    /// Finds a node of a tree by its local id, a prefix of it, or its ULID.
     ///
     /// # Errors
     /// [`OpsError::NotFound`] with the nearest local ids, or [`OpsError::Ambiguous`] with the candidates.
@@ -200,30 +200,30 @@ impl Loom {
         }
     }
 
-    /// A node that is there.
+    /// Reads a node by its id.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`] if it is not.
+    /// [`OpsError::NotFound`] if it does not exist.
     pub fn node(&self, id: NodeId) -> Result<Node> {
         self.snapshot()?.node(id)?.ok_or_else(|| OpsError::missing("node", id))
     }
 
-    /// A session that is there.
+    /// Reads a session by its id.
     ///
     /// # Errors
-    /// [`OpsError::NotFound`] if it is not.
+    /// [`OpsError::NotFound`] if it does not exist.
     pub fn session(&self, id: SessionId) -> Result<Session> {
         self.snapshot()?.session(id)?.ok_or_else(|| OpsError::missing("session", id))
     }
 
-    /// An agent at work, outside any session.
+    /// Creates an actor of this agent without a session.
     #[must_use]
     pub fn actor(&self, agent: &Agent) -> Actor {
         Actor { loom: self.clone(), agent: agent.id(), kind: agent.profile.kind, session: None }
     }
 }
 
-/// An agent at work: its methods are the operations.
+/// An agent that acts on a store. Its methods are the operations.
 #[derive(Clone)]
 pub struct Actor {
     loom: Loom,
@@ -233,32 +233,32 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// The same agent in a session: what it writes gets the session's turn numbers.
+    /// Attaches a session to the actor. Its nodes get turn numbers of the session.
     #[must_use]
     pub fn in_session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// The loom it works in.
+    /// Loom that the actor acts on.
     #[must_use]
     pub fn loom(&self) -> &Loom {
         &self.loom
     }
 
-    /// Who works.
+    /// ULID of the agent.
     #[must_use]
     pub fn agent(&self) -> AgentId {
         self.agent
     }
 
-    /// The session it works in.
+    /// Session of the actor, if there is one.
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         self.session
     }
 
-    /// Who its nodes are by.
+    /// Author and author type of the actor's nodes.
     fn author(&self) -> (AgentId, AuthorType) {
         let kind = match self.kind {
             AgentKind::Human => AuthorType::Human,
@@ -267,17 +267,17 @@ impl Actor {
         (self.agent, kind)
     }
 
-    /// Hands a change to the writer without waiting for the disk.
+    /// Sends a change to the writer thread without waiting for the commit.
     #[must_use]
     pub fn submit(&self, op: Op, mutations: Vec<Mutation>) -> Pending {
         let change = Change { op, agent: self.agent, session: self.session, at: self.loom.now(), mutations };
         self.loom.store.submit(change)
     }
 
-    /// Commits a change. Where no operation fits, hosts and importers build mutations themselves.
+    /// Commits a change and waits for it. Hosts and importers use it where no operation fits.
     ///
     /// # Errors
-    /// Whatever kept the change from being made; then nothing was changed.
+    /// The reason for the rejection; then nothing was changed.
     pub fn commit(&self, op: Op, mutations: Vec<Mutation>) -> Result<Receipt> {
         Ok(self.submit(op, mutations).wait()?)
     }

@@ -1,4 +1,4 @@
-//! Prune and restore: a branch is hidden, and shown again exactly as it was.
+//! Prune and restore: hide a branch, and show it again unchanged.
 
 use super::{Actor, Result};
 use crate::{
@@ -8,18 +8,18 @@ use crate::{
 };
 
 impl Actor {
-    /// Hides a node and what hangs on it. The receipt says how many nodes that were.
+    /// Hides a node and its descendants. The receipt has their number.
     ///
     /// # Errors
-    /// If it is the root or pruned already, or the store fails.
+    /// If the node is a root or already pruned, or the store fails.
     pub fn prune(&self, node: NodeId) -> Result<Receipt> {
         self.commit(Op::Prune, vec![Mutation::Prune { node }])
     }
 
-    /// Shows what pruning this node hid; a branch that was pruned earlier inside it stays pruned.
+    /// Shows the nodes that pruning this node hid. A branch inside it that was pruned before remains pruned.
     ///
     /// # Errors
-    /// If it is not pruned, or was pruned with a node above it, or the store fails.
+    /// If the node is not pruned, or is hidden by a pruned ancestor, or the store fails.
     pub fn restore(&self, node: NodeId) -> Result<Receipt> {
         self.commit(Op::Restore, vec![Mutation::Restore { node }])
     }

@@ -1,4 +1,4 @@
-//! Purge: content removed for good. The only operation that cannot be undone.
+//! Purge: permanent removal of content. It is the only operation that cannot be undone.
 
 use super::{Actor, Result};
 use crate::{
@@ -7,11 +7,12 @@ use crate::{
 };
 
 impl Actor {
-    /// Removes the content of a node, a session's nodes, or a tree, and every trace of it in the file. Tombstones keep
-    /// their place and hash. Copies made elsewhere (backups, exports, copied branches) are not touched.
+    /// Removes the content of a node, of a session's nodes, or of a tree, with all traces of it in the file.
+    ///
+    /// Tombstones remain, with their hashes. Copies (backups, exports, copied branches) are not changed.
     ///
     /// # Errors
-    /// If there is nothing to purge, or readers kept the file from being written anew.
+    /// If there is nothing to purge, or open readers prevent the rewrite of the file.
     pub fn purge(&self, target: PurgeTarget) -> Result<Receipt> {
         self.commit(Op::Purge, vec![Mutation::Purge(target)])
     }

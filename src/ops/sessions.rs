@@ -1,4 +1,4 @@
-//! Sessions: started, found again, continued, begun anew, ended. What was said in them stays, whatever becomes of them.
+//! Operations on sessions: start, find, continue, reset, end. The nodes of a session always remain.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -9,23 +9,23 @@ use crate::{
     types::{AuthorType, NewSession, NewTree, Node, Op, Parent, Session, SessionPatch, Timestamp, WorkItem},
 };
 
-/// A session that somebody is about to start.
+/// Properties of a session to be started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionDraft {
-    /// The folder that the work belongs to.
+    /// Path of the workspace folder.
     pub workspace: String,
-    /// The model that is to speak in it, by its reference.
+    /// Reference of the model that replies in the session.
     pub model: Option<String>,
-    /// The work item that it is for.
+    /// Work item of the session.
     pub item: Option<WorkItem>,
-    /// After how long it can no longer be continued; never if not said.
+    /// Duration until the session expires; `None`: it never expires.
     pub lasting: Option<Duration>,
-    /// Whatever the host keeps with it.
+    /// Metadata of the host application.
     pub metadata: BTreeMap<String, String>,
 }
 
 impl SessionDraft {
-    /// A session that belongs to a folder.
+    /// Creates a draft of a session in a workspace.
     #[must_use]
     pub fn of(workspace: impl Into<String>) -> Self {
         Self { workspace: workspace.into(), ..Self::default() }
@@ -33,7 +33,7 @@ impl SessionDraft {
 }
 
 impl Loom {
-    /// Sessions, the last active first.
+    /// Lists sessions, the most recently active first.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -41,11 +41,11 @@ impl Loom {
         Ok(self.snapshot()?.sessions(filter)?)
     }
 
-    /// The newest session of a work item that can be continued.
+    /// Returns the newest session of a work item that can be resumed.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn session_of(&self, item: &WorkItem) -> Result<Option<Session>> {
+    pub fn session_for_item(&self, item: &WorkItem) -> Result<Option<Session>> {
         let filter = SessionFilter {
             item: Some(Some(item.clone())),
             active: true,
@@ -56,10 +56,10 @@ impl Loom {
         Ok(self.sessions(&filter)?.pop())
     }
 
-    /// Turns of a session in their order, `limit` of them from the one after `offset`.
+    /// Returns at most `limit` turns of a session in order, after the first `offset`.
     ///
     /// # Errors
-    /// If there is no such session, or the store cannot be read.
+    /// If the session does not exist, or the store cannot be read.
     pub fn turns(&self, session: SessionId, offset: u64, limit: u32) -> Result<Vec<Node>> {
         Ok(self.snapshot()?.turns(session, offset.saturating_add(1)..=u64::MAX, &WordFilter::default(), limit)?)
     }
@@ -74,8 +74,8 @@ impl Actor {
         self.open_session(tree, position, SessionDraft::of(workspace))
     }
 
-    /// Starts a session of this agent at a node, with all that can be said of it. A tree in which a work item has a session
-    /// belongs to that item from then on, and so does every session that is started in it.
+    /// Starts a session of this agent at a node, with all its properties. The first session with a work item assigns
+    /// its tree to that item. Later sessions in the tree inherit the item.
     ///
     /// # Errors
     /// If the node is not in the tree, the tree belongs to another work item, or the store fails.
@@ -88,7 +88,7 @@ impl Actor {
             tree,
             position,
             started_at: now,
-            expires_at: draft.lasting.map(|lasting| later(now, lasting)),
+            expires_at: draft.lasting.map(|lasting| add_duration(now, lasting)),
             metadata: draft.metadata,
             model: draft.model,
             item: draft.item,
@@ -99,22 +99,22 @@ impl Actor {
         Ok(id)
     }
 
-    /// Changes a session: its position, versions, metadata, model, whether it is active.
+    /// Applies a patch to a session.
     ///
     /// # Errors
-    /// If it is not there, a node is in another tree, or the store fails.
+    /// If the session does not exist, a node is in another tree, or the store fails.
     pub fn update_session(&self, session: SessionId, patch: SessionPatch) -> Result<Receipt> {
         self.commit(Op::Session, vec![Mutation::UpdateSession { session, patch }])
     }
 
-    /// The session to go on with: this one, or, where it was ended or has run out, a new one of the same agent in the same
-    /// place, for the same item, as long again. The old one's turns stay where they are.
+    /// Returns a session to continue with: this one, or a new one if it was ended or has expired. The new one has the
+    /// same agent, position, work item and duration. The turns of the old session remain in it.
     ///
     /// # Errors
-    /// If it is not there, or the store fails.
+    /// If the session does not exist, or the store fails.
     pub fn continue_session(&self, id: SessionId) -> Result<SessionId> {
         let (session, now) = (self.loom.session(id)?, self.loom.now());
-        if session.goes_on(now) {
+        if session.can_resume(now) {
             return Ok(id);
         }
         let lasting = session.expires_at.map(|end| {
@@ -128,7 +128,7 @@ impl Actor {
             tree: session.tree,
             position: session.position,
             started_at: now,
-            expires_at: lasting.map(|lasting| later(now, lasting)),
+            expires_at: lasting.map(|lasting| add_duration(now, lasting)),
             metadata: session.metadata,
             model: session.model,
             item: session.item,
@@ -139,25 +139,25 @@ impl Actor {
         Ok(id)
     }
 
-    /// Says the next turn of the session that the agent works in, where that stands.
+    /// Appends the next turn of the actor's session at the session's position.
     ///
     /// # Errors
-    /// If it works in none, or in one that was ended or has run out ([`Actor::continue_session`] gives another), or the
-    /// store fails.
+    /// If the actor has no session, the session was ended or has expired ([`Actor::continue_session`] returns another),
+    /// or the store fails.
     pub fn append_turn(&self, draft: NodeDraft) -> Result<Receipt> {
-        let id = self.session.ok_or_else(|| OpsError::Invalid("this needs a session".to_owned()))?;
-        if !self.loom.session(id)?.goes_on(self.loom.now()) {
-            return Err(OpsError::Invalid("the session was ended, or has run out".to_owned()));
+        let id = self.session.ok_or_else(|| OpsError::Invalid("this operation needs a session".to_owned()))?;
+        if !self.loom.session(id)?.can_resume(self.loom.now()) {
+            return Err(OpsError::Invalid("the session was ended or has expired".to_owned()));
         }
         self.append(Parent::Position(id), draft)
     }
 
-    /// Says something to another agent: it is the next turn of that agent's session, after the node where that stands,
-    /// and the session that this agent works in goes along to it.
+    /// Sends a message to another agent: appends it as the next turn of that agent's session, at its position. The
+    /// actor's own session moves to the message.
     ///
     /// # Errors
-    /// If there is no such session, somebody else generates there, or the store fails.
-    pub fn tell(&self, other: SessionId, draft: NodeDraft) -> Result<Receipt> {
+    /// If the session does not exist, another agent generates there, or the store fails.
+    pub fn send_to(&self, other: SessionId, draft: NodeDraft) -> Result<Receipt> {
         let node = self.draft(Parent::Position(other), draft);
         let patch = SessionPatch { position: Some(node.id), ..SessionPatch::default() };
         let mut mutations = vec![Mutation::Append(Box::new(node))];
@@ -166,12 +166,13 @@ impl Actor {
         self.clone().in_session(other).commit(Op::Append, mutations)
     }
 
-    /// Begins a session anew at a fresh root, in a tree of its own that has the old one's title, mode and system prompt:
-    /// the root says `system`, or nothing, and is its next turn. Its register begins anew too; its turns are counted on, and
-    /// nothing that was said is lost.
+    /// Resets a session to a new root, in a new tree with the title, mode and system prompt of the old one.
+    ///
+    /// The root has the content `system` and is the next turn. The session state starts empty. Turn numbers continue
+    /// and all nodes remain.
     ///
     /// # Errors
-    /// If it is not there, or the store fails.
+    /// If the session does not exist, or the store fails.
     pub fn reset_session(&self, id: SessionId, system: Option<&str>) -> Result<Node> {
         let session = self.loom.session(id)?;
         let old = self.loom.tree(session.tree)?;
@@ -198,21 +199,21 @@ impl Actor {
                 patch: SessionPatch { position: Some(root_id), ..SessionPatch::default() },
             },
         ];
-        // The root is the session's next turn, so whatever else has a turn's number tells whether it was before.
+        // The root is a turn of the session, so turn numbers distinguish nodes before and after the reset.
         self.clone().in_session(id).commit(Op::Session, mutations)?;
         self.loom.node(root_id)
     }
 
-    /// Ends a session: it can no longer be continued, and stays in the archive.
+    /// Ends a session: it can no longer be resumed. Its nodes remain.
     ///
     /// # Errors
-    /// If it is not there, or the store fails.
+    /// If the session does not exist, or the store fails.
     pub fn end_session(&self, id: SessionId) -> Result<Receipt> {
         self.update_session(id, SessionPatch { active: Some(false), ..SessionPatch::default() })
     }
 }
 
-fn later(now: Timestamp, lasting: Duration) -> Timestamp {
+fn add_duration(now: Timestamp, lasting: Duration) -> Timestamp {
     let lasting = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millis(now.as_millis().saturating_add(lasting))
 }

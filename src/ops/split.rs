@@ -1,5 +1,5 @@
-//! Split: a node in two, in its place. What followed the whole follows the second half; the original is kept as what
-//! both were edited from, and is one of the versions of its place.
+//! Split: replace a node by two halves. The continuations of the original follow the second half. The original remains
+//! as the source of both and as one of the versions.
 
 use super::{Actor, NodeDraft, OpsError, Result};
 use crate::{
@@ -8,25 +8,25 @@ use crate::{
     types::{EdgeKind, NewNode, Op, Parent},
 };
 
-/// Where to cut a node.
+/// Position of a split.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SplitAt {
-    /// Before this character, counted from 0.
+    /// Before a character, counted from 0.
     Character(usize),
-    /// After the first occurrence of these words.
+    /// After the first occurrence of a text.
     After(String),
 }
 
 impl Actor {
-    /// Cuts a node in two. The receipt's nodes are the halves.
+    /// Splits a node in two. The nodes of the receipt are the halves.
     ///
     /// # Errors
-    /// If the cut leaves one half empty, the words do not occur, or the store fails.
+    /// If a half would be empty, the text does not occur, or the store fails.
     pub fn split(&self, node: NodeId, at: &SplitAt) -> Result<Receipt> {
         let node = self.loom.node(node)?;
         if node.kind != EdgeKind::Continuation && node.kind != EdgeKind::Version {
             return Err(OpsError::Invalid(format!(
-                "[{}] is {}; only the conversation is split",
+                "[{}] is {}; only nodes of the conversation can be split",
                 node.local, node.kind
             )));
         }
@@ -45,15 +45,14 @@ impl Actor {
         let Some(at) = at.filter(|at| *at > 0 && *at < node.content.len()) else {
             let length = node.content.chars().count();
             return Err(OpsError::Invalid(format!(
-                "[{}] has {length} characters; the cut must be inside it",
+                "[{}] has {length} characters; the split must be inside it",
                 node.local
             )));
         };
         let (first, second) = node.content.split_at(at);
-        // The first half of a root, or of a version that hangs on it, takes the root's place; of any other node it
-        // stands alone.
-        let mut head = self.version(&node, first)?;
-        if node.parent.is_some() && Some(self.place(&node)?) != node.parent {
+        // The first half of a root, or of a version of it, is a version of the root. Otherwise it is a node of its own.
+        let mut head = self.build_version(&node, first)?;
+        if node.parent.is_some() && Some(self.version_base(&node)?) != node.parent {
             head.version_of = None;
         }
         head.author = node.author;

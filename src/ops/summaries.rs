@@ -1,4 +1,4 @@
-//! Summaries: kept where a model made one, so that it is made once.
+//! Summaries: saved after a model wrote them, so that each is generated once.
 
 use super::{Actor, Result};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
 };
 
 impl Actor {
-    /// Keeps what a model said that something is about, in the place of what was said before. `made_of` is a document's
-    /// version, or how many nodes a tree had; 0 for a node. `after` is the journal's last entry when the words were read.
+    /// Saves a model's summary, replacing an earlier one. `made_of` is a document's version, or a tree's number of
+    /// nodes; 0 for a node. `after` is the newest journal entry at the time of reading.
     ///
     /// # Errors
-    /// If it says nothing, it is of what is not there, something was purged since, or the store fails.
-    pub fn keep_summary(
+    /// If the summary is empty, its subject does not exist, content was purged since, or the store fails.
+    pub fn save_summary(
         &self,
         of: SummarySubject,
         (made_of, after): (u64, u64),

@@ -1,4 +1,4 @@
-//! Plans of turns. Whose plan it is comes from whoever runs the turn, never from what a model says.
+//! Todos of turns. The driver of a turn sets the scope; a model cannot choose it.
 
 use super::{Actor, OpsError, Result};
 use crate::{
@@ -8,13 +8,13 @@ use crate::{
 };
 
 impl Actor {
-    /// Adds items to a plan, all or none; returns the plan.
+    /// Adds items to a plan, all or none, and returns the plan.
     ///
     /// # Errors
-    /// If an item has no title, there is no such session, or the store fails.
-    pub fn plan(&self, scope: TodoScope, items: &[TodoDraft]) -> Result<Vec<Todo>> {
+    /// If an item has no title, the session does not exist, or the store fails.
+    pub fn add_todos(&self, scope: TodoScope, items: &[TodoDraft]) -> Result<Vec<Todo>> {
         if items.is_empty() || items.iter().any(|item| item.title.trim().is_empty()) {
-            return Err(OpsError::Invalid("an item of a plan says what is to be done".to_owned()));
+            return Err(OpsError::Invalid("a todo needs a title".to_owned()));
         }
         let new = |item: &TodoDraft| {
             let id = TodoId::new(self.loom.ids.ulid(self.loom.now()));
@@ -24,22 +24,22 @@ impl Actor {
         self.loom.todos(scope)
     }
 
-    /// Says what became of an open item.
+    /// Sets the final status and the outcome of an open item.
     ///
     /// # Errors
-    /// If it is not open any more, nothing is said of what came of it, or the store fails.
+    /// If the item is not open, the outcome is empty, or the store fails.
     pub fn finish_todo(&self, todo: TodoId, status: TodoStatus, outcome: &str) -> Result<Receipt> {
         let outcome = outcome.trim().to_owned();
         self.commit(Op::Plan, vec![Mutation::FinishTodo { todo, status, outcome }])
     }
 
-    /// Takes what an earlier turn of the session left open up into this plan: of the newest turn that left some. Returns
-    /// the items as they stood there; none if nothing was left.
+    /// Carries open items of an earlier turn over into this plan: those of the newest turn that has any. Returns the
+    /// items as they were; empty if there were none.
     ///
     /// # Errors
     /// If the store fails.
     pub fn resume_todos(&self, scope: TodoScope) -> Result<Vec<Todo>> {
-        let mut left = self.loom.left_open(scope)?;
+        let mut left = self.loom.open_todos(scope)?;
         let Some(newest) = left.iter().map(|todo| todo.turn).max() else { return Ok(Vec::new()) };
         left.retain(|todo| todo.turn == newest);
         let taken = left.iter().map(|todo| Mutation::TakeUpTodo { todo: todo.id, turn: scope.turn });
@@ -49,7 +49,7 @@ impl Actor {
 }
 
 impl super::Loom {
-    /// The plan of a turn, in its order.
+    /// Returns the plan of a turn, in order.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -57,11 +57,11 @@ impl super::Loom {
         Ok(self.snapshot()?.todos(scope.session, Some(scope.turn))?)
     }
 
-    /// What other turns of the session left open, the oldest turn first.
+    /// Returns the open items of other turns of the session, the oldest turn first.
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn left_open(&self, scope: TodoScope) -> Result<Vec<Todo>> {
+    pub fn open_todos(&self, scope: TodoScope) -> Result<Vec<Todo>> {
         let mut left = self.snapshot()?.todos(scope.session, None)?;
         left.retain(|todo| todo.turn != scope.turn && todo.status.is_open());
         Ok(left)

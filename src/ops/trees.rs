@@ -1,4 +1,4 @@
-//! Trees: made, renamed, put away.
+//! Operations on trees: create, rename, archive.
 
 use super::{Actor, NodeDraft, Result};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl Actor {
-    /// Makes a tree with its root. Without a title it goes by the root's first words.
+    /// Creates a tree with its root. Without a title it uses the first words of the root.
     ///
     /// # Errors
     /// If the store fails.
@@ -31,29 +31,29 @@ impl Actor {
         let root = self.draft(Parent::Root(id), root);
         let receipt =
             self.commit(Op::CreateTree, vec![Mutation::CreateTree(tree), Mutation::Append(Box::new(root))])?;
-        Ok((self.loom.tree(id)?, self.added(&receipt)?))
+        Ok((self.loom.tree(id)?, self.first_node(&receipt)?))
     }
 
     /// Changes a tree's title, description or system prompt.
     ///
     /// # Errors
-    /// If the tree is not there, or the store fails.
+    /// If the tree does not exist, or the store fails.
     pub fn rename(&self, tree: TreeId, patch: TreePatch) -> Result<Receipt> {
         self.commit(Op::Rename, vec![Mutation::UpdateTree { tree, patch }])
     }
 
-    /// Puts a tree away, out of lists; nothing in it changes.
+    /// Archives a tree: lists omit it. Its content does not change.
     ///
     /// # Errors
-    /// If the tree is not there, or the store fails.
+    /// If the tree does not exist, or the store fails.
     pub fn archive_tree(&self, tree: TreeId) -> Result<Receipt> {
         self.commit(Op::Archive, vec![Mutation::SetArchived { tree, archived: true }])
     }
 
-    /// Takes a tree out again.
+    /// Unarchives a tree: lists include it again.
     ///
     /// # Errors
-    /// If the tree is not there, or the store fails.
+    /// If the tree does not exist, or the store fails.
     pub fn unarchive_tree(&self, tree: TreeId) -> Result<Receipt> {
         self.commit(Op::Archive, vec![Mutation::SetArchived { tree, archived: false }])
     }

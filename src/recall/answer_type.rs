@@ -1,10 +1,10 @@
-//! What kind of answer a question wants, and which texts have one: a time, a number, a name. It makes them a little
-//! likelier, and rules none out.
+//! Expected answer type of a question (time, number, name), and detection of such answers in a text. A text with an
+//! answer gets a higher score; none is excluded.
 
 use std::collections::HashSet;
 
-/// Words that say when something was.
-const TIMES: &[&str] = &[
+/// Words that occur in answers about time.
+const TIME_WORDS: &[&str] = &[
     "afternoon",
     "ago",
     "april",
@@ -50,13 +50,13 @@ const TIMES: &[&str] = &[
     "yesterday",
 ];
 
-/// Words that say how many.
-const NUMBERS: &[&str] = &[
+/// Words that express a number.
+const NUMBER_WORDS: &[&str] = &[
     "couple", "dozen", "eight", "eleven", "few", "first", "five", "four", "hundred", "many", "nine", "once", "one",
     "second", "seven", "several", "six", "ten", "third", "thousand", "three", "thrice", "twelve", "twice", "two",
 ];
 
-/// What is asked for.
+/// Answer types that a question expects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct AnswerType {
     time: bool,
@@ -65,8 +65,8 @@ pub(super) struct AnswerType {
 }
 
 impl AnswerType {
-    /// What a question of these words wants, in lower case.
-    pub(super) fn of(words: &[String]) -> Self {
+    /// Detects the expected types from the words of a question, in lower case.
+    pub(super) fn detect(words: &[String]) -> Self {
         let first = words.first().map_or("", String::as_str);
         let pair = |fits: &dyn Fn(&str, &str) -> bool| words.windows(2).any(|two| fits(&two[0], &two[1]));
         let time = first == "when"
@@ -80,17 +80,17 @@ impl AnswerType {
         Self { time, number, name: matches!(first, "who" | "which" | "where" | "what") }
     }
 
-    /// By how much a text is likelier, since it has what is wanted. `known` are names that answer nothing: those in the
-    /// question, and of whoever talks.
-    pub(super) fn factor(self, text: &str, known: &HashSet<String>) -> f64 {
+    /// Factor for the score of a text, at least 1. `known` holds names that are no answer: those in the question, and
+    /// those of the speakers.
+    pub(super) fn boost(self, text: &str, known: &HashSet<String>) -> f64 {
         let mut factor = 1.0;
-        if self.time && says_when(text) {
+        if self.time && contains_time(text) {
             factor *= 1.3;
         }
-        if self.number && says_how_many(text) {
+        if self.number && contains_number(text) {
             factor *= 1.3;
         }
-        if self.name && names_something(text, known) {
+        if self.name && contains_new_name(text, known) {
             factor *= 1.15;
         }
         factor
@@ -101,20 +101,20 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-fn says_when(text: &str) -> bool {
-    let known = |word: &str| TIMES.binary_search(&word).is_ok();
+fn contains_time(text: &str) -> bool {
+    let known = |word: &str| TIME_WORDS.binary_search(&word).is_ok();
     words(text).any(|word| {
         known(word) || word.starts_with(|c: char| c.is_ascii_uppercase()) && known(&word.to_ascii_lowercase())
     })
 }
 
-fn says_how_many(text: &str) -> bool {
-    let known = |word: &str| NUMBERS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok();
+fn contains_number(text: &str) -> bool {
+    let known = |word: &str| NUMBER_WORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok();
     words(text).any(|word| word.starts_with(|c: char| c.is_ascii_digit()) || known(word))
 }
 
-/// Whether a word within a sentence is written as a name.
-fn names_something(text: &str, known: &HashSet<String>) -> bool {
+/// True if a word inside a sentence is written as a name and is not known.
+fn contains_new_name(text: &str, known: &HashSet<String>) -> bool {
     let mut within = false;
     text.split_whitespace().any(|word| {
         let name = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -129,26 +129,28 @@ fn names_something(text: &str, known: &HashSet<String>) -> bool {
 mod tests {
     use super::*;
 
-    fn wants(question: &str) -> AnswerType {
-        AnswerType::of(&words(&question.to_lowercase()).map(str::to_owned).collect::<Vec<_>>())
+    fn detect_in(question: &str) -> AnswerType {
+        AnswerType::detect(&words(&question.to_lowercase()).map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn a_question_wants_a_kind_of_answer() {
-        assert!(wants("When did she go?").time && wants("How long was it?").time && !wants("Who goes?").time);
-        assert!(wants("How many are there?").number && !wants("How is it?").number);
-        assert!(wants("Where is it?").name && !wants("Is it there?").name);
+        assert!(
+            detect_in("When did she go?").time && detect_in("How long was it?").time && !detect_in("Who goes?").time
+        );
+        assert!(detect_in("How many are there?").number && !detect_in("How is it?").number);
+        assert!(detect_in("Where is it?").name && !detect_in("Is it there?").name);
     }
 
     #[test]
     fn a_text_has_it_or_not() {
-        assert!(says_when("It was Yesterday.") && !says_when("It was fun."));
-        assert!(says_how_many("We were seven") && says_how_many("in 3 days") && !says_how_many("in days"));
+        assert!(contains_time("It was Yesterday.") && !contains_time("It was fun."));
+        assert!(contains_number("We were seven") && contains_number("in 3 days") && !contains_number("in days"));
         let known = HashSet::from(["marie".to_owned()]);
-        assert!(names_something("she went to Lisbon, alone", &known));
+        assert!(contains_new_name("she went to Lisbon, alone", &known));
         for text in ["She went. Then I slept", "she went with Marie", "", "HTTP and I"] {
-            assert!(!names_something(text, &known), "{text}");
+            assert!(!contains_new_name(text, &known), "{text}");
         }
-        assert!(TIMES.is_sorted() && NUMBERS.is_sorted());
+        assert!(TIME_WORDS.is_sorted() && NUMBER_WORDS.is_sorted());
     }
 }

@@ -1,22 +1,23 @@
-//! What was found, in few words: the part of a long text that was asked for, and calls of tools in a line.
+//! Short forms of results: the relevant part of a long text, and tool calls on one line.
 
 use serde_json::Value;
 
 use super::Result;
 use crate::{
     store::Snapshot,
-    types::{AuthorType, Node, WordTokenizer, first_words, one_line},
+    text_index::WordTokenizer,
+    types::{AuthorType, Node, first_words, one_line},
 };
 
-/// Characters that are shown of a call's arguments.
+/// Maximum length in characters of a call's arguments.
 const ARGUMENTS: usize = 160;
 
-/// What a tool whose result a node is was called with, in a line: `path="src/auth.py"`. `None` where nobody called it, or that is
-/// not known.
+/// Returns the arguments of the call that a tool node answers, on one line: `path="src/auth.py"`. `None` if the call is
+/// unknown.
 ///
 /// # Errors
 /// If the store cannot be read.
-pub fn called_with(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
+pub fn tool_call_summary(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String>> {
     let (Some(id), Some(parent)) = (&node.tool.call_id, node.parent) else { return Ok(None) };
     let Some(caller) = snapshot.node(parent)? else { return Ok(None) };
     let Some(all) = caller.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok()) else {
@@ -26,7 +27,7 @@ pub fn called_with(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<String
     Ok(call.map(arguments))
 }
 
-/// The calls that a node made, each in a line: `read_file(path="src/auth.py")`.
+/// Returns the calls of a node, each on one line: `read_file(path="src/auth.py")`.
 #[must_use]
 pub fn calls(node: &Node) -> Vec<String> {
     let all = node.tool.calls.as_ref().and_then(|all| serde_json::from_str::<Value>(all.as_str()).ok());
@@ -36,7 +37,7 @@ pub fn calls(node: &Node) -> Vec<String> {
     all.map(|call| format!("{}({})", one_line(&name(call)), arguments(call))).collect()
 }
 
-/// True if a node is the result of a call that failed: by what is kept beside it, a refusal, or the exit code at its end.
+/// True if a node is the result of a failed call, by its metadata, a refusal, or the exit code at its end.
 #[must_use]
 pub fn is_failure(node: &Node) -> bool {
     if node.author_type != AuthorType::Tool {
@@ -47,7 +48,7 @@ pub fn is_failure(node: &Node) -> bool {
     marked || node.content.starts_with('✗') || exit_code(&node.content).is_some_and(|code| code != 0)
 }
 
-/// The number after `exit code` and the like on the last line.
+/// Parses the number after `exit code` and similar words on the last line.
 fn exit_code(text: &str) -> Option<i64> {
     let last = text.trim_end().lines().next_back()?.to_lowercase();
     let (_, after) = ["exit code", "exited with code", "exit status"].iter().find_map(|word| last.split_once(word))?;
@@ -56,7 +57,7 @@ fn exit_code(text: &str) -> Option<i64> {
     number[..end].parse().ok()
 }
 
-/// The arguments of a call, in a line: each provider has them elsewhere.
+/// Returns the arguments of a call on one line, from any provider's format.
 fn arguments(call: &Value) -> String {
     let given = [&call["function"]["arguments"], &call["arguments"], &call["input"]].into_iter().find(|v| !v.is_null());
     let parsed = match given {
@@ -72,7 +73,7 @@ fn arguments(call: &Value) -> String {
                 fields.iter().map(one).collect::<Vec<_>>().join(", ")
             };
             let whole = all(ARGUMENTS);
-            // A long one must not push the others out: what a file was called tells more than what was written there.
+            // A long argument must not push out the others: the file's name is more useful than its content.
             if whole.chars().count() > ARGUMENTS { all((ARGUMENTS / fields.len().max(1)).max(20)) } else { whole }
         }
         Value::Null => String::new(),
@@ -81,8 +82,8 @@ fn arguments(call: &Value) -> String {
     first_words(&one_line(&text), ARGUMENTS)
 }
 
-/// The part of a text that has most of what was looked for, about `most` bytes with what stands before it on its line; the whole
-/// of one that is no longer than that. `words` are those of [`super::Found::words`].
+/// Returns the part of a text with most of the query's words, about `most` bytes from the start of its line. A shorter
+/// text is returned whole. `words` are those of [`super::SearchResults::words`].
 #[must_use]
 pub fn excerpt(text: &str, words: &[String], most: usize) -> String {
     if text.len() <= most {
@@ -100,7 +101,7 @@ pub fn excerpt(text: &str, words: &[String], most: usize) -> String {
         }
         start = end;
     }
-    // From the beginning of its line, if that is near.
+    // Start at the line's start if it is near.
     let before = &text[..best];
     let from = before.rfind('\n').map_or(0, |at| at + 1);
     let from = if best - from <= piece / 2 { from } else { best };
@@ -109,7 +110,7 @@ pub fn excerpt(text: &str, words: &[String], most: usize) -> String {
     format!("{lead}{}{end}", kept.trim_end())
 }
 
-/// At most so many bytes of a text, cut between words if it can be.
+/// Truncates a text to at most `most` bytes, between words if possible.
 #[must_use]
 pub(crate) fn cut_at(text: &str, most: usize) -> &str {
     if text.len() <= most {

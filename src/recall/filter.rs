@@ -1,5 +1,4 @@
-//! What narrows a recall down. One record for every way of looking (by words, by turns, by tool) and for every door, so that
-//! none of them leaves a filter out silently.
+//! Filters of a search. All kinds of search and all interfaces share one record, so that none omits a filter silently.
 
 use std::collections::HashSet;
 
@@ -11,22 +10,22 @@ use crate::{
     types::{AuthorType, EdgeKind, Node, Timestamp},
 };
 
-/// Where is searched.
+/// Scope of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// What a session caused.
+    /// Nodes that a session appended.
     Session(SessionId),
-    /// A tree.
+    /// Nodes of a tree.
     Tree(TreeId),
-    /// What sessions of a workspace caused.
+    /// Nodes that sessions of a workspace appended.
     Workspace(String),
-    /// The whole store.
+    /// All nodes of the store.
     Everything,
 }
 
 impl Scope {
-    /// About how many nodes are in it, where that is known without counting.
-    pub(super) fn size(&self, snapshot: &dyn Snapshot) -> Result<Option<u64>> {
+    /// Approximate number of nodes in the scope; `None` if it is unknown without counting.
+    pub(super) fn estimated_size(&self, snapshot: &dyn Snapshot) -> Result<Option<u64>> {
         Ok(match self {
             Self::Session(session) => snapshot.session(*session)?.map(|session| session.turns),
             Self::Tree(tree) => snapshot.tree(*tree)?.map(|tree| tree.counts.nodes),
@@ -35,21 +34,20 @@ impl Scope {
     }
 }
 
-/// Whose words are wanted.
+/// Restricts nodes by their author or role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Author {
-    /// An agent's: what a tool answered when the agent called it is among them.
+    /// An agent. The results of its tool calls are included.
     Agent(AgentId),
-    /// What was said as this: by a person, a model, a tool, the engine.
+    /// A role: human, model, tool or system.
     Role(AuthorType),
 }
 
 impl Author {
-    /// Whom a written name means: a role (`human` or `user`, `model` or `assistant`, `tool`, `system`), else the agent of this
-    /// name.
+    /// Resolves a name: a role (`human` or `user`, `model` or `assistant`, `tool`, `system`), else an agent.
     ///
     /// # Errors
-    /// If it is neither; the message names the agents that there are. If the store cannot be read.
+    /// If the name is unknown, with the names of all agents, or the store cannot be read.
     pub fn named(snapshot: &dyn Snapshot, name: &str) -> Result<Self> {
         let lower = name.trim().to_lowercase();
         let role = match lower.as_str() {
@@ -70,42 +68,42 @@ impl Author {
     }
 }
 
-/// A part of a tree.
+/// Part of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Branch {
-    /// The path to a node.
+    /// The path from the root to a node.
     To(NodeId),
-    /// A node and what hangs below it.
+    /// A node and its descendants.
     Below(NodeId),
 }
 
-/// Which nodes are wanted: those that fit all that is said. With nothing said, all.
+/// Filter of nodes. A node must pass every filter that is set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only by this author.
+    /// Author of the node.
     pub author: Option<Author>,
-    /// Only in this part of a tree.
+    /// Part of a tree that contains the node.
     pub branch: Option<Branch>,
-    /// Only what was said then or later.
+    /// Earliest creation time, inclusive.
     pub from: Option<Timestamp>,
-    /// Only what was said then or earlier.
+    /// Latest creation time, inclusive.
     pub to: Option<Timestamp>,
-    /// Only nodes of this kind.
+    /// Kind of the node's edge to its parent.
     pub kind: Option<EdgeKind>,
-    /// Only what this session may see: nothing that belongs to another work item than it does.
+    /// Session that must be able to see the node: content of other work items is excluded.
     pub seen_by: Option<SessionId>,
-    /// Only nodes with a lower sequence number: what was there before a message that is being answered.
+    /// Exclusive upper bound of the sequence number: excludes nodes after a message that is being answered.
     pub before: Option<u64>,
 }
 
 impl Filter {
-    /// The same within a scope, as the store is asked.
+    /// Combines the filter with a scope into the filter of the store.
     pub(super) fn within(&self, snapshot: &dyn Snapshot, scope: &Scope) -> Result<WordFilter> {
         let seen_by = match self.seen_by {
             None => None,
             Some(id) => Some(snapshot.session(id)?.ok_or_else(|| OpsError::missing("session", id))?),
         };
-        // Where a place has several versions, the path is the one that the session reads.
+        // A path with several versions uses those that the session selected.
         let versions = seen_by.as_ref().map_or(&[][..], |session| &session.versions);
         let among = match self.branch {
             None => None,
@@ -113,9 +111,9 @@ impl Filter {
                 Some(snapshot.path_back(node, versions, 0)?.iter().map(|node| node.seq).collect())
             }
             Some(Branch::Below(node)) => match snapshot.node(node)? {
-                // Below its root is the whole tree, however large.
+                // The branch below a root is the whole tree, so the tree filter suffices.
                 Some(root) if root.parent.is_none() && *scope == Scope::Tree(root.tree) => None,
-                node => Some(below(snapshot, node)?),
+                node => Some(descendants(snapshot, node)?),
             },
         };
         let seen_by = seen_by.map(|session| session.item);
@@ -136,8 +134,8 @@ impl Filter {
     }
 }
 
-/// A node and everything below it.
-fn below(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u64>> {
+/// Collects a node and its descendants.
+fn descendants(snapshot: &dyn Snapshot, node: Option<Node>) -> Result<HashSet<u64>> {
     let all = ChildFilter { pruned: true, ..Default::default() };
     let mut found = HashSet::new();
     let mut next: Vec<Node> = node.into_iter().collect();

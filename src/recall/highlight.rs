@@ -1,11 +1,11 @@
-//! Where the words of a query stand in a text, for display.
+//! Positions of a query's words in a text, for display.
 
 use std::ops::Range;
 
-use crate::types::WordTokenizer;
+use crate::text_index::WordTokenizer;
 
-/// The bytes of a text that hold any of a search's words ([`super::Found::words`]), in order and apart. With no words, where
-/// `text` stands as it is, whatever its case.
+/// Returns the byte ranges of a text that contain a word of a search ([`super::SearchResults::words`]), in order and
+/// disjoint. Without words, it returns the occurrences of `text`, ignoring case.
 #[must_use]
 pub fn highlights(content: &str, words: &[String], text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
@@ -18,7 +18,7 @@ pub fn highlights(content: &str, words: &[String], text: &str) -> Vec<Range<usiz
     }
     if found.is_empty() && !text.is_empty() {
         let (lower, text) = (content.to_lowercase(), text.to_lowercase());
-        // Where lower case has another length, the places differ.
+        // If lower case changes the length, positions differ.
         if lower.len() == content.len() {
             found.extend(lower.match_indices(&text).map(|(at, text)| at..at + text.len()));
             found.retain(|range| content.get(range.clone()).is_some());
@@ -27,10 +27,11 @@ pub fn highlights(content: &str, words: &[String], text: &str) -> Vec<Range<usiz
     found
 }
 
-/// Runs of letters and digits with their places; a character of a script without spaces is a run with its neighbour.
+/// Iterates over runs of letters and digits with their positions. In a script without spaces, a character and its
+/// neighbour are a run.
 fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|piece| !piece.is_empty()).map(move |piece| {
-        // A part of the text itself, so its place is the distance between both.
+        // The piece is a slice of the text, so the address difference is its position.
         (piece.as_ptr().addr() - text.as_ptr().addr(), piece)
     })
 }

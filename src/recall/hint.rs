@@ -1,12 +1,12 @@
-//! The recall hint: whether a message refers to something that was said and is not shown, and what that probably is.
+//! Recall hint: detects references of a message to content outside the context window, and finds that content.
 //!
-//! A model that does not see a thing does not know that it could look. So before a reply the newest message is looked
-//! through for words that refer back: turns of phrase (`like we discussed`), definite references (`the refresh
-//! tokens`), names, identifiers. Those that stand in the window are understood; of the others, those that stand in the
-//! archive are meant. The choice is words and counts, no model: it costs nothing where nothing refers back, and a hint
-//! too many costs a line.
+//! A model cannot know that it could search for content that it does not see. Before a reply, this module reads the
+//! newest message for references: phrases (`like we discussed`), definite references (`the refresh tokens`), names,
+//! identifiers. References that occur in the window are resolved. The others become a hint if they occur in the
+//! archive. The decision uses words and counts, no model: it is free if nothing refers back, and a wrong hint costs one
+//! line.
 //!
-//! Only English is understood; of other languages names and identifiers.
+//! It detects English phrases, and names and identifiers of any language.
 
 mod lexicon;
 mod references;
@@ -18,48 +18,50 @@ use super::{Query, Result, Scope, search};
 use crate::{
     id::TreeId,
     store::{Postings, Snapshot, WordFilter},
-    types::{Node, WordTokenizer},
+    text_index::WordTokenizer,
+    types::Node,
 };
 
-/// Rows of the index that are read for the words of a message.
-const READ: usize = 2_000;
-/// Nodes that are named.
-const NAMED: usize = 3;
-/// What a node must have of the best one's score to be named too.
-const NEAR: f64 = 0.6;
+/// Maximum number of index rows read for the words of a message.
+const MAX_INDEX_ROWS: usize = 2_000;
+/// Maximum number of nodes in a hint.
+const MAX_HINT_NODES: usize = 3;
+/// Minimum score of a further node, as a share of the best score.
+const MIN_SCORE_SHARE: f64 = 0.6;
 
-/// Whether each passage fits the filter.
-fn fitting(snapshot: &dyn Snapshot, said: &Postings, filter: &WordFilter) -> Result<Vec<bool>> {
+/// Returns for each passage whether it passes the filter.
+fn passes_filter(snapshot: &dyn Snapshot, said: &Postings, filter: &WordFilter) -> Result<Vec<bool>> {
     let passages: Vec<(u64, u32)> = said.passages.iter().map(|passage| (passage.node, passage.part)).collect();
     let places = snapshot.places(&passages, filter)?;
     Ok(said.passages.iter().zip(places).map(|(passage, place)| passage.place.or(place).is_some()).collect())
 }
 
-/// What a message refers to, and where that is.
+/// References of a message, and the nodes that they probably mean.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hint {
-    /// The words of the message that refer to it.
-    pub said: String,
-    /// What to search for.
+    /// First words of the message that refer to earlier content.
+    pub trigger: String,
+    /// Search query that finds the nodes.
     pub search: String,
-    /// What is probably meant, the likeliest first: one to three nodes.
+    /// One to three nodes, the most probable first.
     pub nodes: Vec<Node>,
 }
 
-/// A message's references, before anything is looked up.
+/// References of a message, before any lookup.
 #[derive(Debug)]
 pub struct References(Vec<Reference>);
 
 impl References {
-    /// What in a text may refer to something said before; `None` if nothing does. Reads no store.
+    /// Finds the references in a text; `None` if there are none. It does not read the store.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         let found = references::references(text);
         (!found.is_empty()).then_some(Self(found))
     }
 
-    /// What of it is in a tree and not in what is shown: texts, with the number of the node that each is of. `message` is
-    /// the message itself; what else was said in its place is not meant.
+    /// Resolves the references that occur in the tree but not in `shown`: texts with the sequence number of their node.
+    ///
+    /// `message` is the referring message. Its siblings, which replace it, are excluded.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -74,8 +76,8 @@ impl References {
         let mut reader = WordTokenizer::default();
         for (node, text) in shown.filter(|(node, _)| *node != Some(message.seq)) {
             seen.extend(node);
-            let stands = self.standing(text, &mut reader);
-            self.0.iter_mut().for_each(|reference| reference.missing.retain(|word| !stands.contains(word)));
+            let occurring = self.occurring_words(text, &mut reader);
+            self.0.iter_mut().for_each(|reference| reference.missing.retain(|word| !occurring.contains(word)));
         }
         self.0.retain(|reference| !reference.missing.is_empty());
         let mut words: Vec<String> = self.0.iter().flat_map(|reference| reference.missing.iter().cloned()).collect();
@@ -85,42 +87,43 @@ impl References {
             return Ok(None);
         }
         let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
-        let said = snapshot.words_said(&words, &filter, READ)?;
-        let fits = fitting(snapshot, &said, &filter)?;
+        let said = snapshot.words_said(&words, &filter, MAX_INDEX_ROWS)?;
+        let fits = passes_filter(snapshot, &said, &filter)?;
         let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
-        let kept: HashSet<&str> = words
+        let archived: HashSet<&str> = words
             .iter()
             .zip(&said.words)
             .filter(|(_, word)| word.complete && word.hits.iter().any(|(at, _)| elsewhere(at)))
             .map(|(word, _)| word.as_str())
             .collect();
-        let meant = self.0.iter().filter(|reference| reference.missing.iter().any(|word| kept.contains(word.as_str())));
-        let Some(first) = meant.clone().next() else { return Ok(None) };
-        let mut asked: Vec<&str> = Vec::new();
-        for (_, word) in meant.flat_map(|reference| &reference.words) {
-            if !asked.contains(&word.as_str()) {
-                asked.push(word);
+        let referring =
+            self.0.iter().filter(|reference| reference.missing.iter().any(|word| archived.contains(word.as_str())));
+        let Some(first) = referring.clone().next() else { return Ok(None) };
+        let mut query_words: Vec<&str> = Vec::new();
+        for (_, word) in referring.flat_map(|reference| &reference.words) {
+            if !query_words.contains(&word.as_str()) {
+                query_words.push(word);
             }
         }
-        let query = Query { limit: 12, ..Query::new(asked.join(" ").replace('"', ""), Scope::Tree(tree)) };
+        let query = Query { limit: 12, ..Query::new(query_words.join(" ").replace('"', ""), Scope::Tree(tree)) };
         let mut hits = search(snapshot, &query)?.ranked();
         hits.truncate(query.limit);
         hits.retain(|hit| {
             !seen.contains(&hit.node.seq) && (hit.node.parent != message.parent || message.parent.is_none())
         });
         let best = hits.first().map_or(0.0, |hit| hit.score);
-        // Beside the best only what has the words itself: what stands around that is shown with it.
+        // A further node must contain the words itself, because neighbours are shown with the best node anyway.
         let own: HashSet<u64> = said.passages.iter().map(|passage| passage.node).collect();
         let near = hits
             .into_iter()
             .enumerate()
-            .filter(|(at, hit)| *at == 0 || hit.score >= best * NEAR && own.contains(&hit.node.seq));
-        let nodes: Vec<Node> = near.take(NAMED).map(|(_, hit)| hit.node).collect();
-        Ok((!nodes.is_empty()).then(|| Hint { said: first.said.clone(), search: query.text, nodes }))
+            .filter(|(at, hit)| *at == 0 || hit.score >= best * MIN_SCORE_SHARE && own.contains(&hit.node.seq));
+        let nodes: Vec<Node> = near.take(MAX_HINT_NODES).map(|(_, hit)| hit.node).collect();
+        Ok((!nodes.is_empty()).then(|| Hint { trigger: first.text.clone(), search: query.text, nodes }))
     }
 
-    /// Which of the words that are looked for stand in a text.
-    fn standing(&self, text: &str, reader: &mut WordTokenizer) -> HashSet<String> {
+    /// Returns the searched words that occur in a text.
+    fn occurring_words(&self, text: &str, reader: &mut WordTokenizer) -> HashSet<String> {
         let mut letters = [false; 256];
         let wanted: HashSet<&str> =
             self.0.iter().flat_map(|reference| reference.missing.iter().map(String::as_str)).collect();
@@ -129,7 +132,7 @@ impl References {
         }
         let mut found = HashSet::new();
         for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-            // Most words begin with another letter, and need not be brought to their stems.
+            // The first letter excludes most words, so that they need no stemming.
             if letters[usize::from(word.as_bytes()[0].to_ascii_lowercase())] || !word.is_ascii() {
                 reader.each(word, &mut |stem| {
                     if wanted.contains(stem) {

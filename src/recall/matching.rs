@@ -1,5 +1,5 @@
-//! Which nodes hold what was searched for, as against those that are only near: by the postings that were read, so that
-//! no text is read again; and counts of such nodes.
+//! Distinction of matches from near results, and counts of matches. It uses the postings that the search read, so it
+//! reads no text again.
 
 use std::collections::HashMap;
 
@@ -7,36 +7,37 @@ use foldhash::fast::RandomState;
 
 use super::{
     HitFilter, Query, Result,
-    query_parser::{ParsedQuery, may_hold, plain},
+    query_parser::{ParsedQuery, may_contain, normalize},
     rank,
 };
 use crate::{
     id::NodeId,
     store::{ChildFilter, Postings, Snapshot, WordFilter},
-    types::{AuthorType, Node, WordTokenizer},
+    text_index::WordTokenizer,
+    types::{AuthorType, Node},
 };
 
-/// Share of the rarest word's weight from which on a word counts as rare.
-const RARE: f64 = 0.5;
-/// Passages of a word up to which it is checked whether any fits the filter.
-const CHECKED: usize = 200;
-/// Nodes read at once while they are counted.
-const PAGE: usize = 500;
+/// Minimum weight of a rare word, as a share of the rarest word's weight.
+const RARE_WEIGHT_SHARE: f64 = 0.5;
+/// Maximum number of a word's passages that are checked against the filter.
+const MAX_CHECKED_PASSAGES: usize = 200;
+/// Number of nodes read at once for a count.
+const COUNT_PAGE_NODES: usize = 500;
 
-/// The words of a query that each node holds itself, and those that a match must hold.
+/// Words of a query by node, and the rare words that a match must contain.
 pub(super) struct Matching {
     held: HashMap<u64, u64, RandomState>,
     rare: u64,
 }
 
 impl Matching {
-    /// `nodes` is about how many nodes were searched.
-    pub(super) fn of(said: &Postings, nodes: u64) -> Self {
+    /// Indexes postings by node. `nodes` is the approximate number of searched nodes.
+    pub(super) fn new(said: &Postings, nodes: u64) -> Self {
         let weights: Vec<f64> = said.words.iter().map(|word| rank::weight(word.about, nodes)).collect();
         let most = weights.iter().copied().fold(0.0, f64::max);
         let (mut held, mut rare) = (HashMap::default(), 0);
         for (at, (word, weight)) in said.words.iter().zip(weights).enumerate() {
-            if weight >= most * RARE {
+            if weight >= most * RARE_WEIGHT_SHARE {
                 rare |= 1 << at;
             }
             for (passage, _) in &word.hits {
@@ -46,23 +47,23 @@ impl Matching {
         Self { held, rare }
     }
 
-    fn held(&self, node: u64) -> u64 {
+    fn word_bits(&self, node: u64) -> u64 {
         self.held.get(&node).copied().unwrap_or(0)
     }
 
-    /// The number of the query's words that a node holds.
+    /// Number of the query's words that a node contains.
     pub(super) fn own_words(&self, node: u64) -> u32 {
-        self.held(node).count_ones()
+        self.word_bits(node).count_ones()
     }
 
-    /// True if a node holds all rare words.
-    pub(super) fn holds(&self, node: u64) -> bool {
-        self.held(node) & self.rare == self.rare
+    /// True if a node contains all rare words.
+    pub(super) fn has_rare_words(&self, node: u64) -> bool {
+        self.word_bits(node) & self.rare == self.rare
     }
 }
 
-/// Words of a query, as written, that no node holds which fits.
-pub(super) fn absent(
+/// Returns the words of a query, as written, that no node within the filter contains.
+pub(super) fn absent_words(
     snapshot: &dyn Snapshot,
     query: &Query,
     question: &ParsedQuery,
@@ -71,7 +72,7 @@ pub(super) fn absent(
 ) -> Result<Vec<String>> {
     let mut absent = Vec::new();
     for (word, hits) in question.words.iter().zip(&said.words) {
-        if !hits.complete || hits.hits.len() > CHECKED {
+        if !hits.complete || hits.hits.len() > MAX_CHECKED_PASSAGES {
             continue;
         }
         let passages: Vec<_> = hits.hits.iter().map(|(at, _)| said.passages[*at]).collect();
@@ -93,8 +94,8 @@ pub(super) fn absent(
     Ok(written)
 }
 
-/// The newest nodes that hold a text as it stands, at most `limit` of the newest `read`.
-pub(super) fn literally(
+/// Returns the newest nodes that contain a text literally, at most `limit` among the newest `read`.
+pub(super) fn search_phrase(
     snapshot: &dyn Snapshot,
     filter: &WordFilter,
     text: &str,
@@ -104,7 +105,7 @@ pub(super) fn literally(
     let mut found = Vec::new();
     if !text.is_empty() {
         snapshot.newest_first(filter, read, &mut |node, content| {
-            if may_hold(content, text) && plain(content).contains(text) {
+            if may_contain(content, text) && normalize(content).contains(text) {
                 found.push(rank::RankCandidate { node, part: 0, score: 1.0, before: None, if_asked: 0.0 });
             }
             found.len() < limit
@@ -113,40 +114,40 @@ pub(super) fn literally(
     Ok(found)
 }
 
-/// How many nodes hold what was searched for.
+/// Number of nodes that match a query.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
-    /// All of them.
+    /// Number of all matching nodes.
     pub total: u64,
-    /// By the kind of author, the most first.
+    /// Matches by kind of author, in descending order.
     pub authors: Vec<(AuthorType, u64)>,
-    /// Results of tools by the tool's name, the most first.
+    /// Tool results by the name of the tool, in descending order.
     pub tools: Vec<(String, u64)>,
 }
 
-/// Counts every node that holds the query's rare words or, with [`Query::exact`], the text as it stands. `keep` narrows
-/// them down further. The query's limit does not apply.
+/// Counts all nodes that contain the query's rare words or, with [`Query::exact`], its literal text. `keep` is an
+/// additional filter. The query's limit does not apply.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope or a filter names something that is not there.
+/// If the store cannot be read, or the scope or a filter names an object that does not exist.
 pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> bool) -> Result<Counts> {
-    let question = ParsedQuery::read(&query.text, &snapshot.agents()?, query.asker);
+    let question = ParsedQuery::parse(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.only.within(snapshot, &query.scope)?;
     let words = if query.exact { &[][..] } else { &question.words };
     let said = snapshot.words_said(words, &filter, usize::MAX)?;
     let nodes: Vec<u64> = if said.passages.is_empty() {
-        literally(snapshot, &filter, &plain(&query.text), u32::MAX, usize::MAX)?
+        search_phrase(snapshot, &filter, &normalize(&query.text), u32::MAX, usize::MAX)?
             .iter()
             .map(|found| found.node)
             .collect()
     } else {
-        let matching = Matching::of(&said, query.scope.size(snapshot)?.unwrap_or(said.all));
-        matching.held.keys().copied().filter(|node| matching.holds(*node)).collect()
+        let matching = Matching::new(&said, query.scope.estimated_size(snapshot)?.unwrap_or(said.all));
+        matching.held.keys().copied().filter(|node| matching.has_rare_words(*node)).collect()
     };
     let fits = HitFilter::new(snapshot, &filter);
     let (mut authors, mut tools) = (HashMap::new(), HashMap::new());
     let mut total = 0;
-    for page in nodes.chunks(PAGE) {
+    for page in nodes.chunks(COUNT_PAGE_NODES) {
         for node in snapshot.nodes_at(page)? {
             if !keep(&node) || !fits.node(&node)? {
                 continue;
@@ -158,19 +159,19 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
             }
         }
     }
-    Ok(Counts { total, authors: most_first(authors), tools: most_first(tools) })
+    Ok(Counts { total, authors: sort_descending(authors), tools: sort_descending(tools) })
 }
 
-fn most_first<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
+fn sort_descending<K: Ord>(counts: HashMap<K, u64>) -> Vec<(K, u64)> {
     let mut counts: Vec<(K, u64)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     counts
 }
 
-/// A node with what stands before it on its path and what first continues it, in order, at most `each` on either side.
+/// Returns a node with its ancestors and its first continuations, in order, at most `each` on either side.
 ///
 /// # Errors
-/// If the store cannot be read, or the node is not there.
+/// If the store cannot be read, or the node does not exist.
 pub fn around(snapshot: &dyn Snapshot, node: NodeId, versions: &[NodeId], each: u32) -> Result<Vec<Node>> {
     let mut found = snapshot.path_back(node, versions, each.saturating_add(1))?;
     for _ in 0..each {

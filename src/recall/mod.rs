@@ -1,9 +1,9 @@
-//! Recall: what was said, found again.
+//! Recall: full-text search of the archive.
 //!
-//! One operation for every door (arrow lines, the program, a host's own code): [`search`] by words, ranked; turns of a
-//! session ([`turns`]); results of a tool ([`tool_results`]). Nothing that is found is rewritten, and any text is a
-//! question: words are looked up by the rules that they were indexed by ([`crate::types::WordTokenizer`]), and what has
-//! no words is looked for as it stands.
+//! All interfaces (arrow lines, the CLI, a host's code) share three operations: [`search`] ranks nodes by the words of
+//! a query, [`turns`] lists turns of a session, [`tool_results`] lists results of a tool. Results are never rewritten.
+//! Any text is a valid query: its words come from the tokenizer of the index ([`crate::text_index::WordTokenizer`]). A
+//! query without words is searched search_phrase.
 
 mod answer_type;
 mod excerpt;
@@ -25,7 +25,7 @@ use std::{
 
 pub(crate) use self::excerpt::cut_at;
 pub use self::{
-    excerpt::{called_with, calls, excerpt, is_failure},
+    excerpt::{calls, excerpt, is_failure, tool_call_summary},
     filter::{Author, Branch, Filter, Scope},
     highlight::highlights,
     hint::{Hint, References},
@@ -34,8 +34,8 @@ pub use self::{
     time_spec::{ParseTimeError, TimeSpec},
 };
 use self::{
-    matching::{Matching, literally},
-    query_parser::{ParsedQuery, asks},
+    matching::{Matching, search_phrase},
+    query_parser::{ParsedQuery, is_question},
 };
 use crate::{
     id::SessionId,
@@ -46,133 +46,135 @@ use crate::{
 
 type Result<T> = std::result::Result<T, OpsError>;
 
-/// Rows of the index that a search reads at the most.
-const READ: usize = 5_000;
-/// Candidates whose text is looked at.
-const LOOKED_AT: usize = 150;
-/// Nodes that are looked through for what has no words.
-const LITERAL: u32 = 5_000;
-/// Tools whose answers show what was found before. They would be found again by what was asked.
-const ANSWERS: [&str; 3] = ["recall", "conversation_recall", "view"];
+/// Maximum number of index rows that a search reads.
+const MAX_INDEX_ROWS: usize = 5_000;
+/// Maximum number of candidates whose text is read.
+const MAX_READ_CANDIDATES: usize = 150;
+/// Maximum number of nodes read for a literal search.
+const MAX_LITERAL_NODES: u32 = 5_000;
+/// Tools that show earlier results. Their output would match the query that produced it, so it is excluded.
+const RECALL_TOOLS: [&str; 3] = ["recall", "conversation_recall", "view"];
 
-/// What is searched for.
+/// Query of a search: text, scope, filter and order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// The question, or words; what stands in double quotes comes first where it stands so.
+    /// Question or words. Nodes that contain the text in double quotes rank first.
     pub text: String,
-    /// Where.
+    /// Scope of the search.
     pub scope: Scope,
-    /// Which of it.
+    /// Filter in addition to the scope.
     pub only: Filter,
-    /// Who asks: what `I` means in the question. It rules nothing out.
+    /// Role of the asker: the meaning of `I` in the question. It affects the score only.
     pub asker: Option<AuthorType>,
-    /// Only nodes that hold all of `text` as it stands, whatever its case.
+    /// True to match only nodes that contain all of `text` search_phrase, ignoring case.
     pub exact: bool,
-    /// The newest first, not the best.
+    /// True to sort by time, the newest first, instead of by score.
     pub by_time: bool,
-    /// At most so many.
+    /// Maximum number of hits.
     pub limit: usize,
 }
 
 impl Query {
-    /// Words in a scope, with no filter, and twenty hits.
+    /// Creates a query without filters, for at most 20 hits.
     #[must_use]
     pub fn new(text: impl Into<String>, scope: Scope) -> Self {
         Self { text: text.into(), scope, only: Filter::default(), asker: None, exact: false, by_time: false, limit: 20 }
     }
 }
 
-/// A node that was found.
+/// A node found by a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The node, whole and as it was said. It may be pruned.
+    /// The complete node. It may be pruned.
     pub node: Node,
-    /// Which of its passages was found, from 0, as [`crate::types::WordTokenizer::passages`] cuts it.
+    /// Index of the best passage from 0, as split by [`crate::text_index::WordTokenizer::passages`].
     pub passage: u32,
-    /// How well it fits; comparable within one search.
+    /// Score, comparable within one search.
     pub score: f64,
-    /// Whether it holds the question, or what was quoted in it, as it stands there.
+    /// True if the node contains the question, or its quoted text, search_phrase.
     pub exact: bool,
-    /// Words of the query that it holds itself; its neighbours' are not counted.
+    /// Number of the query's words in the node itself, not in its neighbours.
     pub own_words: u32,
-    /// What it hangs on.
+    /// Parent of the node.
     pub before: Option<Node>,
-    /// What first continues it.
+    /// First continuation of the node.
     pub after: Option<Node>,
 }
 
-/// What was found.
+/// Results of a search.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SearchResults {
-    /// Nodes that hold what was searched for: all rare words of the query, or what is quoted in it. The best first.
+    /// Matches: nodes with all rare words of the query, or with its quoted text. The best first.
     pub hits: Vec<Hit>,
-    /// Nodes that hold less: some of the words, or their neighbours do, or they are near in meaning. The best first.
+    /// Near results: nodes with some of the words, or whose neighbours have them, or with a similar meaning. The best
+    /// first.
     pub near: Vec<Hit>,
-    /// The words that were looked for; none if the text has none, and was looked for as it stands.
+    /// Searched index words; empty if the text had none and was searched search_phrase.
     pub words: Vec<String>,
-    /// Words of the query, as written, that no searched node holds.
+    /// Words of the query, as written, that no searched node contains.
     pub absent: Vec<String>,
 }
 
 impl SearchResults {
-    /// Hits and near ones in one list, the best first.
+    /// Returns matches and near results in one list, the best first.
     #[must_use]
     pub fn ranked(self) -> Vec<Hit> {
         let mut all = self.hits;
         all.extend(self.near);
-        all.sort_by(better);
+        all.sort_by(by_rank);
         all
     }
 
-    /// True if nothing was found, not even something near.
+    /// True if there are neither matches nor near results.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.hits.is_empty() && self.near.is_empty()
     }
 }
 
-/// The better hit first.
-fn better(one: &Hit, other: &Hit) -> Ordering {
+/// Orders hits by descending score, exact hits first.
+fn by_rank(one: &Hit, other: &Hit) -> Ordering {
     other.exact.cmp(&one.exact).then(other.score.total_cmp(&one.score))
 }
 
-/// Searches.
+/// Searches by words and ranks the hits.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope or a filter names something that is not there.
+/// If the store cannot be read, or the scope or a filter names an object that does not exist.
 pub fn search(snapshot: &dyn Snapshot, query: &Query) -> Result<SearchResults> {
     search_with(snapshot, query, None)
 }
 
-/// Searches by words, and by what the question means if that is given: what shares no word with it can then be found too.
+/// Searches by words and, with an embedding of the question, by meaning. Nodes without a word of the question can then
+/// be found.
 ///
 /// # Errors
-/// The same.
+/// The errors of [`search`].
 pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&QueryEmbedding>) -> Result<SearchResults> {
-    let question = ParsedQuery::read(&query.text, &snapshot.agents()?, query.asker);
+    let question = ParsedQuery::parse(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.only.within(snapshot, &query.scope)?;
     if query.exact {
-        return exactly(snapshot, query, &question, &filter);
+        return search_exact(snapshot, query, &question, &filter);
     }
-    let said = snapshot.words_said(&question.words, &filter, READ)?;
-    let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
+    let said = snapshot.words_said(&question.words, &filter, MAX_INDEX_ROWS)?;
+    let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
     let scores: Vec<rank::RankCandidate> = if literal {
-        literally(snapshot, &filter, &question.whole, LITERAL, query.limit)?
+        search_phrase(snapshot, &filter, &question.whole, MAX_LITERAL_NODES, query.limit)?
     } else {
         rank::rank(snapshot, &said, &filter, nodes)?
     };
-    let matching = Matching::of(&said, nodes);
-    // What stands beside a hit is a candidate too, and may lie outside.
+    let matching = Matching::new(&said, nodes);
+    // A neighbour of a hit is also a candidate, and may be outside the filter.
     let fits = HitFilter::new(snapshot, &filter);
-    let scores = &scores[..scores.len().min(LOOKED_AT)];
+    let scores = &scores[..scores.len().min(MAX_READ_CANDIDATES)];
     let found: HashSet<u64> = scores.iter().map(|candidate| candidate.node).collect();
     let asking = scores.iter().filter(|candidate| candidate.if_asked > 0.0).filter_map(|candidate| candidate.before);
     let seqs: HashSet<u64> = found.iter().copied().chain(asking).collect();
     let mut seqs: Vec<u64> = seqs.into_iter().collect();
     seqs.sort_unstable();
     let mut nodes: HashMap<u64, Node> = snapshot.nodes_at(&seqs)?.into_iter().map(|node| (node.seq, node)).collect();
-    let asking: HashSet<u64> = nodes.values().filter(|node| asks(&node.content)).map(|node| node.seq).collect();
+    let asking: HashSet<u64> = nodes.values().filter(|node| is_question(&node.content)).map(|node| node.seq).collect();
     let mut hits: Vec<Hit> = Vec::with_capacity(found.len());
     for candidate in scores {
         let Some(node) = nodes.remove(&candidate.node) else { continue };
@@ -181,15 +183,16 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
         }
         let asked = candidate.before.is_some_and(|before| asking.contains(&before));
         let score = candidate.score + if asked { candidate.if_asked } else { 0.0 };
-        let (score, exact) = (score * question.factor(&node), question.is_exact(&node.content));
+        let (score, exact) = (score * question.boost(&node), question.is_exact(&node.content));
         let own_words = matching.own_words(node.seq);
         hits.push(Hit { node, passage: candidate.part, score, exact, own_words, before: None, after: None });
     }
     if let Some(meaning) = meaning {
-        hits = nearer(snapshot, hits, &meaning.near(snapshot, &filter)?, &fits)?;
+        hits = boost_nearby(snapshot, hits, &meaning.near(snapshot, &filter)?, &fits)?;
     }
-    hits.sort_by(better);
-    let matches = |hit: &Hit| hit.exact || question.phrases.is_empty() && (literal || matching.holds(hit.node.seq));
+    hits.sort_by(by_rank);
+    let matches =
+        |hit: &Hit| hit.exact || question.phrases.is_empty() && (literal || matching.has_rare_words(hit.node.seq));
     let (mut hits, mut near): (Vec<Hit>, Vec<Hit>) = hits.into_iter().partition(matches);
     if query.by_time {
         hits.sort_by_key(|hit| Reverse(hit.node.seq));
@@ -197,25 +200,25 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     }
     hits.truncate(query.limit);
     near.truncate(query.limit);
-    neighbours(snapshot, hits.iter_mut().chain(&mut near))?;
+    load_neighbors(snapshot, hits.iter_mut().chain(&mut near))?;
     let absent = match literal && !hits.is_empty() {
         true => Vec::new(),
-        false => matching::absent(snapshot, query, &question, &said, &filter)?,
+        false => matching::absent_words(snapshot, query, &question, &said, &filter)?,
     };
     Ok(SearchResults { hits, near, words: question.words, absent })
 }
 
-/// Finds a phrase as it stands, the newest first.
-fn exactly(
+/// Finds a text search_phrase, the newest node first.
+fn search_exact(
     snapshot: &dyn Snapshot,
     query: &Query,
     question: &ParsedQuery,
     filter: &WordFilter,
 ) -> Result<SearchResults> {
     let fits = HitFilter::new(snapshot, filter);
-    let found = literally(snapshot, filter, &query_parser::plain(&query.text), u32::MAX, usize::MAX)?;
+    let found = search_phrase(snapshot, filter, &query_parser::normalize(&query.text), u32::MAX, usize::MAX)?;
     let mut hits = Vec::new();
-    for candidates in found.chunks(LOOKED_AT) {
+    for candidates in found.chunks(MAX_READ_CANDIDATES) {
         for node in snapshot.nodes_at(&candidates.iter().map(|candidate| candidate.node).collect::<Vec<_>>())? {
             if hits.len() < query.limit && fits.node(&node)? {
                 hits.push(Hit { node, passage: 0, score: 1.0, exact: true, own_words: 0, before: None, after: None });
@@ -225,12 +228,12 @@ fn exactly(
             break;
         }
     }
-    neighbours(snapshot, hits.iter_mut())?;
+    load_neighbors(snapshot, hits.iter_mut())?;
     Ok(SearchResults { hits, words: question.words.clone(), ..SearchResults::default() })
 }
 
-/// Reads what each hit hangs on and what first continues it.
-fn neighbours<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hit>) -> Result<()> {
+/// Reads the parent and the first continuation of each hit.
+fn load_neighbors<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hit>) -> Result<()> {
     let mut hits: Vec<&mut Hit> = hits.collect();
     let beside = snapshot.beside(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
     for (hit, beside) in hits.iter_mut().zip(beside) {
@@ -243,10 +246,10 @@ fn neighbours<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hi
     Ok(())
 }
 
-/// Turns of a session that fit, from the lesser to the greater number, whichever comes first, at most `limit`.
+/// Returns at most `limit` turns of a session that pass the filter. The range may be reversed.
 ///
 /// # Errors
-/// If the store cannot be read, or the session or what the filter names is not there.
+/// If the store cannot be read, or the session or an object of the filter does not exist.
 pub fn turns(
     snapshot: &dyn Snapshot,
     session: SessionId,
@@ -259,10 +262,10 @@ pub fn turns(
     Ok(snapshot.turns(session, from.min(to)..=from.max(to), &filter, limit)?)
 }
 
-/// Results of a tool that fit, the newest first, at most `limit`, each with the node that called it.
+/// Returns at most `limit` results of a tool that pass the filter, the newest first, each with its calling node.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope or the filter names something that is not there.
+/// If the store cannot be read, or the scope or the filter names an object that does not exist.
 pub fn tool_results(
     snapshot: &dyn Snapshot,
     scope: &Scope,
@@ -275,18 +278,24 @@ pub fn tool_results(
     results.into_iter().map(|node| Ok((called(&node)?.flatten(), node))).map(|pair| pair.map(|(c, n)| (n, c))).collect()
 }
 
-/// The names of tools that there are results of.
+/// Returns the names of the tools with results in the scope, at most 50.
 ///
 /// # Errors
-/// If the store cannot be read, or the scope or the filter names something that is not there.
+/// If the store cannot be read, or the scope or the filter names an object that does not exist.
 pub fn tool_names(snapshot: &dyn Snapshot, scope: &Scope, only: &Filter) -> Result<Vec<String>> {
     Ok(snapshot.tool_names(&only.within(snapshot, scope)?, 50)?)
 }
 
-/// Hits with those that are near in meaning, scored by both.
-fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits: &HitFilter<'_>) -> Result<Vec<Hit>> {
+/// Adds the nodes nearest in meaning, and scores all hits by both rankings.
+fn boost_nearby(
+    snapshot: &dyn Snapshot,
+    mut hits: Vec<Hit>,
+    near: &[(u64, f64)],
+    fits: &HitFilter<'_>,
+) -> Result<Vec<Hit>> {
     let found: HashSet<u64> = hits.iter().map(|hit| hit.node.seq).collect();
-    let others = near.iter().take(semantic::NEAREST).map(|(node, _)| *node).filter(|node| !found.contains(node));
+    let others =
+        near.iter().take(semantic::MAX_SEMANTIC_CANDIDATES).map(|(node, _)| *node).filter(|node| !found.contains(node));
     for node in snapshot.nodes_at(&others.collect::<Vec<_>>())? {
         if fits.node(&node)? {
             hits.push(Hit { node, passage: 0, score: 0.0, exact: false, own_words: 0, before: None, after: None });
@@ -295,26 +304,26 @@ fn nearer(snapshot: &dyn Snapshot, mut hits: Vec<Hit>, near: &[(u64, f64)], fits
     let near: HashMap<u64, f64> = near.iter().copied().collect();
     let by_words: Vec<f64> = hits.iter().map(|hit| hit.score).collect();
     let by_meaning: Vec<Option<f64>> = hits.iter().map(|hit| near.get(&hit.node.seq).copied()).collect();
-    let mixed = semantic::mixed(&by_words, &by_meaning);
-    hits.iter_mut().zip(mixed).for_each(|(hit, score)| hit.score = score);
+    let fused = semantic::fuse_scores(&by_words, &by_meaning);
+    hits.iter_mut().zip(fused).for_each(|(hit, score)| hit.score = score);
     Ok(hits)
 }
 
-/// True if a node only looks something up or shows what was looked up, or has neither words nor calls.
-fn is_traffic(node: &Node) -> bool {
-    if node.tool.name.as_deref().is_some_and(|name| ANSWERS.contains(&name)) {
+/// True for nodes that show search results, and for nodes with neither words nor calls.
+fn is_search_output(node: &Node) -> bool {
+    if node.tool.name.as_deref().is_some_and(|name| RECALL_TOOLS.contains(&name)) {
         return true;
     }
     let looks_up =
-        |call: &String| ANSWERS.iter().any(|name| call.strip_prefix(name).is_some_and(|c| c.starts_with('(')));
+        |call: &String| RECALL_TOOLS.iter().any(|name| call.strip_prefix(name).is_some_and(|c| c.starts_with('(')));
     node.purged_at.is_none() && node.content.trim().is_empty() && calls(node).iter().all(looks_up)
 }
 
-/// A filter, asked of nodes. What stands beside a hit is in its tree, so whose that is was asked already.
+/// A filter applied to nodes. A neighbour of a hit is in the same tree, so the tree is not checked.
 struct HitFilter<'a> {
     snapshot: &'a dyn Snapshot,
     filter: &'a WordFilter,
-    /// Sessions that were asked about, and whether each is of the workspace.
+    /// Cache: true for sessions of the filter's workspace.
     sessions: RefCell<HashMap<SessionId, bool>>,
 }
 
@@ -323,7 +332,7 @@ impl<'a> HitFilter<'a> {
         Self { snapshot, filter, sessions: RefCell::default() }
     }
 
-    fn of_workspace(&self, session: Option<SessionId>, workspace: &str) -> Result<bool> {
+    fn is_in_workspace(&self, session: Option<SessionId>, workspace: &str) -> Result<bool> {
         let Some(id) = session else { return Ok(false) };
         if let Some(known) = self.sessions.borrow().get(&id) {
             return Ok(*known);
@@ -335,7 +344,7 @@ impl<'a> HitFilter<'a> {
 
     fn node(&self, node: &Node) -> Result<bool> {
         let filter = self.filter;
-        Ok(!is_traffic(node)
+        Ok(!is_search_output(node)
             && filter.before.is_none_or(|before| node.seq < before)
             && node.purged_at.is_none()
             && filter.session.is_none_or(|session| node.session == Some(session))
@@ -346,6 +355,6 @@ impl<'a> HitFilter<'a> {
             && filter.from.is_none_or(|from| node.created_at >= from)
             && filter.to.is_none_or(|to| node.created_at <= to)
             && filter.among.as_ref().is_none_or(|among| among.contains(&node.seq))
-            && filter.workspace.as_deref().map_or(Ok(true), |name| self.of_workspace(node.session, name))?)
+            && filter.workspace.as_deref().map_or(Ok(true), |name| self.is_in_workspace(node.session, name))?)
     }
 }

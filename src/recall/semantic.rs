@@ -1,10 +1,9 @@
-//! Searching by meaning too: vectors of texts, made by a model that a program brings along, mixed with the ranking by
-//! words.
+//! Semantic search: embeddings of nodes, made by a model of the host, combined with the ranking by words.
 //!
-//! It is an option and off by default: words alone find most, and vectors alone find less; mixed in lightly they add what
-//! shares no word with the question. Scores of such different kinds are compared by how far each stands out among the
-//! candidates (z-scores). Vectors are kept in the store, one a node and model, and are derived: a rebuild drops them, and
-//! [`embed`] makes those that are missing. They are compared one by one.
+//! It is optional. Words alone find more than embeddings alone; with a small weight, embeddings add nodes that share no
+//! word with the question. Both scores are compared as z-scores among the candidates. The store has one embedding per
+//! node and model. Embeddings are derived: a rebuild drops them, and [`embed`] creates the missing ones. The search
+//! compares them one by one.
 
 use std::collections::HashSet;
 
@@ -14,40 +13,40 @@ use crate::{
     types::Op,
 };
 
-/// What vectors count beside words.
-const VECTORS: f64 = 0.3;
-/// Texts that are sent at once.
-const BATCH: usize = 64;
-/// Bytes of a text that are sent: models read no more at once, and what is meant is said early.
-const LONGEST: usize = 2_000;
-/// The nearest that are candidates without sharing a word with the question.
-pub(super) const NEAREST: usize = 100;
+/// Weight of the embedding score relative to the word score.
+const EMBEDDING_WEIGHT: f64 = 0.3;
+/// Number of texts per request.
+const BATCH_TEXTS: usize = 64;
+/// Maximum number of bytes of a text that are sent: models read no more, and a text's subject is near its start.
+const MAX_TEXT_BYTES: usize = 2_000;
+/// Number of the nearest nodes that become candidates without sharing a word.
+pub(super) const MAX_SEMANTIC_CANDIDATES: usize = 100;
 
-/// What turns texts into vectors.
+/// A model that converts texts into embeddings.
 pub trait Embedder: Send + Sync {
-    /// The model's name: vectors of one model are not compared with those of another.
+    /// Name of the model. Embeddings of different models are not compared.
     fn model(&self) -> &str;
 
-    /// The vectors of texts, one each, all of one length.
+    /// Returns one embedding per text, all of the same length.
     ///
     /// # Errors
-    /// If they cannot be had now.
+    /// If the model is unavailable.
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Why there are no vectors.
+/// Error of an embedding request.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
-    /// The model could not be asked, or answered something else.
+    /// The model was unavailable or returned an invalid reply.
     #[error("no vectors: {0}")]
     Model(String),
-    /// They could not be read or kept.
+    /// The store could not be read or written.
     #[error(transparent)]
     Ops(#[from] OpsError),
 }
 
-/// What a question means, by one model.
+/// Embedding of a question by one model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryEmbedding {
     model: String,
@@ -55,16 +54,16 @@ pub struct QueryEmbedding {
 }
 
 impl QueryEmbedding {
-    /// Has a question's vector made.
+    /// Requests the embedding of a question.
     ///
     /// # Errors
-    /// If it cannot be had.
+    /// If the model is unavailable or returns an invalid reply.
     pub fn of(embedder: &dyn Embedder, question: &str) -> Result<Self, EmbedError> {
-        let vector = made(embedder, vec![cut(question).to_owned()])?.pop().unwrap_or_default();
+        let vector = request_embeddings(embedder, vec![truncate(question).to_owned()])?.pop().unwrap_or_default();
         Ok(Self { model: embedder.model().to_owned(), vector })
     }
 
-    /// How near each node is that fits, the nearest first.
+    /// Returns the similarity of each node that passes the filter, the nearest first.
     pub(super) fn near(&self, snapshot: &dyn Snapshot, filter: &WordFilter) -> super::Result<Vec<(u64, f64)>> {
         let mut near: Vec<(u64, f64)> = Vec::new();
         snapshot.vectors(&self.model, filter, &mut |node, vector| {
@@ -77,10 +76,10 @@ impl QueryEmbedding {
     }
 }
 
-/// Makes the vectors that are missing, of the newest nodes first, at most `limit`; returns how many it made.
+/// Creates missing embeddings, of the newest nodes first, at most `limit`. Returns the number of created ones.
 ///
 /// # Errors
-/// If the model fails or the store does. What was made before is kept.
+/// If the model or the store fails. Embeddings of earlier batches remain.
 pub fn embed(actor: &Actor, embedder: &dyn Embedder, limit: usize) -> Result<usize, EmbedError> {
     let mut known = HashSet::new();
     let mut missing: Vec<(u64, String)> = Vec::new();
@@ -94,23 +93,23 @@ pub fn embed(actor: &Actor, embedder: &dyn Embedder, limit: usize) -> Result<usi
             .map_err(OpsError::from)?;
         let mut take = |node: u64, text: &str| {
             if !text.trim().is_empty() && !known.contains(&node) {
-                missing.push((node, cut(text).to_owned()));
+                missing.push((node, truncate(text).to_owned()));
             }
             missing.len() < limit
         };
         snapshot.newest_first(&all, u32::MAX, &mut take).map_err(OpsError::from)?;
     }
     let count = missing.len().min(limit);
-    for batch in missing[..count].chunks(BATCH) {
-        let vectors = made(embedder, batch.iter().map(|(_, text)| text.clone()).collect())?;
+    for batch in missing[..count].chunks(BATCH_TEXTS) {
+        let vectors = request_embeddings(embedder, batch.iter().map(|(_, text)| text.clone()).collect())?;
         let vectors = batch.iter().map(|(node, _)| *node).zip(vectors).collect();
         actor.commit(Op::Turn, vec![Mutation::Embed { model: embedder.model().to_owned(), vectors }])?;
     }
     Ok(count)
 }
 
-/// Vectors of length one, as many as texts.
-fn made(embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
+/// Requests embeddings and normalizes them to length one.
+fn request_embeddings(embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>, EmbedError> {
     let wanted = texts.len();
     let mut vectors = embedder.embed(&texts)?;
     let length = vectors.first().map_or(0, Vec::len);
@@ -127,22 +126,22 @@ fn made(embedder: &dyn Embedder, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Em
     Ok(vectors)
 }
 
-/// Scores by words and by nearness as one, for each candidate.
-pub(super) fn mixed(words: &[f64], near: &[Option<f64>]) -> Vec<f64> {
-    let (by_words, by_meaning) = (standing_out(words.iter().copied().map(Some)), standing_out(near.iter().copied()));
-    by_words.into_iter().zip(by_meaning).map(|(a, b)| (1.0 - VECTORS) * a + VECTORS * b).collect()
+/// Combines word scores and similarities into one score per candidate.
+pub(super) fn fuse_scores(words: &[f64], near: &[Option<f64>]) -> Vec<f64> {
+    let (by_words, by_meaning) = (z_scores(words.iter().copied().map(Some)), z_scores(near.iter().copied()));
+    by_words.into_iter().zip(by_meaning).map(|(a, b)| (1.0 - EMBEDDING_WEIGHT) * a + EMBEDDING_WEIGHT * b).collect()
 }
 
-/// How far each value stands out, in standard deviations; 0 for one that is not known.
-fn standing_out(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<f64> {
+/// Z-scores: deviations from the mean in standard deviations; 0 for a missing value.
+fn z_scores(values: impl Iterator<Item = Option<f64>> + Clone) -> Vec<f64> {
     let count = values.clone().flatten().count().max(1) as f64;
     let mean = values.clone().flatten().sum::<f64>() / count;
     let deviation = (values.clone().flatten().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
     values.map(|value| value.map_or(0.0, |value| (value - mean) / deviation.max(1e-9))).collect()
 }
 
-fn cut(text: &str) -> &str {
-    let mut end = text.len().min(LONGEST);
+fn truncate(text: &str) -> &str {
+    let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -155,9 +154,9 @@ mod tests {
 
     #[test]
     fn what_stands_out_in_both_comes_first() {
-        let mixed = mixed(&[9.0, 8.9, 0.0, 0.0], &[Some(0.1), Some(0.9), Some(0.8), None]);
+        let mixed = fuse_scores(&[9.0, 8.9, 0.0, 0.0], &[Some(0.1), Some(0.9), Some(0.8), None]);
         assert!(mixed[1] > mixed[0] && mixed[0] > mixed[2] && mixed[2] > mixed[3], "{mixed:?}");
-        assert!(standing_out([Some(1.0), Some(1.0)].into_iter()).iter().all(|value| value.abs() < 1e-9));
-        assert!(standing_out([].into_iter()).is_empty());
+        assert!(z_scores([Some(1.0), Some(1.0)].into_iter()).iter().all(|value| value.abs() < 1e-9));
+        assert!(z_scores([].into_iter()).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! Times as a filter names them. A model is shown ages and a person thinks in days, so both are taken beside a moment. Days
-//! are UTC's, as everywhere in what models read.
+//! Times of a filter: absolute, or relative to the current time, because a model sees ages and a user thinks in days.
+//! Days are UTC days.
 
 use std::{
     fmt::{self, Display, Formatter},
@@ -11,61 +11,70 @@ use serde::{Deserialize, Serialize, de::Error as _};
 
 use crate::types::Timestamp;
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
-/// Units of an age as [`Timestamp::age`] writes them, with their milliseconds.
-const UNITS: [(&str, i64); 7] =
-    [("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", DAY), ("w", 7 * DAY), ("mo", 30 * DAY), ("y", 365 * DAY)];
+/// Milliseconds per day.
+const DAY_MS: i64 = 86_400_000;
+/// Units of an age as written by [`Timestamp::age`], with their milliseconds.
+const AGE_UNITS_MS: [(&str, i64); 7] = [
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", DAY_MS),
+    ("w", 7 * DAY_MS),
+    ("mo", 30 * DAY_MS),
+    ("y", 365 * DAY_MS),
+];
 
-/// A time in a filter: a day (`2026-11-22`, `today`, `yesterday`), a moment (`2026-11-22T14:00`, by UTC if it does not say
-/// otherwise) or an age (`30s`, `5m`, `2h`, `3d`, `1w`, `11mo`, `2y`).
+/// A time in a filter: a day (`2026-11-22`, `today`, `yesterday`), a moment (`2026-11-22T14:00`, UTC by default) or an
+/// age (`30s`, `5m`, `2h`, `3d`, `1w`, `11mo`, `2y`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeSpec {
-    /// A day.
+    /// A calendar day, in UTC.
     Day(civil::Date),
-    /// So many days before the one that it is: 0 is `today`, 1 is `yesterday`.
+    /// A number of days before today: 0 is `today`, 1 is `yesterday`.
     DayBefore(u8),
-    /// A moment.
+    /// A moment, independent of the current time.
     Moment(Timestamp),
-    /// So long ago: how many, and the unit.
+    /// An age: number and unit.
     Ago(u32, &'static str),
 }
 
-/// What is written is no time.
+/// Error for a text that is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no time: write a day (2026-11-22, today, yesterday), a moment (2026-11-22T14:00) or an age (2h, 3d)")]
+#[error(
+    "{0:?} is not a time: use a day (2026-11-22, today, yesterday), a moment (2026-11-22T14:00) or an age (2h, 3d)"
+)]
 pub struct ParseTimeError(pub String);
 
 impl TimeSpec {
-    /// The first moment that is meant, at a time that it is now.
+    /// First instant of the specified time, relative to `now`.
     #[must_use]
-    pub fn first(self, now: Timestamp) -> Timestamp {
+    pub fn start(self, now: Timestamp) -> Timestamp {
         match self {
-            Self::Day(day) => start(day).unwrap_or(Timestamp::from_millis(i64::MAX)),
+            Self::Day(day) => start_of_day(day).unwrap_or(Timestamp::from_millis(i64::MAX)),
             Self::DayBefore(days) => {
-                let today = now.as_millis().div_euclid(DAY) * DAY;
-                Timestamp::from_millis(today.saturating_sub(i64::from(days) * DAY))
+                let today = now.as_millis().div_euclid(DAY_MS) * DAY_MS;
+                Timestamp::from_millis(today.saturating_sub(i64::from(days) * DAY_MS))
             }
             Self::Moment(at) => at,
             Self::Ago(count, unit) => {
-                let millis = UNITS.iter().find(|(name, _)| *name == unit).map_or(0, |(_, millis)| *millis);
+                let millis = AGE_UNITS_MS.iter().find(|(name, _)| *name == unit).map_or(0, |(_, millis)| *millis);
                 Timestamp::from_millis(now.as_millis().saturating_sub(i64::from(count).saturating_mul(millis)))
             }
         }
     }
 
-    /// The last moment that is meant.
+    /// Last instant of the specified time, relative to `now`.
     #[must_use]
-    pub fn last(self, now: Timestamp) -> Timestamp {
-        let first = self.first(now);
+    pub fn end(self, now: Timestamp) -> Timestamp {
+        let first = self.start(now);
         match self {
-            Self::Day(_) | Self::DayBefore(_) => Timestamp::from_millis(first.as_millis().saturating_add(DAY - 1)),
+            Self::Day(_) | Self::DayBefore(_) => Timestamp::from_millis(first.as_millis().saturating_add(DAY_MS - 1)),
             Self::Moment(_) | Self::Ago(..) => first,
         }
     }
 }
 
-fn start(day: civil::Date) -> Option<Timestamp> {
+fn start_of_day(day: civil::Date) -> Option<Timestamp> {
     moment(day.to_datetime(civil::Time::midnight()))
 }
 
@@ -74,11 +83,11 @@ fn moment(at: civil::DateTime) -> Option<Timestamp> {
     Some(Timestamp::from_millis(at.as_millisecond()))
 }
 
-/// `2h`, `2h ago`.
-fn age(text: &str) -> Option<TimeSpec> {
+/// Parses `2h` or `2h ago`.
+fn parse_age(text: &str) -> Option<TimeSpec> {
     let text = text.strip_suffix("ago").unwrap_or(text).trim_end();
     let (count, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
-    let (unit, _) = UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
+    let (unit, _) = AGE_UNITS_MS.iter().find(|(name, _)| *name == unit.trim_start())?;
     Some(TimeSpec::Ago(count.parse().ok()?, unit))
 }
 
@@ -93,9 +102,9 @@ impl FromStr for TimeSpec {
             _ => {}
         }
         let upper = said.to_uppercase();
-        // What has a time of day would be read as its day too.
+        // A text with a time of day would also parse as its day.
         let day = if said.len() == "2026-11-22".len() { upper.parse().ok().map(Self::Day) } else { None };
-        let found = age(&said).or(day).or_else(|| {
+        let found = parse_age(&said).or(day).or_else(|| {
             let zoned = upper.parse::<jiff::Timestamp>().ok().map(|at| Timestamp::from_millis(at.as_millisecond()));
             zoned.or_else(|| moment(upper.parse().ok()?)).filter(|_| upper.contains(':')).map(Self::Moment)
         });
@@ -137,22 +146,22 @@ mod tests {
     #[test]
     fn days_moments_and_ages_are_spans() {
         let now = Timestamp::from_millis(NOON);
-        let midnight = NOON - DAY / 2;
+        let midnight = NOON - DAY_MS / 2;
         for (text, first, last) in [
-            ("2026-11-22", midnight, midnight + DAY - 1),
-            ("today", midnight, midnight + DAY - 1),
-            ("Yesterday", midnight - DAY, midnight - 1),
+            ("2026-11-22", midnight, midnight + DAY_MS - 1),
+            ("today", midnight, midnight + DAY_MS - 1),
+            ("Yesterday", midnight - DAY_MS, midnight - 1),
             ("2026-11-22T12:00", NOON, NOON),
             ("2026-11-22 12:00:00", NOON, NOON),
             ("2026-11-22t13:00:00+01:00", NOON, NOON),
             ("2h", NOON - 7_200_000, NOON - 7_200_000),
             ("2h ago", NOON - 7_200_000, NOON - 7_200_000),
-            ("1w", NOON - 7 * DAY, NOON - 7 * DAY),
-            ("11mo ago", NOON - 330 * DAY, NOON - 330 * DAY),
-            ("2y", NOON - 730 * DAY, NOON - 730 * DAY),
+            ("1w", NOON - 7 * DAY_MS, NOON - 7 * DAY_MS),
+            ("11mo ago", NOON - 330 * DAY_MS, NOON - 330 * DAY_MS),
+            ("2y", NOON - 730 * DAY_MS, NOON - 730 * DAY_MS),
         ] {
             let when: TimeSpec = text.parse().unwrap();
-            assert_eq!((when.first(now).as_millis(), when.last(now).as_millis()), (first, last), "{text}");
+            assert_eq!((when.start(now).as_millis(), when.end(now).as_millis()), (first, last), "{text}");
             assert_eq!(when.to_string().parse(), Ok(when), "{text}");
         }
     }
@@ -164,9 +173,9 @@ mod tests {
         {
             assert_eq!(text.parse::<TimeSpec>(), Err(ParseTimeError(text.to_owned())));
         }
-        // As old as can be said, and no overflow.
+        // The largest age must not overflow.
         let old = "4294967295w".parse::<TimeSpec>().unwrap();
-        assert!(old.first(Timestamp::from_millis(i64::MIN)).as_millis() == i64::MIN);
-        assert!("9999-12-31".parse::<TimeSpec>().unwrap().last(Timestamp::from_millis(0)).as_millis() > NOON);
+        assert!(old.start(Timestamp::from_millis(i64::MIN)).as_millis() == i64::MIN);
+        assert!("9999-12-31".parse::<TimeSpec>().unwrap().end(Timestamp::from_millis(0)).as_millis() > NOON);
     }
 }

@@ -250,7 +250,7 @@ pub fn seat(loom: &Loom, agent: &Agent, workspace: &str, at: NodeId) -> Result<A
 pub fn seat_in(loom: &Loom, agent: &Agent, session: SessionId, at: NodeId) -> Result<Actor, OpsError> {
     let (session, actor) = (loom.session(session)?, loom.actor(agent));
     if session.position != Some(at) {
-        actor.stand(&session, &loom.node(at)?)?;
+        actor.set_position(&session, &loom.node(at)?)?;
     }
     Ok(actor.in_session(session.id))
 }

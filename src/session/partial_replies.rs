@@ -143,7 +143,7 @@ fn node_of(actor: &Actor, bytes: &[u8]) -> Result<Option<NodeId>, OpsError> {
         author_type: Some(AuthorType::Model),
         interrupted: true,
         provenance,
-        stay,
+        keep_position: stay,
         ..NodeDraft::text(text)
     };
     let mut node = actor.draft(Parent::Node(meant.parent), draft);

@@ -7,7 +7,8 @@ use crate::{
     ops::{Actor, OpsError},
     provider::{Message, MessagePart, Model, Prompt, Role, ToolCall},
     store::SessionFilter,
-    types::{Agent, TodoScope, TokenCalibration},
+    tokens::TokenCalibration,
+    types::{Agent, TodoScope},
 };
 
 /// What happened in a turn so far.
@@ -39,7 +40,7 @@ pub(super) fn prompt(
     let mut assembled = assembled(actor, &plan.author, &place, options)?;
     // Only what is too long is chosen anew, so that a window that fits stays as it is.
     if let Some(counted) = counted(model, &assembled.prompt).filter(|counted| *counted > u64::from(options.budget())) {
-        let correction = TokenCalibration::counted(assembled.report.total.into(), counted);
+        let correction = TokenCalibration::from_counts(assembled.report.total.into(), counted);
         assembled = self::assembled(actor, &plan.author, &place, context::ContextOptions { correction, ..options })?;
     }
     let prompt = match assembled.prompt {

@@ -58,7 +58,7 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
         tool: ToolCallFields { calls: calls.and_then(|calls| Json::parse(calls).ok()), ..ToolCallFields::default() },
         interrupted,
         provenance: envelope.json().inspect_err(|error| tracing::warn!(%error, "an envelope is not kept")).ok(),
-        stay: saving.stay,
+        keep_position: saving.stay,
         ..NodeDraft::text(said.words)
     };
     let mut new = actor.draft(Parent::Node(meant.parent), draft);

@@ -17,7 +17,8 @@ use crate::{
     ops::{Actor, NodeDraft, OpsError},
     provider::{Finish, Message, Model, Prices, Prompt, ProviderError, Request, Sampling, StreamEvent},
     store::Mutation,
-    types::{Agent, AuthorType, Node, Op, Parent, estimated_tokens},
+    tokens::estimated_tokens,
+    types::{Agent, AuthorType, Node, Op, Parent},
 };
 
 /// Questions and answers, each below the one before.
@@ -44,7 +45,7 @@ impl SideConversation {
 
     /// Asks; returns the answer, which is on the disk then, and a full answer: none that was cut off.
     pub(crate) async fn ask(&mut self, words: &str, cancel: &CancellationToken) -> Result<Node, GenerateError> {
-        let draft = NodeDraft { author_type: Some(AuthorType::Tool), stay: true, ..NodeDraft::text(words) };
+        let draft = NodeDraft { author_type: Some(AuthorType::Tool), keep_position: true, ..NodeDraft::text(words) };
         let question = self.actor.draft(Parent::Node(self.at), draft);
         let parent = question.id;
         let asked = self.actor.submit(Op::Delegate, vec![Mutation::Append(Box::new(question))]);

@@ -31,9 +31,11 @@ pub use sqlite::{OpenOptions, SqliteStore, count_bytes, migration_copies, sideca
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
+    session_state::{SessionRecord, SessionState},
+    tokens::TokenCalibration,
     types::{
-        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionRecord,
-        SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
+        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, StashContent,
+        Summary, SummarySubject, Todo, Tree,
     },
 };
 
@@ -134,7 +136,7 @@ pub trait Snapshot {
     fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>>;
     /// The roots of pruned branches of a tree.
     fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
-    /// Where words stand, as [`crate::types::WordTokenizer`] gives them: in the index, of which at most about `most` rows
+    /// Where words stand, as [`crate::text_index::WordTokenizer`] gives them: in the index, of which at most about `most` rows
     /// are read, and in what was said since. What is read from the index need not fit the filter yet:
     /// [`places`](Self::places) says whether it does.
     fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings>;

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, SessionId, TodoId, TreeId},
+    session_state::RecordKind,
     types::{
-        AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, RecordKind,
-        SessionPatch, StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
+        AgentAction, Json, Link, NewAgent, NewNode, NewSession, NewTodo, NewTree, Op, PinTarget, SessionPatch,
+        StashContent, SummarySubject, Timestamp, TodoStatus, TreePatch, coded,
     },
 };
 
@@ -198,7 +199,7 @@ pub enum Mutation {
         node: NodeId,
         /// Who generates.
         agent: AgentId,
-        /// Until when; at most [`crate::types::Lease::LONGEST`] from the change's time.
+        /// Until when; at most [`crate::types::Lease::MAX_DURATION_MS`] from the change's time.
         until: Timestamp,
     },
     /// Lets go of a lease that was taken in the session of the change, if it is still held.

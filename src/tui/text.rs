@@ -8,7 +8,7 @@ use ratatui::{
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::types::harmless;
+use crate::types::strip_control;
 
 /// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
 const GRAPHEME: usize = 48;
@@ -21,7 +21,7 @@ pub(crate) fn width(text: &str) -> usize {
 /// A grapheme as it is shown, with its columns.
 pub(crate) fn cell(grapheme: &str) -> (String, usize) {
     // A joiner that joins nothing yet would join what the terminal is sent next.
-    let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(harmless).collect();
+    let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(strip_control).collect();
     let shown = if shown.len() > GRAPHEME { shown.chars().take(1).collect() } else { shown };
     match shown.width() {
         // What has no columns of its own cannot stand alone.

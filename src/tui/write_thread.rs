@@ -73,7 +73,7 @@ impl WriteThread {
         let actor = actor.in_session(session);
         let session = self.setup.loom.session(session)?;
         if session.position != Some(node) {
-            actor.stand(&session, &self.setup.loom.node(node)?)?;
+            actor.set_position(&session, &self.setup.loom.node(node)?)?;
         }
         Ok(actor)
     }
@@ -239,7 +239,8 @@ impl WriteThread {
 
     fn undone(&mut self, word: &str, go: fn(&Actor, Option<TreeId>) -> Result<UndoResult>) -> Result<WriteResult> {
         let undone = go(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
-        let what = undone.told.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
+        let what =
+            undone.description.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
         // Of what stands beside a node, it is the node that one stands on.
         if let Some(beside) =

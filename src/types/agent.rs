@@ -1,4 +1,4 @@
-//! Agents: people and models, with the same operations.
+//! Agents: humans and models. Both use the same operations.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,33 +6,33 @@ use super::{Timestamp, coded};
 use crate::id::AgentId;
 
 coded! {
-    /// What an agent is; fixed at creation.
+    /// Kind of an agent, fixed at creation.
     AgentKind {
-        /// A person.
+        /// A human user.
         Human = "human", 0;
-        /// A model behind a provider.
+        /// A model, reached through a provider.
         Model = "model", 1;
     }
 }
 
 coded! {
-    /// One thing that an agent may do. The number is the bit in the store.
+    /// A permission of an agent. Its number is its bit in the store.
     Permission {
-        /// Sees the tree around it and acts by arrow lines.
+        /// Sees the tree around its position and acts by arrow lines.
         LoomAware = "loom_aware", 0;
-        /// Changes the tree.
+        /// Changes the tree: append, edit, prune and so on.
         LoomWrite = "loom_write", 1;
-        /// Has models generate.
+        /// Starts generations by models.
         LoomGenerate = "loom_generate", 2;
-        /// Reads documents.
+        /// Reads documents and their versions.
         DocRead = "doc_read", 3;
-        /// Writes documents.
+        /// Creates, edits and removes documents.
         DocWrite = "doc_write", 4;
-        /// Leaves its own tree.
+        /// Reads and changes other trees.
         CrossTree = "cross_tree", 5;
-        /// Searches the web.
+        /// Searches the web and reads its pages.
         WebSearch = "web_search", 6;
-        /// Hands work to the orchestrator.
+        /// Delegates work to the orchestrator.
         Delegate = "delegate", 7;
     }
 }
@@ -43,31 +43,31 @@ coded! {
 pub struct Permissions(i64);
 
 impl Permissions {
-    /// Everything.
+    /// Returns the set of all permissions.
     #[must_use]
     pub fn all() -> Self {
         Permission::ALL.iter().copied().collect()
     }
 
-    /// Whether the set holds `permission`.
+    /// True if the set contains `permission`.
     #[must_use]
     pub const fn has(self, permission: Permission) -> bool {
         self.0 & (1 << permission.code()) != 0
     }
 
-    /// The set as bits, one a permission's number.
+    /// The set as bits: bit `n` is the permission with number `n`.
     #[must_use]
     pub const fn bits(self) -> i64 {
         self.0
     }
 
-    /// The set with these bits; `None` if one of them means nothing.
+    /// Decodes a set from its bits. `None` if a bit belongs to no permission.
     #[must_use]
     pub fn from_bits(bits: i64) -> Option<Self> {
         (bits & !Self::all().0 == 0).then_some(Self(bits))
     }
 
-    /// The permissions, in the order of their numbers.
+    /// Iterates over the permissions in the order of their numbers.
     pub fn iter(self) -> impl Iterator<Item = Permission> {
         Permission::ALL.iter().copied().filter(move |p| self.has(*p))
     }
@@ -91,55 +91,55 @@ impl From<Permissions> for Vec<Permission> {
     }
 }
 
-/// What an agent is made of. All but the kind can be changed.
+/// Profile of an agent. Everything but the kind can be changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NewAgent {
-    /// The agent's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: AgentId,
-    /// Unique among agents.
+    /// Name, unique among agents.
     pub name: String,
-    /// Human or model.
+    /// Kind: human or model.
     pub kind: AgentKind,
-    /// `provider:model`, for a model.
+    /// Reference of the model (`provider:model`); `None` for a human.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it is told before everything else.
+    /// System prompt, placed before everything else in the context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Sampling temperature.
+    /// Sampling temperature; `None`: the provider's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// The longest reply, in tokens.
+    /// Maximum length of a reply, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
-    /// Texts that end a reply.
+    /// Stop sequences: a reply ends before the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stop: Vec<String>,
-    /// What it may do.
+    /// Permissions of the agent.
     pub permissions: Permissions,
 }
 
-/// An agent as the store gives it.
+/// An agent as read from the store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agent {
-    /// What it is made of.
+    /// Profile of the agent.
     #[serde(flatten)]
     pub profile: NewAgent,
-    /// When it was made.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// Whether it was taken out of use; its nodes stay.
+    /// True if the agent was removed. Its nodes remain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
 
 impl Agent {
-    /// The agent's id.
+    /// ULID of the agent.
     #[must_use]
     pub const fn id(&self) -> AgentId {
         self.profile.id
     }
 
-    /// The agent's name.
+    /// Name of the agent.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.profile.name

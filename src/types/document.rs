@@ -1,5 +1,6 @@
-//! Documents: markdown with versions. A section is a heading and what stands under it, up to the next heading of
-//! the same or a higher level. Headings are found by a CommonMark parser, so a `#` inside a code fence is none.
+//! Documents: markdown texts with versions, and functions on their sections.
+//! A section is a heading with the text under it, up to the next heading of the same or a higher level. A CommonMark
+//! parser finds the headings, so a `#` inside a code fence is not a heading.
 
 use std::ops::Range;
 
@@ -9,77 +10,77 @@ use serde::{Deserialize, Serialize};
 use super::Timestamp;
 use crate::id::{AgentId, DocumentId};
 
-/// A document as the store gives it, without its text.
+/// A document as read from the store, without its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Document {
-    /// The document's ULID.
+    /// ULID of the document.
     pub id: DocumentId,
-    /// Unique among documents.
+    /// Name, unique among documents.
     pub name: String,
-    /// One sentence about it.
+    /// Summary of one sentence, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// The number of its newest version, from 1.
+    /// Number of the newest version, from 1.
     pub version: u64,
-    /// When it was made.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// When its newest version was written.
+    /// Creation time of the newest version.
     pub updated_at: Timestamp,
-    /// Whether it was taken out of use; its versions stay.
+    /// True if the document was removed. Its versions remain.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
 }
 
-/// One version of a document, never changed.
+/// An immutable version of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentVersion {
-    /// From 1.
+    /// Version number, from 1.
     pub version: u64,
-    /// Who wrote it.
+    /// Author of the version.
     #[serde(rename = "author_id")]
     pub author: AgentId,
-    /// When.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// The whole text.
+    /// Full text of the version.
     pub content: String,
 }
 
 /// A section of a markdown text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Section {
-    /// The heading's text without markup.
+    /// Text of the heading, without markup.
     pub title: String,
-    /// 1 for `#`, up to 6.
+    /// Level of the heading: 1 (`#`) to 6.
     pub level: u8,
-    /// Bytes of the text, heading included.
+    /// Byte range of the section, heading included.
     pub span: Range<usize>,
-    /// Bytes of what stands under the heading.
+    /// Byte range of the text under the heading.
     pub body: Range<usize>,
 }
 
-/// A name that does not mean exactly one section.
+/// Failed lookup of a section by its heading.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SectionError {
     /// No heading has this text.
     #[error("no section {name:?}; the sections are: {known}")]
     NotFound {
-        /// What was asked for.
+        /// Heading as requested by the caller.
         name: String,
-        /// The headings there are.
+        /// Headings of the text, quoted and joined by commas.
         known: String,
     },
     /// Several headings have this text.
     #[error("{count} sections are named {name:?}")]
     Ambiguous {
-        /// What was asked for.
+        /// Heading as requested by the caller.
         name: String,
-        /// How many there are.
+        /// Number of sections with this heading.
         count: usize,
     },
 }
 
-/// The sections of a markdown text, in its order; subsections follow the section that holds them.
+/// Returns the sections of a markdown text in document order. A section is followed by its subsections.
 #[must_use]
 pub fn sections(text: &str) -> Vec<Section> {
     let mut found: Vec<Section> = Vec::new();
@@ -121,10 +122,10 @@ fn level_number(level: HeadingLevel) -> u8 {
     }
 }
 
-/// The section with this heading: exactly, or, if none is, without regard to case.
+/// Returns the section with a heading. An exact match has priority over a match that ignores case.
 ///
 /// # Errors
-/// [`SectionError`] if no or several sections have that heading.
+/// [`SectionError`] if no section or several sections have that heading.
 pub fn section(text: &str, name: &str) -> Result<Section, SectionError> {
     let all = sections(text);
     let name = name.trim_start_matches('#').trim();
@@ -144,19 +145,19 @@ pub fn section(text: &str, name: &str) -> Result<Section, SectionError> {
     }
 }
 
-/// The text with `addition` as its last paragraph.
+/// Appends `addition` as the last paragraph.
 #[must_use]
 pub fn append_text(text: &str, addition: &str) -> String {
     join(text.trim_end_matches('\n'), addition)
 }
 
-/// The text with `addition` before it.
+/// Inserts `addition` as the first paragraph.
 #[must_use]
 pub fn insert_at_start(text: &str, addition: &str) -> String {
     join(addition.trim_end_matches('\n'), text)
 }
 
-/// The text with `addition` before its line number `line`, counted from 1; past the last line it goes to the end.
+/// Inserts `addition` before a line, counted from 1. A number past the last line appends.
 #[must_use]
 pub fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
     let at = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
@@ -166,10 +167,10 @@ pub fn insert_before_line(text: &str, addition: &str, line: usize) -> String {
     format!("{before}{gap}{}{end}{after}", addition.trim_end_matches('\n'))
 }
 
-/// The text with what stands under the heading `name` replaced; the heading stays.
+/// Replaces the text under the heading `name`. The heading remains.
 ///
 /// # Errors
-/// [`SectionError`] if no or several sections have that heading.
+/// [`SectionError`] if no section or several sections have that heading.
 pub fn replace_section(text: &str, name: &str, body: &str) -> Result<String, SectionError> {
     let found = section(text, name)?;
     let before = text[..found.body.start].trim_end_matches('\n');

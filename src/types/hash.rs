@@ -1,4 +1,4 @@
-//! The hash chain: each node's hash covers its parent's, so a leaf's hash vouches for its whole path.
+//! The hash chain: the hash of a node covers the hash of its parent, so the hash of a leaf verifies its whole path.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use super::{AuthorType, EdgeKind, Json, NewNode, Node, Timestamp, ToolCallFields};
 use crate::id::{AgentId, NodeId};
 
-/// The version of a new node's hash.
+/// Version of the hash of new nodes.
 const VERSION: u8 = 2;
 
-/// A node's BLAKE3 hash and its version.
+/// BLAKE3 hash of a node, with the version of its input.
 ///
-/// Version 1 covers parent hash, author, edge kind and content; nodes written before version 2 keep it. Version 2 covers all
-/// of [`HashInput`]. Version 1 is written as 64 hex digits, version 2 as `2:` and 64 hex digits.
+/// Version 1 covers parent hash, author, edge kind and content. Nodes written before version 2 retain it. Version 2
+/// covers all of [`HashInput`]. The text form of version 1 is 64 hex digits, of version 2 `2:` and 64 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentHash {
     version: u8,
@@ -64,13 +64,13 @@ macro_rules! input {
 }
 
 impl<'a> HashInput<'a> {
-    /// The input of a stored node whose parent has this hash; a root has none.
+    /// Input of a stored node whose parent has the hash `parent`; `None` for a root.
     #[must_use]
     pub fn of(node: &'a Node, parent: Option<ContentHash>) -> Self {
         input!(node, parent)
     }
 
-    /// The input of a node to be appended under a parent with this hash.
+    /// Input of a new node whose parent has the hash `parent`; `None` for a root.
     #[must_use]
     pub fn of_new(node: &'a NewNode, parent: Option<ContentHash>) -> Self {
         input!(node, parent)
@@ -78,7 +78,7 @@ impl<'a> HashInput<'a> {
 }
 
 impl ContentHash {
-    /// The hash of a new node.
+    /// Computes the hash of a new node.
     #[must_use]
     pub fn of(input: &HashInput<'_>) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -105,7 +105,7 @@ impl ContentHash {
             tool.name.as_deref(),
             input.metadata.map(Json::as_str),
         ];
-        // Each text follows its length, so that no two nodes feed the hash the same bytes.
+        // Each text follows its length, so that different nodes never give the same input bytes.
         for text in texts {
             hasher.update(&text.map_or(u64::MAX, |text| text.len() as u64).to_le_bytes());
             hasher.update(text.unwrap_or_default().as_bytes());
@@ -113,7 +113,7 @@ impl ContentHash {
         Self { version: VERSION, hash: *hasher.finalize().as_bytes() }
     }
 
-    /// The hash of the same node in the version of this one.
+    /// Recomputes the hash of a node in the version of this hash.
     #[must_use]
     pub fn recomputed(&self, input: &HashInput<'_>) -> Self {
         if self.version == VERSION {
@@ -127,20 +127,20 @@ impl ContentHash {
         Self { version: 1, hash: *hasher.finalize().as_bytes() }
     }
 
-    /// The version: 1 or 2.
+    /// Version of the hash: 1 or 2.
     #[must_use]
     pub const fn version(&self) -> u8 {
         self.version
     }
 
-    /// The stored form: the 32 bytes of version 1, or the version and 32 bytes.
+    /// Encodes the hash for the store: 32 bytes for version 1, else a version byte and 32 bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let version = (self.version > 1).then_some(self.version);
         version.into_iter().chain(self.hash).collect()
     }
 
-    /// The hash with this stored form; `None` if that is no known version's.
+    /// Decodes the stored form. `None` if its length or version is unknown.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (version, hash) = match bytes {

@@ -1,33 +1,33 @@
-//! JSON kept verbatim: metadata and tool calls come back byte for byte as they were given.
+//! Verbatim JSON: metadata and tool calls are returned byte for byte as they were received.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::value::RawValue;
 
-/// A valid JSON text, kept as it was written.
+/// A valid JSON text, stored verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Json(String);
 
 impl Json {
-    /// Checks that `text` is JSON and keeps it.
+    /// Validates a JSON text.
     ///
     /// # Errors
-    /// The JSON parser's, with line and column.
+    /// The error of the JSON parser, with line and column.
     pub fn parse(text: impl Into<String>) -> Result<Self, serde_json::Error> {
         let text = text.into();
         serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
         Ok(Self(text))
     }
 
-    /// The text.
+    /// The JSON text, byte for byte.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The text's value.
+    /// Parses the text into a JSON value.
     ///
     /// # Errors
-    /// Where a number of the text is beyond what [`serde_json::Value`] holds.
+    /// If a number is out of range for [`serde_json::Value`].
     pub fn value(&self) -> Result<serde_json::Value, serde_json::Error> {
         serde_json::from_str(&self.0)
     }

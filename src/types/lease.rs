@@ -1,36 +1,37 @@
-//! Leases: on one position one agent at a time generates.
+//! Leases: at most one agent generates at a position at a time.
 
 use serde::Serialize;
 
 use super::Timestamp;
 use crate::id::{AgentId, NodeId, SessionId};
 
-/// An agent's claim to a position while it generates there.
+/// Exclusive right of an agent to generate at a position, until it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Lease {
-    /// The node that is being continued. All versions of a place share one lease, which names the first of them.
+    /// Node to be continued. All versions of a node share one lease, which names the first of them.
     #[serde(rename = "node_id")]
     pub node: NodeId,
-    /// Who generates.
+    /// Agent that generates at the position.
     #[serde(rename = "agent_id")]
     pub agent: AgentId,
-    /// On whose behalf: what works in this session may write there too.
+    /// Session that the lease was taken for. Its agents may append there too.
     #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// When it runs out, unless it is renewed.
+    /// Expiry time, unless the lease is renewed.
     pub until: Timestamp,
 }
 
 impl Lease {
-    /// The longest that a lease is given for, in milliseconds: five minutes. Who generates longer renews it.
-    pub const LONGEST: i64 = 300_000;
+    /// Maximum duration of a lease in milliseconds (5 min). A longer generation renews its lease.
+    pub const MAX_DURATION_MS: i64 = 300_000;
 
-    /// Whether it holds at `now`. One that would hold for longer than any is given for was taken by a clock that went
-    /// wrong, and does not.
+    /// True if the lease is valid at `now`.
+    ///
+    /// A lease with more than the maximum duration left was taken with a wrong clock and is not valid.
     #[must_use]
     pub fn holds(&self, now: Timestamp) -> bool {
         let left = self.until.as_millis().saturating_sub(now.as_millis());
-        (1..=Self::LONGEST).contains(&left)
+        (1..=Self::MAX_DURATION_MS).contains(&left)
     }
 }
 
@@ -48,10 +49,10 @@ mod tests {
         };
         let now = Timestamp::from_millis(1_000_000);
         assert!(lease(1_000_001).holds(now));
-        assert!(lease(1_000_000 + Lease::LONGEST).holds(now));
+        assert!(lease(1_000_000 + Lease::MAX_DURATION_MS).holds(now));
         assert!(!lease(1_000_000).holds(now));
         assert!(!lease(0).holds(now));
-        assert!(!lease(1_000_001 + Lease::LONGEST).holds(now), "a clock was set back");
+        assert!(!lease(1_000_001 + Lease::MAX_DURATION_MS).holds(now), "a clock was set back");
         assert!(!lease(i64::MAX).holds(Timestamp::from_millis(i64::MIN)));
     }
 }

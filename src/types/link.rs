@@ -1,42 +1,42 @@
-//! Links: from a node to a node, a tree, or a document with a section; seen from both ends.
+//! Links from a node to a node, a tree, or a section of a document. Both ends list the link.
 
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 use crate::id::{AgentId, DocumentId, LinkId, NodeId, TreeId};
 
-/// What a link points at.
+/// Target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkTarget {
-    /// A node, of the same or another tree.
+    /// A node of the same or of another tree.
     Node(NodeId),
-    /// A whole tree.
+    /// A tree as a whole.
     Tree(TreeId),
-    /// A document, or one section of it.
+    /// A document, or one of its sections.
     Document {
-        /// Which document.
+        /// ULID of the document.
         id: DocumentId,
-        /// The heading of the section, if not the whole.
+        /// Heading of the section; `None`: the whole document.
         section: Option<String>,
     },
 }
 
-/// A link, to be made or as the store gives it.
+/// A link between a node and a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The link's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: LinkId,
-    /// Where it starts.
+    /// Node that the link starts at.
     pub source: NodeId,
-    /// Where it points.
+    /// Target of the link.
     pub target: LinkTarget,
-    /// Why.
+    /// Note on the reason for the link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Who made it.
+    /// Author of the link.
     #[serde(rename = "author_id")]
     pub author: AgentId,
-    /// When.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
 }

@@ -1,65 +1,65 @@
-//! Operational memory: what an agent keeps at hand in a tree.
+//! Working memory of an agent in a tree: pins, stashes and recent actions.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Timestamp, coded};
 use crate::id::{DocumentId, NodeId};
 
-/// What can be pinned.
+/// Target of a pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PinTarget {
-    /// A node.
+    /// A node, by its id.
     Node(NodeId),
-    /// A document, or one section of it.
+    /// A document, or one of its sections.
     Document {
-        /// Which document.
+        /// ULID of the document.
         id: DocumentId,
-        /// The heading of the section, if not the whole.
+        /// ULID of the document.
         section: Option<String>,
     },
 }
 
-/// Something that stays in an agent's context.
+/// A node or document that remains in the agent's context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Pin {
-    /// What.
+    /// Pinned node or document.
     #[serde(flatten)]
     pub target: PinTarget,
-    /// Since when.
+    /// Time at which the agent pinned it.
     pub at: Timestamp,
 }
 
 coded! {
-    /// What is stashed.
+    /// Kind of a stash.
     StashKind {
-        /// Words.
+        /// Text given by the agent.
         Words = "words", 0;
-        /// A node's words, read from the node when they are asked for.
+        /// Content of a node, read from the node on each access.
         Node = "node", 1;
-        /// A summary of several nodes.
+        /// Summary of several nodes.
         Summary = "summary", 2;
-        /// A result that was too long to be shown at once.
+        /// Command result that was too long for the reply.
         Result = "result", 3;
     }
 }
 
-/// What is put aside under a label.
+/// Content of a stash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StashContent {
-    /// Words that the agent gave.
+    /// Text given by the agent.
     Words(String),
-    /// A node's words. The node is named, not copied, so that a purge of it leaves nothing here.
+    /// Content of a node. The stash holds the id, so that a purge of the node leaves no copy.
     Node(NodeId),
-    /// A summary of several nodes. A purge in the tree takes it away.
+    /// Summary of several nodes. A purge in the tree removes it.
     Summary(String),
-    /// A result that was too long to be shown at once. A purge in the tree takes it away.
+    /// Command result that was too long for the reply. A purge in the tree removes it.
     Result(String),
 }
 
 impl StashContent {
-    /// What it is.
+    /// Kind of the content.
     #[must_use]
     pub const fn kind(&self) -> StashKind {
         match self {
@@ -71,37 +71,37 @@ impl StashContent {
     }
 }
 
-/// A stash as a list shows it.
+/// A stash as listed, without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stash {
-    /// Unique for an agent in a tree.
+    /// Label, unique per agent and tree.
     pub label: String,
-    /// What is under it.
+    /// Kind of the content.
     pub kind: StashKind,
-    /// About how long it is.
+    /// Estimated length in tokens.
     pub tokens: u32,
-    /// Since when.
+    /// Time at which the agent stashed it.
     pub at: Timestamp,
 }
 
-/// Something that an agent did and the tree's journal does not tell: it looked, or wrote in a document.
+/// An action of an agent that the journal of the tree does not contain: a read, or a change of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentAction {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// A node's short id or a document's name.
+    /// Local id of a node, or name of a document.
     pub about: Option<String>,
-    /// The journal's last entry at that time: what came before it and what after.
+    /// Sequence number of the newest journal entry at that time. It orders actions among the entries.
     pub after: u64,
 }
 
-/// What an agent keeps at hand in a tree, the oldest first.
+/// Working memory of an agent in a tree. Each list has the oldest item first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// What stays in its context.
+    /// Pinned nodes and documents.
     pub pins: Vec<Pin>,
-    /// What it put aside; results that were cut are not among them.
+    /// Stashes, without the results that the engine stashed.
     pub stashes: Vec<Stash>,
-    /// The last things it did that the journal does not tell.
+    /// Most recent actions that the journal does not contain.
     pub actions: Vec<AgentAction>,
 }

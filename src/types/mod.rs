@@ -1,7 +1,7 @@
-//! Plain records: what trees, nodes, agents, sessions and documents are made of.
+//! Plain records: trees, nodes, agents, sessions, documents and their parts.
 //!
-//! Nothing here reads or writes anything. Records carry ULIDs, never the store's row numbers. Every enum that is
-//! stored has a word and a number per variant, both fixed for ever: the number is what rows hold.
+//! This module does no I/O. Records carry ULIDs, never row numbers of the store. Each variant of a stored enum has a
+//! word for JSON and a number for rows; both never change.
 
 mod agent;
 mod document;
@@ -12,16 +12,12 @@ mod lease;
 mod link;
 mod memory;
 mod node;
-mod register;
 mod session;
 mod summary;
 mod text;
 mod time;
 mod todo;
-mod token_calibration;
-mod tokens;
 mod tree;
-mod words;
 
 pub use agent::{Agent, AgentKind, NewAgent, Permission, Permissions};
 pub use document::{
@@ -35,23 +31,16 @@ pub use lease::Lease;
 pub use link::{Link, LinkTarget};
 pub use memory::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind};
 pub use node::{AuthorType, EdgeKind, NewNode, Node, NodeState, Parent, ToolCallFields};
-pub use register::{
-    CompiledRules, Directive, ExtractionRules as RegisterRules, FileChange, FileWriteTool, RecordKind, SessionInfo,
-    SessionRecord, SessionState, StateEntry, TOKENS as REGISTER_TOKENS, TurnRecord,
-};
 pub use session::{NewSession, Session, SessionPatch, WorkItem};
 pub use summary::{Summary, SummarySubject};
 pub use text::{
-    first_sentence, first_words, harmless, is_harmful, is_invisible, literal, literal_line, one_line, sentences,
+    first_sentence, first_words, is_harmful, is_invisible, literal, literal_line, one_line, sentences, strip_control,
 };
 pub use time::{Clock, FixedClock, Timestamp};
 pub use todo::{NewTodo, Todo, TodoCounts, TodoDraft, TodoScope, TodoStatus};
-pub use token_calibration::TokenCalibration;
-pub use tokens::{TokenizerFamily, estimated_tokens};
 pub use tree::{Mode, NewTree, Tree, TreeCounts, TreePatch};
-pub use words::{PASSAGES, Passage, WORD_RULES, WordTokenizer, is_common};
 
-/// Declares a stored enum: each variant with its word (for people and JSON) and its number (for rows).
+/// Declares a stored enum. Each variant has a word (for users and JSON) and a number (for rows).
 macro_rules! coded {
     (
         $(#[$doc:meta])* $name:ident {
@@ -65,13 +54,13 @@ macro_rules! coded {
         }
 
         impl $name {
-            /// Every variant, in the order of its number.
+            /// All variants, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Their words, in the same order.
+            /// The words of all variants, in the same order.
             pub const WORDS: &[&str] = &[$($word),*];
 
-            /// The variant's word.
+            /// The variant's word, as in JSON.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word,)* }
@@ -83,7 +72,7 @@ macro_rules! coded {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// The variant with this number.
+            /// Returns the variant with a number; `None` if there is none.
             #[must_use]
             pub const fn from_code(code: i64) -> Option<Self> {
                 match code { $($code => Some(Self::$variant),)* _ => None }
@@ -110,19 +99,19 @@ macro_rules! coded {
 }
 pub(crate) use coded;
 
-/// Reads a field of a patch that is there: `null` empties what it names, where serde alone would leave that as it is.
-fn emptied<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(
+/// Deserializes a present field of a patch: `null` clears the value. Serde alone would read `null` as an absent field.
+fn deserialize_present<'de, D: serde::Deserializer<'de>, T: serde::Deserialize<'de>>(
     from: D,
 ) -> Result<Option<Option<T>>, D::Error> {
     serde::Deserialize::deserialize(from).map(Some)
 }
 
-/// A word that names no variant of an enum.
+/// Error for a word that names no variant of an enum.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{word:?} is none of: {known}")]
 pub struct ParseEnumError {
-    /// What was given.
+    /// Word that names no variant.
     pub word: String,
-    /// The words that would do, joined by commas.
+    /// Accepted words, joined by commas.
     pub known: String,
 }

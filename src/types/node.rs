@@ -1,4 +1,4 @@
-//! The node: one immutable piece of content by one author.
+//! Nodes: immutable content with one author.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,148 +6,148 @@ use super::{ContentHash, Json, Timestamp, coded};
 use crate::id::{AgentId, LocalId, NodeId, SessionId, TreeId};
 
 coded! {
-    /// How a node hangs on its parent.
+    /// Kind of the edge between a node and its parent.
     EdgeKind {
-        /// The conversation. Only these children are counted as continuations, make branch points and leaves.
+        /// Continues the conversation. Only these children count as continuations, branch points and leaves.
         Continuation = "continuation", 0;
-        /// A note on the parent.
+        /// Note on the parent.
         Annotation = "annotation", 1;
-        /// A supplementary source of a generation.
+        /// Supplementary source of a generation.
         Context = "context", 2;
-        /// A supplementary instruction of a generation.
+        /// Supplementary instruction of a generation.
         Instruction = "instruction", 3;
-        /// The result of a tool call that the parent made.
+        /// Result of a tool call of the parent.
         Tool = "tool", 4;
-        /// What a model thought before the parent's words.
+        /// Thinking of a model before the parent's content.
         Thought = "thought", 5;
-        /// Another wording of a place in the text: what follows that place follows this node too.
+        /// Another version of the node that `version_of` names. Both have the same continuations.
         Version = "version", 6;
     }
 }
 
 coded! {
-    /// What spoke.
+    /// Kind of an author.
     AuthorType {
-        /// A person.
+        /// A human user.
         Human = "human", 0;
-        /// A model.
+        /// A language model, reached through a provider.
         Model = "model", 1;
-        /// A tool.
+        /// A tool of the host.
         Tool = "tool", 2;
         /// The engine, an importer, or the host application.
         System = "system", 3;
     }
 }
 
-/// A node's tool-call fields, all absent on most nodes.
+/// Tool-call fields of a node; all are `None` on most nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCallFields {
-    /// The calls that an assistant node made, in the provider's JSON.
+    /// Calls that a model's node made, in the provider's JSON.
     #[serde(rename = "tool_calls", default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<Json>,
-    /// The id of the call that a tool node answers.
+    /// Id of the call that a tool node answers.
     #[serde(rename = "tool_call_id", default, skip_serializing_if = "Option::is_none")]
     pub call_id: Option<String>,
-    /// The name of the tool that a tool node's content came from.
+    /// Name of the tool that returned the content of a tool node.
     #[serde(rename = "tool_name", default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// What changes about a node: counts that are kept with every change, and marks that people set.
+/// Mutable part of a node: counts, which every change updates, and marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NodeState {
-    /// Children that continue the conversation. Pruned ones are not counted.
+    /// Number of visible children that continue the conversation.
     pub continuations: u32,
-    /// Notes on this node. Pruned ones are not counted.
+    /// Number of visible annotations of this node.
     pub annotations: u32,
-    /// Links from or to this node.
+    /// Number of links from or to this node.
     pub links: u32,
-    /// Other wordings of this place. Pruned ones are not counted.
+    /// Number of other visible versions of this node.
     pub versions: u32,
-    /// The node whose pruning hides this one: itself or an ancestor. `None` while it is visible.
+    /// Pruned node that hides this one: itself or an ancestor. `None` if the node is visible.
     pub pruned_by: Option<NodeId>,
-    /// Kept out of contexts, though visible.
+    /// True if the node is excluded from contexts.
     pub excluded: bool,
-    /// The bookmark's label, if the node has a bookmark.
+    /// Label of the bookmark, if the node has one.
     pub bookmark: Option<String>,
 }
 
-/// A node as the store gives it.
+/// A node as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// The node's ULID.
+    /// ULID of the node.
     pub id: NodeId,
-    /// The short id, unique in the tree.
+    /// Local id: short, unique in the tree.
     #[serde(rename = "local_id")]
     pub local: LocalId,
-    /// Its tree.
+    /// Tree of the node.
     #[serde(rename = "tree_id")]
     pub tree: TreeId,
-    /// Its parent; `None` for the root.
+    /// Parent; `None` for a root.
     #[serde(rename = "parent_id")]
     pub parent: Option<NodeId>,
-    /// The insertion sequence: smaller than that of any node stored later in the same file.
+    /// Insertion sequence number, increasing over the whole file.
     pub seq: u64,
-    /// How it hangs on its parent. The root counts as a continuation.
+    /// Kind of the edge to the parent. A root has the kind of a continuation.
     pub kind: EdgeKind,
-    /// Who wrote it.
+    /// Author of the node.
     #[serde(rename = "author_id")]
     pub author: AgentId,
-    /// What kind of author that was.
+    /// Kind of the author.
     pub author_type: AuthorType,
-    /// Whose words these are in the conversation, where that is not the author type: an edit keeps its original's role.
+    /// Role in the conversation, if it differs from the author type: an edit has the role of its original.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<AuthorType>,
-    /// The text.
+    /// Text of the node.
     pub content: String,
-    /// What the model really produced, where that differs from `content`.
+    /// Original output of the model, if it differs from `content`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,
-    /// Tool calls, or which call this answers.
+    /// Calls of this node, or the call that it answers.
     #[serde(flatten)]
     pub tool: ToolCallFields,
-    /// The number of tokens, where somebody counted.
+    /// Number of tokens; `None` if it was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u32>,
-    /// Edges from the root: 0 for the root.
+    /// Number of edges from the root; 0 for a root.
     pub depth: u32,
-    /// When it was written, by the writer's clock.
+    /// Creation time by the writer's clock.
     pub created_at: Timestamp,
-    /// The node that this one rewords.
+    /// Node that this one is an edit of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edited_from: Option<NodeId>,
-    /// The node whose place this one can take: what follows that one follows this one.
+    /// Node that this one is a version of. Both have the same continuations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version_of: Option<NodeId>,
-    /// The session that caused it.
+    /// Session that appended the node.
     #[serde(rename = "session_id", skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// Its turn number in that session, from 1.
+    /// Turn number in that session, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
-    /// Covers this node and, through its parent's hash, the whole path to it.
+    /// Hash of this node. It covers the whole path through the parent's hash.
     pub hash: ContentHash,
-    /// Whether it was cut off while it was being generated.
+    /// True if the generation of the content was interrupted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// When its content was removed for good, leaving this tombstone.
+    /// Time at which the content was purged; the rest of the node is its tombstone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purged_at: Option<Timestamp>,
-    /// What an importer or host application keeps beside the node.
+    /// Metadata of an importer or of the host application.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Json>,
-    /// Counts and marks.
+    /// Counts and marks that change over time.
     pub state: NodeState,
 }
 
 impl Node {
-    /// Whose words these are in the conversation.
+    /// Role of the content in the conversation.
     #[must_use]
     pub fn role(&self) -> AuthorType {
         self.role.unwrap_or(self.author_type)
     }
 
-    /// The role and, where another kind of author edited it, that author: `model` or `model, edited by human`.
+    /// Role of the content, with the editor's kind if it differs: `model` or `model, edited by human`.
     #[must_use]
     pub fn speaker(&self) -> String {
         match self.role {
@@ -157,20 +157,20 @@ impl Node {
     }
 }
 
-/// Where a new node goes.
+/// Parent of a new node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Parent {
-    /// It is the root of this tree, which has none yet.
+    /// None: the node becomes the root of this tree.
     Root(TreeId),
-    /// Under this node. Under a version, it goes where the versions' common children are.
+    /// The given node. A continuation of a version is attached to the node that all versions share.
     Node(NodeId),
-    /// Under the position that this session has when the change is applied, not when it was asked for: several
-    /// processes of one session make one chain.
+    /// Position of the session at commit time, not at request time. Concurrent processes of a session thus append to
+    /// one chain.
     Position(SessionId),
 }
 
 impl Node {
-    /// True if a split made both nodes of one, and this one continues `before` in the middle of its text.
+    /// True if both nodes are halves of one split node and this one continues `before`.
     #[must_use]
     pub fn is_second_half_of(&self, before: &Self) -> bool {
         let same = self.edited_from.is_some() && self.edited_from == before.edited_from;
@@ -178,64 +178,64 @@ impl Node {
     }
 }
 
-/// A node to be appended. The store adds the local id, depth, hash, sequence and turn number.
+/// A node to be appended. The store assigns local id, depth, hash, sequence and turn number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewNode {
-    /// The node's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: NodeId,
-    /// Where it goes.
+    /// Parent of the node.
     pub parent: Parent,
-    /// How it hangs there.
+    /// Kind of the edge to the parent.
     pub kind: EdgeKind,
-    /// Who wrote it.
+    /// Author of the node.
     pub author: AgentId,
-    /// What kind of author that was.
+    /// Kind of the author.
     pub author_type: AuthorType,
-    /// Whose words these are in the conversation, where that is not the author type: an edit keeps its original's role.
+    /// Role in the conversation, if it differs from the author type: an edit has the role of its original.
     #[serde(default)]
     pub role: Option<AuthorType>,
-    /// The text.
+    /// Text of the node.
     pub content: String,
-    /// When it was written.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// What the model really produced, where that differs from `content`.
+    /// Original output of the model, if it differs from `content`.
     pub raw: Option<String>,
-    /// Tool calls, or which call this answers.
+    /// Calls of this node, or the call that it answers.
     pub tool: ToolCallFields,
-    /// The number of tokens, where known.
+    /// Number of tokens; `None` if it was not counted.
     pub tokens: Option<u32>,
-    /// The node that this one rewords.
+    /// Node that this one is an edit of.
     pub edited_from: Option<NodeId>,
-    /// The node whose place this one can take.
+    /// Node that this one is a version of.
     pub version_of: Option<NodeId>,
-    /// Whether it was cut off while it was being generated.
+    /// True if the generation of the content was interrupted.
     pub interrupted: bool,
-    /// Kept beside the node as it is.
+    /// Metadata as JSON, stored verbatim.
     pub metadata: Option<Json>,
-    /// The provider's response envelope, kept beside the node, compressed.
+    /// Provider's response metadata; stored compressed.
     pub provenance: Option<Json>,
-    /// The local id to take if it is free: an import keeps the ids that people have noted down.
+    /// Preferred local id, used if it is free. An import preserves known ids by it.
     pub local: Option<LocalId>,
-    /// Where an import found it: the same source is never imported twice.
+    /// Source of an imported node. The store imports each source at most once.
     pub source: Option<String>,
-    /// Whether the session's position moves to it.
+    /// True if the session's position moves to the new node.
     pub advance: bool,
-    /// The session and turn that an import says it had, instead of the change's own.
+    /// Session and turn of an imported node; `None`: those of the change.
     pub turn: Option<(SessionId, u64)>,
-    /// The hash that an import says it has; another one is refused.
+    /// Expected hash of an imported node. The store rejects a node with another hash.
     pub hash: Option<ContentHash>,
-    /// For an imported tombstone: when it was purged. Its hash is taken as it is.
+    /// Purge time of an imported tombstone. The store accepts its hash without verification.
     pub purged_at: Option<Timestamp>,
 }
 
 impl NewNode {
-    /// Whose words these are in the conversation.
+    /// Role of the content in the conversation.
     #[must_use]
     pub fn role(&self) -> AuthorType {
         self.role.unwrap_or(self.author_type)
     }
 
-    /// A continuation with nothing but content; the rest is set by struct update.
+    /// Creates a continuation with content only. Callers set other fields by struct update.
     #[must_use]
     pub fn new(
         id: NodeId,

@@ -1,4 +1,4 @@
-//! The session: one agent working in one tree from one place.
+//! Sessions: an agent working in a tree, in a workspace.
 
 use std::collections::BTreeMap;
 
@@ -7,121 +7,119 @@ use serde::{Deserialize, Serialize};
 use super::Timestamp;
 use crate::id::{AgentId, NodeId, SessionId, TreeId};
 
-/// A session as the store gives it.
+/// A session as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Session {
-    /// The session's ULID.
+    /// ULID of the session.
     pub id: SessionId,
-    /// The folder that the work belongs to.
+    /// Path of the workspace folder.
     pub workspace: String,
-    /// Who works.
+    /// Agent of the session.
     #[serde(rename = "agent_id")]
     pub agent: AgentId,
-    /// In which tree.
+    /// Tree that the session works in.
     #[serde(rename = "tree_id")]
     pub tree: TreeId,
-    /// Where in it. If that node was pruned since, its nearest visible ancestor.
+    /// Current position. If that node was pruned, its nearest visible ancestor.
     #[serde(rename = "position_id")]
     pub position: Option<NodeId>,
-    /// Which versions are read where a place has several; the newest where none is named.
+    /// Selected versions of nodes that have several. The newest version is the default.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<NodeId>,
-    /// When it began.
+    /// Start time by the host's clock.
     pub started_at: Timestamp,
-    /// When it last did something.
+    /// Time of the last activity.
     pub last_active_at: Timestamp,
-    /// When it can no longer be continued. Its content stays.
+    /// Expiry time: after it the session cannot be resumed. Its content remains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// How many nodes it has caused: the newest turn number.
+    /// Number of nodes that the session appended; also the newest turn number.
     pub turns: u64,
-    /// Tokens of all its nodes that were counted.
+    /// Sum of the recorded token counts of its nodes.
     pub tokens: u64,
-    /// Whether it can be continued: nobody ended it.
+    /// False if the session was ended.
     pub active: bool,
-    /// Whatever the host application keeps here.
+    /// Metadata of the host application.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
-    /// The session that delegated what is done in this one.
+    /// Session that delegated the work of this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<SessionId>,
-    /// The model that spoke in it last, by its reference.
+    /// Reference of the model that replied last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The work item that it is for.
+    /// Work item of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<WorkItem>,
 }
 
 impl Session {
-    /// Whether it can be continued at a time: nobody ended it, and it has not run out.
+    /// True if the session can be resumed at `now`: it was not ended and has not expired.
     #[must_use]
-    pub fn goes_on(&self, now: Timestamp) -> bool {
+    pub fn can_resume(&self, now: Timestamp) -> bool {
         self.active && self.expires_at.is_none_or(|end| end > now)
     }
 }
 
-/// A piece of work that somebody else keeps the list of, such as an issue. What is said in a session of one item is seen
-/// by no session of another.
+/// A work item of an external tracker, such as an issue. Sessions of different items do not see each other's content.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct WorkItem {
-    /// The project; may be empty.
+    /// Project of the item; may be empty.
     pub project: String,
-    /// The item's key there.
+    /// Key of the item in the project.
     pub external_ref: String,
 }
 
 /// A session to be started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewSession {
-    /// The session's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: SessionId,
-    /// The folder that the work belongs to.
+    /// Path of the workspace folder.
     pub workspace: String,
-    /// Who works.
+    /// Agent of the session.
     pub agent: AgentId,
-    /// In which tree.
+    /// Tree of the session.
     pub tree: TreeId,
-    /// Where in it.
+    /// Position in the tree.
     pub position: Option<NodeId>,
-    /// When it begins.
+    /// Start time by the host's clock.
     pub started_at: Timestamp,
-    /// When it can no longer be continued.
+    /// Expiry time; `None`: the session never expires.
     pub expires_at: Option<Timestamp>,
-    /// Whatever the host application keeps here.
+    /// Metadata of the host application.
     pub metadata: BTreeMap<String, String>,
-    /// The session that delegates what is to be done in this one.
+    /// Session that delegates the work of this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegated_by: Option<SessionId>,
-    /// The model that is to speak in it, by its reference.
+    /// Reference of the model that replies in the session.
     pub model: Option<String>,
-    /// The work item that it is for.
+    /// Work item of the session.
     pub item: Option<WorkItem>,
 }
 
-/// Changes to a session; a field that is `None` stays as it is.
+/// Changes to a session. A field that is `None` leaves its value unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPatch {
-    /// The tree that it goes to, where it begins anew: its register too. It stands nowhere there unless `position` says
-    /// so.
+    /// New tree. It resets the session's state and, unless `position` is set, its position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeId>,
-    /// Where it stands now, in its own tree.
+    /// New position, in the session's tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<NodeId>,
-    /// Which versions are read.
+    /// Selected versions of nodes that have several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versions: Option<Vec<NodeId>>,
-    /// Whether it can be continued.
+    /// False ends the session, true reopens it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active: Option<bool>,
-    /// When it can no longer be continued.
-    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
+    /// New expiry time; an inner `None` removes it.
+    #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Option<Timestamp>>,
-    /// The whole map of metadata.
+    /// New metadata; it replaces the whole map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<BTreeMap<String, String>>,
-    /// The model that speaks in it.
+    /// Reference of the model that replies in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }

@@ -1,33 +1,32 @@
-//! Summaries: sentences of a model that stand for something longer.
+//! Summaries of nodes, documents and trees, written by a model.
 
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
 use crate::id::{DocumentId, NodeId, TreeId};
 
-/// What a summary is of.
+/// Subject of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SummarySubject {
-    /// A node: one sentence.
+    /// A node; its summary has one sentence.
     Node(NodeId),
-    /// A document: one sentence.
+    /// A document; its summary has one sentence.
     Document(DocumentId),
-    /// A tree: two sentences.
+    /// A tree; its summary has two sentences.
     Tree(TreeId),
 }
 
-/// What a model said that something is about. It never stands for the thing itself: it can be made again, and a purge of
-/// what it is of takes it away.
+/// A summary of a node, document or tree. It can be regenerated, and a purge of its subject deletes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The words, on one line.
+    /// Text on one line.
     pub content: String,
-    /// What it was made of: a document's version, how many nodes a tree had; 0 of a node, which never changes.
+    /// Version of the subject that was summarized: a document's version, a tree's number of nodes, 0 for a node.
     pub made_of: u64,
-    /// The model that wrote it.
+    /// Reference of the model that wrote it.
     pub model: String,
-    /// When.
+    /// Creation time by the host's clock.
     #[serde(rename = "made_at")]
     pub at: Timestamp,
 }

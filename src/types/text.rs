@@ -1,6 +1,6 @@
-//! Small questions about text.
+//! Text functions: shorten, split into sentences, escape characters that a terminal would not display as they are.
 
-/// The first words of `text` on one line, at most `most` characters, with `…` where something is left out.
+/// Shortens a text to whole words on one line, at most `most` characters. `…` marks an omission.
 #[must_use]
 pub fn first_words(text: &str, most: usize) -> String {
     let mut out = String::new();
@@ -24,7 +24,7 @@ pub fn first_words(text: &str, most: usize) -> String {
     out
 }
 
-/// `text` on one line: runs of white space become one space, control characters go.
+/// Joins a text into one line: white space becomes one space, control characters are removed.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     text.split_whitespace()
@@ -33,7 +33,7 @@ pub fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// True for characters that take no room (`Default_Ignorable_Code_Point` of Unicode) and for the blank pattern of Braille.
+/// True for characters of no width (`Default_Ignorable_Code_Point` of Unicode) and for the blank Braille pattern.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(
@@ -45,8 +45,9 @@ pub fn is_invisible(c: char) -> bool {
     )
 }
 
-/// `text` with every character that would not be seen as itself written as an escape such as `\u{1b}`: control characters,
-/// those that take no room or turn the direction of writing, and blanks that are no plain space. Line feeds and tabs stay.
+/// Escapes characters that are not displayed as themselves, such as `\u{1b}`. These are control characters, characters
+/// of no width or that change the text direction, and white space other than a space. Line feeds and tabs are not
+/// escaped.
 #[must_use]
 pub fn literal(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -67,16 +68,15 @@ pub fn literal_line(text: &str) -> String {
     literal(text).replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// Whether a terminal obeys a character, or reads others wrongly because of it: control characters but line feed and tab,
-/// and what turns the direction of writing.
+/// True for characters that a terminal executes or that change the text direction. Line feed and tab are not.
 #[must_use]
 pub fn is_harmful(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What to show for a character: itself, if it does no harm, else a picture of it.
+/// Replaces a control character by its visible symbol. Other characters are returned unchanged.
 #[must_use]
-pub fn harmless(c: char) -> char {
+pub fn strip_control(c: char) -> char {
     match u32::from(c) {
         _ if !is_harmful(c) => c,
         code @ 0..0x20 => char::from_u32(0x2400 + code).unwrap_or('\u{fffd}'),
@@ -85,8 +85,8 @@ pub fn harmless(c: char) -> char {
     }
 }
 
-/// The sentences of a text, without the white space around them. A sentence ends with its mark (`.`, `!`, `?` or their
-/// full-width forms) before white space, or with a blank line.
+/// Splits a text into sentences, trimmed. A sentence ends with `.`, `!`, `?` or a full-width form before white space,
+/// or with a blank line.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
     std::iter::from_fn(move || {
@@ -97,7 +97,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first sentence ends; `None` if there is none.
+/// Byte position of the end of the first sentence; `None` if the text is empty.
 fn sentence_end(text: &str) -> Option<usize> {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -120,8 +120,8 @@ fn sentence_end(text: &str) -> Option<usize> {
     (!text.is_empty()).then_some(text.len())
 }
 
-/// The first sentence on one line, at most 30 words and 200 characters, with `…` where something is left out: what
-/// stands for a text that has no summary.
+/// Returns the first sentence on one line, at most 30 words and 200 characters. `…` marks an omission. It replaces a
+/// summary where there is none.
 #[must_use]
 pub fn first_sentence(text: &str) -> String {
     let first = one_line(sentences(text).next().unwrap_or(""));

@@ -1,36 +1,35 @@
-//! Time: milliseconds since 1970, read from a clock that the host passes in.
+//! Time in milliseconds since 1970, read from a clock that the host passes in.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// A moment: milliseconds since 1970-01-01T00:00:00Z, negative before it.
+/// A point in time: milliseconds since 1970-01-01T00:00:00Z, negative before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment `millis` milliseconds after 1970.
+    /// Creates a timestamp from milliseconds since 1970.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since 1970.
+    /// Milliseconds since 1970; negative before it.
     #[must_use]
     pub const fn as_millis(self) -> i64 {
         self.0
     }
 
-    /// Milliseconds since 1970 as a ULID can hold them: 0 before 1970, at most 48 bits.
+    /// Milliseconds since 1970, clamped to the 48 bits of a ULID; 0 before 1970.
     #[must_use]
     pub fn as_millis_clamped(self) -> u64 {
         u64::try_from(self.0).unwrap_or(0).min((1 << 48) - 1)
     }
 
-    /// How old this moment is at `now`, in the words of the context: `just now` under 10 s (also for moments in the
-    /// future, which a clock set back makes), then `12s ago`, `3m ago`, `5h ago`, `2d ago`, `3w ago`, `4mo ago`,
-    /// `2y ago`.
+    /// Formats the age at `now`: `just now` under 10 s, then `12s ago`, `3m ago`, `5h ago`, `2d ago`, `3w ago`, `4mo
+    /// ago`, `2y ago`. A time in the future (a clock was set back) is `just now`.
     #[must_use]
     pub fn age(self, now: Self) -> String {
         let seconds = now.0.saturating_sub(self.0) / 1_000;
@@ -48,24 +47,24 @@ impl Timestamp {
     }
 }
 
-/// Tells the time. The host passes one in; the library never looks at the wall clock by itself.
+/// Source of the current time. The host passes one in; the library does not read the system clock.
 pub trait Clock: Send + Sync {
-    /// The time now. It may go backwards: order comes from sequence numbers, never from times.
+    /// Returns the current time. It may go backwards, so sequence numbers define the order.
     fn now(&self) -> Timestamp;
 }
 
-/// A clock that stands still until it is set: for tests.
+/// A clock that changes only by [`FixedClock::set`], for tests.
 #[derive(Debug, Default)]
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// A clock that shows `at`.
+    /// Creates a clock that returns `at`.
     #[must_use]
     pub fn at(at: Timestamp) -> Self {
         Self(AtomicI64::new(at.0))
     }
 
-    /// Makes the clock show `at`, earlier or later.
+    /// Sets the time, earlier or later.
     pub fn set(&self, at: Timestamp) {
         self.0.store(at.0, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! Todos: the plan of a turn. An item is never deleted, and what became of it is said once.
+//! Todos: the plan of a turn. An item is never deleted, and its outcome is set once.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,65 +6,65 @@ use super::{Timestamp, coded};
 use crate::id::{SessionId, TodoId};
 
 coded! {
-    /// How far an item of a plan is.
+    /// Status of a todo.
     TodoStatus {
-        /// Nobody has begun it.
+        /// Pending: work has not started.
         Pending = "pending", 0;
-        /// It is being done: the first open item of a plan is.
+        /// In progress. The first open item of a plan has this status.
         InProgress = "in_progress", 1;
-        /// It is done.
+        /// Completed; `outcome` holds the result.
         Completed = "completed", 2;
-        /// It was given up.
+        /// Cancelled; `outcome` holds the reason.
         Cancelled = "cancelled", 3;
     }
 }
 
 impl TodoStatus {
-    /// Whether there is something left to do.
+    /// True if the item is pending or in progress.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }
 }
 
-/// Whose plan: that of one turn of a session.
+/// Identifies the plan of one turn of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TodoScope {
-    /// The session in which the turn began.
+    /// Session of the turn.
     pub session: SessionId,
-    /// The number of the turn's first node in it; 0: what is planned by hand, outside of any turn.
+    /// Number of the first node of the turn in the session; 0 for items added outside of a turn.
     pub turn: u64,
 }
 
-/// What an item says, as somebody gives it.
+/// Text and position of a new item.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TodoDraft {
-    /// What is to be done, in a few words.
+    /// Short description of the work.
     pub title: String,
-    /// What whoever does it has to know.
+    /// Information needed for the work.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// By what it is seen to be done.
+    /// Criteria that show that the work is complete.
     #[serde(default, rename = "completion_criteria", skip_serializing_if = "String::is_empty")]
     pub criteria: String,
-    /// What kind of agent it is for.
+    /// Kind of agent that the work is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// Its place in the plan, from 1; the end if not said.
+    /// Position in the plan, from 1; `None` appends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
 }
 
-/// An item to be added to a plan; the store gives it its number.
+/// An item to be added to a plan. The store assigns its number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTodo {
-    /// The item's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: TodoId,
-    /// The session in whose turn it is made.
+    /// Session in whose turn the item is created.
     pub session: SessionId,
-    /// The turn: see [`TodoScope::turn`].
+    /// Number of the turn, as in [`TodoScope::turn`].
     pub turn: u64,
-    /// What it says.
+    /// Text and position of the item.
     #[serde(flatten)]
     pub draft: TodoDraft,
 }
@@ -72,60 +72,60 @@ pub struct NewTodo {
 /// An item of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Todo {
-    /// The item's ULID.
+    /// ULID of the item.
     pub id: TodoId,
-    /// The session in whose turn it was made.
+    /// Session in whose turn the item was created.
     #[serde(rename = "session_id")]
     pub session: SessionId,
-    /// The turn in whose plan it stands.
+    /// Turn whose plan contains the item.
     pub turn: u64,
-    /// The turn in which it was made: another one if it was taken up since.
+    /// Turn in which the item was created. It differs from `turn` if the item was carried over.
     pub made_in: u64,
-    /// What it is called in that plan, from 1. It keeps that whatever is added or done.
+    /// Number in the plan, from 1. It never changes.
     pub number: u32,
-    /// What is to be done.
+    /// Short description of the work.
     pub title: String,
-    /// What whoever does it has to know.
+    /// Information needed for the work.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub context: String,
-    /// By what it is seen to be done.
+    /// Criteria that show that the work is complete.
     #[serde(rename = "completion_criteria", skip_serializing_if = "String::is_empty")]
     pub criteria: String,
-    /// What kind of agent it is for.
+    /// Kind of agent that the work is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// How far it is.
+    /// Status of the item.
     pub status: TodoStatus,
-    /// What came of it, or why it was given up.
+    /// Result of the work, or reason of the cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// When it was made.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// When it was begun.
+    /// Time at which work on it started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it was done or given up.
+    /// Time of completion or cancellation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
 }
 
-/// How many items of a plan are how far.
+/// Number of items of a plan by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct TodoCounts {
-    /// All.
+    /// Number of all items.
     pub total: u32,
-    /// Not begun.
+    /// Number of pending items.
     pub pending: u32,
-    /// Being done.
+    /// Number of items in progress.
     pub in_progress: u32,
-    /// Done.
+    /// Number of completed items.
     pub completed: u32,
-    /// Given up.
+    /// Number of cancelled items.
     pub cancelled: u32,
 }
 
 impl TodoCounts {
-    /// Of these items.
+    /// Counts items by status.
     #[must_use]
     pub fn of(todos: &[Todo]) -> Self {
         let mut counts = Self::default();
@@ -141,7 +141,7 @@ impl TodoCounts {
         counts
     }
 
-    /// Those that there is something left to do of.
+    /// Number of items that are pending or in progress.
     #[must_use]
     pub const fn open(self) -> u32 {
         self.pending + self.in_progress

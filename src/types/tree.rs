@@ -1,4 +1,4 @@
-//! The tree: one conversation with all its branches.
+//! Trees: a conversation with all its branches.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,102 +6,102 @@ use super::{Session, Timestamp, WorkItem, coded};
 use crate::id::{NodeId, TreeId};
 
 coded! {
-    /// How a tree is edited and read; fixed at creation.
+    /// Mode of editing and reading a tree, fixed at creation.
     Mode {
-        /// Turns of a conversation: an edit is a branch beside the original.
+        /// Turns of a conversation. An edit creates a branch beside the original.
         Dialogue = "dialogue", 0;
-        /// One text: an edit is a version, and what follows the original follows it too.
+        /// One continuous text. An edit creates a version, which shares the continuations of the original.
         Buffer = "buffer", 1;
     }
 }
 
-/// Counts of what is visible (not pruned) in a tree, kept with every change.
+/// Counts of the visible (not pruned) nodes of a tree, updated by every change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeCounts {
     /// Nodes of every kind.
     pub nodes: u64,
-    /// Ends of the conversation: roots and continuations that nothing continues. This is the number of branches.
+    /// Leaves: roots and continuations without a continuation. This is the number of branches.
     pub leaves: u64,
-    /// Nodes that several continuations follow.
+    /// Nodes with several continuations.
     pub branch_points: u64,
-    /// The depth of the deepest node.
+    /// Depth of the deepest node.
     pub max_depth: u32,
 }
 
-/// A tree as the store gives it.
+/// A tree as read from the store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tree {
-    /// The tree's ULID.
+    /// ULID of the tree.
     pub id: TreeId,
-    /// Given, or the first words of the root.
+    /// Title; by default the first words of the root.
     pub title: String,
-    /// What it is for.
+    /// Description of the tree's purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Dialogue or buffer.
+    /// Mode: dialogue or buffer.
     pub mode: Mode,
-    /// A system prompt that every generation in this tree gets.
+    /// System prompt of every generation in this tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_context: Option<String>,
-    /// A sentence or two about it, made lazily.
+    /// Summary of two sentences, generated on demand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it was made.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
-    /// When it was put away, if it is.
+    /// Time of archiving, if the tree is archived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archived_at: Option<Timestamp>,
-    /// The first node; `None` only until it is written.
+    /// Root node; `None` until it is appended.
     #[serde(rename = "root_id")]
     pub root: Option<NodeId>,
-    /// What it holds.
+    /// Counts of the visible nodes.
     #[serde(flatten)]
     pub counts: TreeCounts,
-    /// Whether somebody chose the title, rather than the root's first words.
+    /// True if a user or agent set the title; false if it was derived from the root.
     #[serde(skip)]
     pub titled: bool,
-    /// The work item that it belongs to: sessions of others do not see it.
+    /// Work item of the tree. Sessions of other items cannot see the tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<WorkItem>,
 }
 
 impl Tree {
-    /// Whether a session may see what is said here: what belongs to a work item is seen by sessions of that item only.
+    /// True if a session can see the tree. A tree of a work item is visible only to sessions of that item.
     #[must_use]
-    pub fn is_seen_by(&self, session: &Session) -> bool {
+    pub fn is_visible_to(&self, session: &Session) -> bool {
         self.item.is_none() || self.item == session.item
     }
 }
 
-/// A tree to be made.
+/// A tree to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewTree {
-    /// The tree's ULID, made by the caller.
+    /// ULID, created by the caller.
     pub id: TreeId,
-    /// `None`: the first words of the root.
+    /// Title; `None`: the first words of the root.
     pub title: Option<String>,
-    /// What it is for.
+    /// Description of the tree's purpose.
     pub description: Option<String>,
-    /// Dialogue or buffer.
+    /// Mode: dialogue or buffer.
     pub mode: Mode,
-    /// A system prompt for every generation.
+    /// System prompt of every generation in this tree.
     pub system_context: Option<String>,
-    /// When it was made.
+    /// Creation time by the host's clock.
     pub created_at: Timestamp,
 }
 
-/// Changes to a tree's words; a field that is `None` stays as it is, an inner `None` empties it.
+/// Changes to a tree. A field that is `None` leaves its value unchanged; an inner `None` clears it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreePatch {
-    /// A new title; an inner `None` goes back to the root's first words.
-    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
+    /// New title; an inner `None` restores the first words of the root.
+    #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub title: Option<Option<String>>,
-    /// A new description.
-    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
+    /// New description; an inner `None` removes it.
+    #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub description: Option<Option<String>>,
-    /// A new system prompt.
-    #[serde(default, deserialize_with = "super::emptied", skip_serializing_if = "Option::is_none")]
+    /// New system prompt; an inner `None` removes it.
+    #[serde(default, deserialize_with = "super::deserialize_present", skip_serializing_if = "Option::is_none")]
     pub system_context: Option<Option<String>>,
 }

@@ -44,8 +44,8 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
     owner.bookmark(id, &format!("label {SHORT}")).unwrap();
     owner.link(id, LinkTarget::Node(parent.id), Some(format!("note {SHORT}"))).unwrap();
     let now = owner.loom().snapshot().unwrap().last_seq().unwrap();
-    owner.keep_summary(SummarySubject::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
-    owner.keep_summary(SummarySubject::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
+    owner.save_summary(SummarySubject::Node(id), (0, now), "m", &format!("summary {SHORT}")).unwrap();
+    owner.save_summary(SummarySubject::Tree(parent.tree), (2, now), "m", &format!("of the tree {SHORT}")).unwrap();
     owner.loom().node(id).unwrap()
 }
 
@@ -129,7 +129,7 @@ fn purged_nodes_leave_no_byte() {
 fn a_purged_session_leaves_no_byte() {
     let stocked = stocked(62);
     let at_work = stocked.owner.clone().in_session(stocked.session);
-    at_work.record(loomtree::types::RecordKind::Decision, &words(0)).unwrap();
+    at_work.record(loomtree::session_state::RecordKind::Decision, &words(0)).unwrap();
     stocked.owner.purge(PurgeTarget::Session(stocked.session)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG]);
     assert_eq!(stocked.owner.loom().node(stocked.kept.id).unwrap().content, "what follows stays");

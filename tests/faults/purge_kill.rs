@@ -114,7 +114,9 @@ fn a_purged_session_takes_its_stashes_and_the_queries_of_its_agent() {
     let speaker = owner.clone().in_session(session);
     speaker.append(Parent::Node(root.id), NodeDraft::text("words of the session")).unwrap();
     speaker.stash(tree.id, &format!("label {SECRET}"), StashContent::Words(format!("text {SECRET}"))).unwrap();
-    speaker.act(tree.id, vec![AgentAction { tool: "recall".into(), about: Some(SECRET.into()), after: 0 }]).unwrap();
+    speaker
+        .record_actions(tree.id, vec![AgentAction { tool: "recall".into(), about: Some(SECRET.into()), after: 0 }])
+        .unwrap();
     assert!(!files_with(&scene.path, SECRET).is_empty());
     owner.purge(PurgeTarget::Session(session)).unwrap();
     assert_eq!(files_with(&scene.path, SECRET), Vec::<String>::new());

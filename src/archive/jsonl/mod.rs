@@ -91,7 +91,7 @@ struct SessionLine {
 struct RecordedLine {
     session_id: SessionId,
     #[serde(flatten)]
-    record: crate::types::SessionRecord,
+    record: crate::session_state::SessionRecord,
 }
 
 /// Where a session stands, after the nodes it may stand on.

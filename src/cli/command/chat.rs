@@ -329,7 +329,7 @@ impl Chat {
         let tree = desk.loom.tree(session.tree)?;
         let at = session.position.or(tree.root).ok_or_else(|| CliError::failed("this tree has no root"))?;
         let known = self.other.map(|id| desk.loom.session(id)).transpose()?;
-        let known = known.filter(|other| other.tree == tree.id && other.goes_on(desk.now()));
+        let known = known.filter(|other| other.tree == tree.id && other.can_resume(desk.now()));
         let other = match known {
             Some(other) => seat_in(&desk.loom, &self.with, other.id, at)?,
             None => seat(&desk.loom, &self.with, &desk.workspace, at)?,
@@ -343,7 +343,7 @@ impl Chat {
         // One who acts hears it in its own session, so that the whole conversation is turns of that.
         let other = if self.commands.is_some() { Some(self.seat(desk)?) } else { None };
         let receipt = match other.as_ref().and_then(Actor::session) {
-            Some(session) => self.actor.tell(session, NodeDraft::text(text))?,
+            Some(session) => self.actor.send_to(session, NodeDraft::text(text))?,
             None => self.actor.append(Parent::Position(self.session), NodeDraft::text(text))?,
         };
         let said = receipt.nodes.first().map(|node| node.id).ok_or_else(|| CliError::failed("nothing was said"))?;

@@ -155,7 +155,7 @@ fn only(args: &Args, desk: &CommandContext<'_>) -> Result<Filter> {
         (None, Some(id)) => Some(Branch::Below(node(id)?)),
         (None, None) => None,
     };
-    let (from, to) = (args.from.map(|when| when.first(desk.now())), args.to.map(|when| when.last(desk.now())));
+    let (from, to) = (args.from.map(|when| when.start(desk.now())), args.to.map(|when| when.end(desk.now())));
     if from.zip(to).is_some_and(|(from, to)| from > to) {
         return Err(CliError::usage("--from is after --to: nothing was said in between"));
     }
@@ -292,7 +292,7 @@ fn list(nodes: &[Node], none: &str, desk: &mut CommandContext<'_>) -> Result<()>
         }
         let turn = node.turn.map(|turn| format!("turn {turn}  ")).unwrap_or_default();
         let (name, style) = author(&name, node.author_type);
-        let call = recall::called_with(&*desk.loom.snapshot()?, node)?;
+        let call = recall::tool_call_summary(&*desk.loom.snapshot()?, node)?;
         let call = call.map(|call| format!("({})", one_line(&call))).unwrap_or_default();
         let tool = node.tool.name.as_deref().map(|tool| format!("  {}{call}", one_line(tool))).unwrap_or_default();
         let calls: String = recall::calls(node).iter().map(|call| format!("\ncalls {call}")).collect();

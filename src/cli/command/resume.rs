@@ -78,7 +78,7 @@ fn stand(desk: &CommandContext<'_>, session: &Session) -> Result<loomtree::id::S
     match own {
         // Standing where it stood makes it the one that was last active.
         Some(own) => {
-            actor.stand(&own, &desk.loom.node(position)?)?;
+            actor.set_position(&own, &desk.loom.node(position)?)?;
             Ok(own.id)
         }
         None => Ok(actor.start_session(&desk.workspace, session.tree, Some(position))?),

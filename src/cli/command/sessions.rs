@@ -63,7 +63,7 @@ pub(crate) fn listed(desk: &CommandContext<'_>, all: bool, limit: u32) -> Result
                 agent: desk.name(session.agent).to_owned(),
                 title: desk.loom.tree(session.tree)?.title,
                 first_words: cut(&one_line(&opening(&desk.loom, session.id)?), 100),
-                continues: session.goes_on(now),
+                continues: session.can_resume(now),
                 session,
             })
         })

@@ -56,7 +56,7 @@ fn target(to: &str, here: &CommandPosition, desk: &CommandContext<'_>) -> Result
             .filter(|leaf| leaf.id != at.id)
             .ok_or_else(|| CliError::failed(format!("[{}] is a leaf", at.local))),
         "back" => {
-            let back = here.session.as_ref().map(|session| loom.back(session)).transpose()?.flatten();
+            let back = here.session.as_ref().map(|session| loom.previous_position(session)).transpose()?.flatten();
             back.ok_or_else(|| CliError::failed("you have not been anywhere else yet"))
         }
         id => desk.node(here, id),

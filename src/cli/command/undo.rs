@@ -58,11 +58,11 @@ fn tell(undone: &UndoResult, op: Op, desk: &mut CommandContext<'_>) -> Result<()
         target: undone.target.group,
         target_op: entry.op,
         node: entry.local.as_ref().map(ToString::to_string),
-        told: undone.told.words(&|id| id.to_string(), &quoted),
+        told: undone.description.words(&|id| id.to_string(), &quoted),
         seq: undone.receipt.seq,
     };
     desk.say(&told, || {
-        let what = undone.told.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
+        let what = undone.description.words(&|id| paint(ID, id), &|name| quoted(&sanitize(name)));
         format!("{}: {what}", if op == Op::Undo { "taken back" } else { "done again" })
     })
 }

@@ -12,7 +12,8 @@ use crate::{
     recall::{self, Hit, SearchResults, cut_at, excerpt},
     store::Snapshot,
     tools::ToolError,
-    types::{AuthorType, EdgeKind, Node, estimated_tokens, first_words, one_line},
+    tokens::estimated_tokens,
+    types::{AuthorType, EdgeKind, Node, first_words, one_line},
 };
 
 /// The maximum tokens of a reply.
@@ -112,7 +113,7 @@ fn dated_header(here: &Position, node: &Node, call: Option<String>) -> String {
 
 /// Formats nodes for a list; tool results include their call.
 pub(super) fn entries(snapshot: &dyn Snapshot, here: &Position, nodes: &[Node]) -> Result<Vec<RecallEntry>, ToolError> {
-    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::called_with(snapshot, node)?))).collect()
+    nodes.iter().map(|node| Ok(RecallEntry::of(here, node, recall::tool_call_summary(snapshot, node)?))).collect()
 }
 
 /// Formats hits with their neighbors, then nodes that match by meaning only.
@@ -157,7 +158,7 @@ fn with_context(
     words: &[String],
     told: &mut HashSet<u64>,
 ) -> Result<String, ToolError> {
-    let mut entry = RecallEntry::of(here, &hit.node, recall::called_with(snapshot, &hit.node)?);
+    let mut entry = RecallEntry::of(here, &hit.node, recall::tool_call_summary(snapshot, &hit.node)?);
     told.insert(hit.node.seq);
     if entry.tokens > LONG_ENTRY_TOKENS {
         entry.text = format!("{}\n[shortened · {}]", excerpt(&entry.text, words, EXCERPT_BYTES), entry.rest);

@@ -1,8 +1,8 @@
-//! The words that a reference is told by: turns of phrase about what was said, and words that refer to nothing.
+//! Word lists of the reference detection: phrases that refer back, and words that refer to nothing in particular.
 
-/// Turns of phrase that point back. A word, or several to choose from; all the words of their sentence are then looked
-/// for, not only its definite references.
-pub(super) const BACK: &[&str] = &[
+/// Phrases that refer back, with alternatives per word. They make all words of their sentence searched, not only its
+/// definite references.
+pub(super) const BACK_PHRASES: &[&str] = &[
     "as|like|what|which|that|than we|i|you|they agreed|chose|decided|described|did|discussed|explained|gave|had|listed|meant|mentioned|planned|promised|proposed|recommended|said|settled|suggested|told|used|wanted|wrote",
     "did|had|have we|i|you",
     "do you remember|recall",
@@ -29,11 +29,11 @@ pub(super) const BACK: &[&str] = &[
     "so far",
 ];
 
-/// What makes a word definite.
+/// Words that make a reference definite.
 pub(super) const DEFINITE: &[&str] =
     &["her", "his", "its", "my", "our", "that", "the", "their", "these", "this", "those", "your"];
 
-/// Words that name nothing in particular, so that nobody is sent to look for them. Sorted.
+/// Words too general to be searched. Sorted.
 pub(super) const VAGUE: &[&str] = &[
     "able",
     "account",

@@ -1,23 +1,23 @@
-//! Reading a message: which of its words may refer to something said before.
+//! Detection of references to earlier content in a message.
 
 use std::collections::HashSet;
 
-use super::lexicon::{BACK, DEFINITE, VAGUE};
-use crate::types::{WordTokenizer, is_common};
+use super::lexicon::{BACK_PHRASES, DEFINITE, VAGUE};
+use crate::text_index::{WordTokenizer, is_stopword};
 
-/// Words of a message that are read. Whoever says more than that says what is meant.
-const WORDS: usize = 160;
-/// Words of a definite reference, at the most.
-const LONG: usize = 3;
+/// Maximum number of words of a message that are read. A longer message explains itself.
+const MAX_READ_WORDS: usize = 160;
+/// Maximum number of words of a definite reference.
+const MAX_REFERENCE_WORDS: usize = 3;
 
-/// Something in a message that may have been said before.
+/// A possible reference to earlier content.
 #[derive(Debug)]
 pub(super) struct Reference {
-    /// As it stands in the message.
-    pub(super) said: String,
-    /// The words that tell: their stems, and as they stand there.
+    /// Text of the reference in the message.
+    pub(super) text: String,
+    /// Significant words: their stems, and as written.
     pub(super) words: Vec<(String, String)>,
-    /// Those that were not seen yet.
+    /// Stems that have not been seen in the window yet.
     pub(super) missing: HashSet<String>,
 }
 
@@ -25,29 +25,29 @@ pub(super) struct Reference {
 struct ReferenceWord<'t> {
     text: &'t str,
     lower: String,
-    /// What is looked for; nothing for a word that tells nothing.
+    /// Stems to be searched; empty for an insignificant word.
     stems: Vec<String>,
-    /// Whether a mark stands behind it.
-    closes: bool,
-    /// Whether its sentence ends with it.
-    ends: bool,
+    /// True if punctuation follows the word.
+    punctuated: bool,
+    /// True if the sentence ends with the word.
+    ends_sentence: bool,
 }
 
-/// What in a text may refer to something said before.
+/// Returns the possible references in a text.
 pub(super) fn references(text: &str) -> Vec<Reference> {
     let words = words(text);
     let mut found = Vec::new();
     let mut known: HashSet<&str> = HashSet::new();
-    for sentence in words.split_inclusive(|word| word.ends) {
-        if points_back(sentence) {
+    for sentence in words.split_inclusive(|word| word.ends_sentence) {
+        if refers_back(sentence) {
             found.extend(reference(sentence, &HashSet::new()));
         }
         let mut at = 0;
         while at < sentence.len() {
-            let part = &sentence[at..at + definite(&sentence[at..]).max(1)];
-            let is_name = at > 0 && !sentence[at - 1].closes && names(part[0].text);
+            let part = &sentence[at..at + definite_length(&sentence[at..]).max(1)];
+            let is_name = at > 0 && !sentence[at - 1].punctuated && is_name(part[0].text);
             if part.len() > 1 {
-                // What the message itself brought up is no reference to anything else.
+                // A word that the message itself introduced is no reference.
                 found.extend(reference(&part[1..], &known));
             } else if is_name || is_identifier(part[0].text) {
                 found.extend(reference(part, &known));
@@ -59,7 +59,7 @@ pub(super) fn references(text: &str) -> Vec<Reference> {
     found
 }
 
-/// The words of a text outside of code, up to a limit.
+/// Splits a text into words, without code, up to [`MAX_READ_WORDS`].
 fn words(text: &str) -> Vec<ReferenceWord<'_>> {
     let mut reader = WordTokenizer::default();
     let mut found: Vec<ReferenceWord<'_>> = Vec::new();
@@ -69,11 +69,11 @@ fn words(text: &str) -> Vec<ReferenceWord<'_>> {
             code = !code;
             continue;
         }
-        // What is quoted line by line, or pasted with a log's marks, speaks for itself.
+        // Quoted lines and pasted logs contain no references.
         if code || line.starts_with(['>', '|', '\t']) || line.starts_with("    ") {
             continue;
         }
-        for piece in line.split_whitespace().take(WORDS - found.len()) {
+        for piece in line.split_whitespace().take(MAX_READ_WORDS - found.len()) {
             let text = piece.trim_matches(|c: char| !c.is_alphanumeric());
             if text.is_empty() {
                 continue;
@@ -81,51 +81,57 @@ fn words(text: &str) -> Vec<ReferenceWord<'_>> {
             let after = piece.trim_end_matches(['"', '\'', ')', ']', '”', '’', '*', '`']);
             let lower = text.to_lowercase();
             let stems = if is_vague(&lower) { Vec::new() } else { reader.query(text) };
-            let closes = after.ends_with([',', ';', ':', '.', '?', '!', '…']);
-            found.push(ReferenceWord { text, lower, stems, closes, ends: after.ends_with(['.', '?', '!', '…']) });
+            let punctuated = after.ends_with([',', ';', ':', '.', '?', '!', '…']);
+            found.push(ReferenceWord {
+                text,
+                lower,
+                stems,
+                punctuated,
+                ends_sentence: after.ends_with(['.', '?', '!', '…']),
+            });
         }
         if let Some(last) = found.last_mut() {
-            (last.closes, last.ends) = (true, true);
+            (last.punctuated, last.ends_sentence) = (true, true);
         }
     }
     found
 }
 
-/// The words as a reference, if any of them tells something that is not `known`.
+/// Builds a reference from words; `None` if all significant words are in `known`.
 fn reference(words: &[ReferenceWord<'_>], known: &HashSet<&str>) -> Option<Reference> {
     let last = words.iter().rev().find_map(|word| word.stems.last())?;
     if known.contains(last.as_str()) {
         return None;
     }
-    let said = words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
+    let text = words.iter().map(|word| word.text).collect::<Vec<_>>().join(" ");
     let stem = |word: &ReferenceWord<'_>| {
         word.stems.iter().map(|stem| (stem.clone(), word.text.to_owned())).collect::<Vec<_>>()
     };
-    let told: Vec<(String, String)> = words.iter().flat_map(stem).collect();
-    Some(Reference { said, missing: told.iter().map(|(stem, _)| stem.clone()).collect(), words: told })
+    let significant: Vec<(String, String)> = words.iter().flat_map(stem).collect();
+    Some(Reference { text, missing: significant.iter().map(|(stem, _)| stem.clone()).collect(), words: significant })
 }
 
-/// How many words a definite reference has that begins here, with the word that makes it definite; 0 if none does.
-fn definite(words: &[ReferenceWord<'_>]) -> usize {
-    if words.first().is_none_or(|first| first.closes || !DEFINITE.contains(&first.lower.as_str())) {
+/// Length in words of the definite reference that starts here, with its article; 0 if there is none.
+fn definite_length(words: &[ReferenceWord<'_>]) -> usize {
+    if words.first().is_none_or(|first| first.punctuated || !DEFINITE.contains(&first.lower.as_str())) {
         return 0;
     }
     let mut count = 1;
     for word in &words[1..] {
-        if count > LONG || is_common(&word.lower) {
+        if count > MAX_REFERENCE_WORDS || is_stopword(&word.lower) {
             break;
         }
         count += 1;
-        if word.closes {
+        if word.punctuated {
             break;
         }
     }
     if count > 1 { count } else { 0 }
 }
 
-/// Whether a sentence has a turn of phrase that points back.
-fn points_back(words: &[ReferenceWord<'_>]) -> bool {
-    BACK.iter().any(|cue| {
+/// True if a sentence contains a phrase that refers back.
+fn refers_back(words: &[ReferenceWord<'_>]) -> bool {
+    BACK_PHRASES.iter().any(|cue| {
         let cue: Vec<&str> = cue.split(' ').collect();
         let fits = |part: &[ReferenceWord<'_>]| {
             part.iter().zip(&cue).all(|(word, choice)| choice.split('|').any(|one| one == word.lower))
@@ -134,18 +140,18 @@ fn points_back(words: &[ReferenceWord<'_>]) -> bool {
     })
 }
 
-/// Whether a word within a sentence is written as a name.
-fn names(word: &str) -> bool {
+/// True if a word is written as a name.
+fn is_name(word: &str) -> bool {
     word.starts_with(char::is_uppercase) && word.chars().skip(1).any(char::is_lowercase)
 }
 
-/// Whether a word is written as no sentence has it: `src/auth.py`, `tax_client`, `E0382`.
+/// True if a word is written as an identifier: `src/auth.py`, `tax_client`, `E0382`.
 fn is_identifier(word: &str) -> bool {
     let (letters, digits) = (word.contains(char::is_alphabetic), word.contains(|c: char| c.is_ascii_digit()));
     word.is_ascii() && letters && (word.contains(['_', '/', '\\']) || word.contains("::") || digits && word.len() > 3)
 }
 
-/// Whether a word names nothing in particular, in whichever form.
+/// True if a word is too general to be searched, in any form.
 fn is_vague(word: &str) -> bool {
     let known = |word: &str| VAGUE.binary_search(&word).is_ok();
     known(word)
@@ -164,7 +170,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        references(text).into_iter().map(|reference| reference.said).collect()
+        references(text).into_iter().map(|reference| reference.text).collect()
     }
 
     #[test]
@@ -181,7 +187,7 @@ mod tests {
         {
             assert_eq!(read(text), [""; 0], "{text}");
         }
-        // What the message itself brought up, and what was pasted.
+        // Words that the message introduced, and pasted text.
         assert_eq!(read("I get an error. What does that error mean?"), [""; 0]);
         assert_eq!(read("```\nfix the gasket\n```\n> and the pump"), [""; 0]);
         assert_eq!(read(&"fix the gasket. ".repeat(10_000)), ["gasket"]);

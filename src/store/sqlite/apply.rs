@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     id::IdSource,
+    session_state::CompiledRules,
     store::{Change, ChangeKind, Mutation, Receipt, Result, StoreError},
-    types::{CompiledRules, Op},
+    types::Op,
 };
 
 /// What a mutation leaves in the journal.

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     id::{AgentId, NodeId, SessionId, TreeId},
     store::{Result, StoreError},
-    types::WordTokenizer,
+    text_index::WordTokenizer,
 };
 
 /// A map whose keys are numbers: rows, and ids, of which half is random. The maps here are small and forget, so nobody

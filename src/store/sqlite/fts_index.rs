@@ -15,7 +15,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{cache::WriterCache, insert::MultiInsert, prepared_change::PreparedChange};
 use crate::{
     store::{Result, StoreError},
-    types::{NewNode, PASSAGES, Passage, WORD_RULES, WordTokenizer},
+    text_index::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer},
+    types::NewNode,
 };
 
 /// Nodes that wait to be indexed at the most.
@@ -25,7 +26,7 @@ const BYTES: usize = 256 * 1024;
 /// Milliseconds after which what is said next begins another sitting.
 pub(super) const SITTING: i64 = 2 * 3_600_000;
 /// How many passages a node's number makes room for.
-pub(super) const ROOM: i64 = PASSAGES as i64;
+pub(super) const ROOM: i64 = MAX_PASSAGES as i64;
 
 /// Nodes whose rows are written together, and that there is room for after a transaction of more.
 const BATCH: usize = 8_192;
@@ -163,9 +164,9 @@ impl IndexedText {
 /// Indexes whatever is not in the index; all of it, where the index was made by other rules.
 pub(super) fn catch_up(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
     let mut state = state(conn)?;
-    if state.rules != i64::from(WORD_RULES) {
+    if state.rules != i64::from(TOKENIZER_VERSION) {
         clear(conn)?;
-        state = IndexState { indexed: 0, rules: i64::from(WORD_RULES), passages: 0, words: 0 };
+        state = IndexState { indexed: 0, rules: i64::from(TOKENIZER_VERSION), passages: 0, words: 0 };
     }
     let mut nodes = conn.prepare_cached(&format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
     let said = nodes.query_map([state.indexed], IndexedText::read)?;
@@ -286,7 +287,7 @@ pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
 /// Takes the words of nodes that are about to be purged out of the index, for good: what they stood in is written anew.
 pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
     let state = state(conn)?;
-    if state.rules != i64::from(WORD_RULES) {
+    if state.rules != i64::from(TOKENIZER_VERSION) {
         // Only the words that went in can be taken out.
         clear(conn)?;
         return Ok(());
@@ -319,7 +320,7 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
 /// say it.
 pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let state = state(conn)?;
-    if state.rules != i64::from(WORD_RULES) {
+    if state.rules != i64::from(TOKENIZER_VERSION) {
         return Ok(None);
     }
     let (mut said, mut kept) = (0_u64, 0_u64);

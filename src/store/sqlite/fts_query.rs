@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     store::{PassageHit, PassageInfo, Postings, Result, TermPostings, WordFilter},
-    types::WordTokenizer,
+    text_index::WordTokenizer,
 };
 
 /// Rows that a word is read by before the next one has its turn.

@@ -13,7 +13,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::{OpenOptions, backup, error::is_busy, fts_index, open::APPLICATION_ID, session_state, tables::agents};
 use crate::store::{Result, StoreError, default_agents};
-use crate::types::{Timestamp, WordTokenizer};
+use crate::text_index::WordTokenizer;
+use crate::types::Timestamp;
 
 struct Migration {
     name: &'static str,

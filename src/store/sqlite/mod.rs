@@ -53,7 +53,8 @@ use self::{pool::ConnectionPool, writer::WriterHandle};
 use super::{Change, Inspection, Pending, RebuildReport, Result, Snapshot, Store, VerifyReport, Watch};
 use crate::{
     id::IdSource,
-    types::{Clock, CompiledRules, RegisterRules},
+    session_state::{CompiledRules, ExtractionRules},
+    types::Clock,
 };
 
 /// How to open a database. The clock and the ids come from the host.
@@ -115,7 +116,7 @@ impl OpenOptions {
     /// By which rules the registers of sessions are kept. A register that several programs keep by different rules is
     /// not compared with the archive when the file is checked.
     #[must_use]
-    pub fn register_rules(mut self, rules: RegisterRules) -> Self {
+    pub fn register_rules(mut self, rules: ExtractionRules) -> Self {
         self.ears = Arc::new(CompiledRules::new(rules));
         self
     }

@@ -11,7 +11,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool};
-use crate::{store::Result, types::CompiledRules};
+use crate::{session_state::CompiledRules, store::Result};
 
 /// Connections that wait for the next reader.
 const KEPT: usize = 4;

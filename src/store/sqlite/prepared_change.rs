@@ -8,7 +8,8 @@ use super::cache::NumberedMap;
 use crate::{
     id::NodeId,
     store::{Change, Mutation},
-    types::{ContentHash, HashInput, Json, NewNode, Parent, Passage, WordTokenizer},
+    text_index::{Passage, WordTokenizer},
+    types::{ContentHash, HashInput, Json, NewNode, Parent},
 };
 
 /// Readers of words kept for the next caller.

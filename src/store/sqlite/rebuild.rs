@@ -7,8 +7,8 @@ use super::{
     tables::{nodes, trees},
 };
 use crate::{
+    session_state::CompiledRules,
     store::{RebuildReport, Result},
-    types::CompiledRules,
 };
 
 pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<RebuildReport> {

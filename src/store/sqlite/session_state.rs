@@ -15,8 +15,9 @@ use super::{
     tables::{registers, sessions},
 };
 use crate::{
+    session_state::{CompiledRules, RecordKind, SessionRecord, SessionState, TurnRecord},
     store::{Mutation, Result, StoreError},
-    types::{AuthorType, CompiledRules, EdgeKind, Json, NewNode, RecordKind, SessionRecord, SessionState, TurnRecord},
+    types::{AuthorType, EdgeKind, Json, NewNode},
 };
 
 /// Nodes above an answer in which its call is looked for.
@@ -51,7 +52,7 @@ impl ChangeApplier<'_> {
             call: node.tool.call_id.as_deref(),
             metadata: node.metadata.as_ref().map(Json::as_str),
         };
-        if !heard.tells(self.ears) {
+        if !heard.is_relevant(self.ears) {
             return Ok(());
         }
         match hearing {
@@ -70,7 +71,7 @@ impl ChangeApplier<'_> {
         }
         let (conn, ears) = (self.conn, self.ears);
         self.change_register(session, |register| {
-            register.hear(ears, &heard, || calls_above(conn, row, heard.call).ok().flatten())
+            register.ingest(ears, &heard, || calls_above(conn, row, heard.call).ok().flatten())
         })
     }
 
@@ -198,7 +199,7 @@ fn hear_row(
         metadata: text(7)?,
     };
     let node: i64 = row.get(0)?;
-    register.hear(ears, &heard, || calls_above(conn, node, heard.call).ok().flatten());
+    register.ingest(ears, &heard, || calls_above(conn, node, heard.call).ok().flatten());
     Ok(())
 }
 

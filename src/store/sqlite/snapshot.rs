@@ -20,13 +20,15 @@ use super::{
 };
 use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
+    session_state::{SessionRecord, SessionState},
     store::{
         ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
         Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
     },
+    tokens::TokenCalibration,
     types::{
         Agent, Document, DocumentVersion, EdgeKind, JournalEntry, Json, Lease, Link, Memory, Node, Session,
-        SessionRecord, SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
+        StashContent, Summary, SummarySubject, Todo, Tree,
     },
 };
 

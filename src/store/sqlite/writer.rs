@@ -28,8 +28,8 @@ use super::{
 };
 use crate::{
     id::IdSource,
+    session_state::CompiledRules,
     store::{Change, Mutation, Receipt, Result, StoreError},
-    types::CompiledRules,
 };
 
 /// Mutations after which a transaction takes no further change: bounds how long the first of them waits.

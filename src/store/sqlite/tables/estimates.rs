@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{store::Result, types::TokenCalibration};
+use crate::{store::Result, tokens::TokenCalibration};
 
 /// Estimated tokens above which a model's sums are halved before more are added, so that the last prompts count most.
 const REMEMBERED: i64 = 400_000;

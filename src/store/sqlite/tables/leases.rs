@@ -25,7 +25,7 @@ pub(in crate::store::sqlite) fn take(
     until: Timestamp,
     at: Timestamp,
 ) -> Result<()> {
-    let latest = at.as_millis().saturating_add(Lease::LONGEST);
+    let latest = at.as_millis().saturating_add(Lease::MAX_DURATION_MS);
     conn.prepare_cached("DELETE FROM leases WHERE expires_at <= ?1 OR expires_at > ?2")?
         .execute(params![at.as_millis(), latest])?;
     conn.prepare_cached(

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{
+    session_state::{RecordKind, SessionRecord},
     store::{Result, StoreError, sqlite::decode::coded},
-    types::{RecordKind, SessionRecord},
 };
 
 /// A register as it is kept: by which rules, and its JSON.

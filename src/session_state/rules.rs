@@ -1,38 +1,39 @@
-//! What the register goes by, as data.
+//! Rules of the extraction, as data.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Directive, RecordKind, directives::DirectiveTriggers};
 
-/// A word in the name of a tool that writes files.
+/// A word that identifies tools that write files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileWriteTool {
-    /// A word of the tool's name, in lower case: `write` fits `write_file`, `WriteFile` and `fs.write`.
+    /// Word of the tool's name in lower case: `write` matches `write_file`, `WriteFile` and `fs.write`.
     pub word: String,
-    /// What it does to a file, for the register: `written`.
+    /// Action in the state's entry, such as `written`.
     pub action: String,
 }
 
-/// The rules: names of tools and arguments, and forms of speech. [`Rules::default`] has what is common; a host adds its
-/// own with [`Rules::and`].
+/// Extraction rules: names of tools and arguments, and forms of directives. A host adds rules to the defaults with
+/// [`ExtractionRules::and`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExtractionRules {
-    /// Tools that write files; the first that fits says what was done.
+    /// Tools that write files. The first match names the action.
     pub writers: Vec<FileWriteTool>,
-    /// Arguments that name a file.
+    /// Names of arguments that hold a file path.
     pub paths: Vec<String>,
     /// Words in the names of tools that run commands.
     pub shells: Vec<String>,
-    /// Arguments that hold a command.
+    /// Names of arguments that hold a command.
     pub commands: Vec<String>,
-    /// What stands before the number that a command ended with, in lower case.
+    /// Texts that precede an exit code, in lower case.
     pub exits: Vec<String>,
-    /// Commands that decide something, such as `git commit`.
+    /// Commands that record a decision, such as `git commit`.
     pub commits: Vec<String>,
-    /// Sentences of a person that hold for longer than the turn.
-    pub orders: Vec<Directive>,
-    /// Words that may stand before such a sentence and change nothing about it.
+    /// Forms of sentences that apply beyond the turn.
+    #[serde(rename = "orders")]
+    pub directives: Vec<Directive>,
+    /// Phrases that may precede a directive without changing its meaning.
     pub leads: Vec<String>,
 }
 
@@ -41,7 +42,7 @@ impl Default for ExtractionRules {
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let writer =
             |(word, action): &(&str, &str)| FileWriteTool { word: (*word).to_owned(), action: (*action).to_owned() };
-        let order = |(kind, form, unless): &(RecordKind, &str, &str)| Directive {
+        let directive = |(kind, form, unless): &(RecordKind, &str, &str)| Directive {
             kind: *kind,
             form: (*form).to_owned(),
             unless: words(unless),
@@ -55,8 +56,8 @@ impl Default for ExtractionRules {
             commands: words("command cmd script args arguments"),
             exits: EXITS.iter().map(|exit| (*exit).to_owned()).collect(),
             commits: vec!["git commit".to_owned()],
-            orders: super::directives::FORMS.iter().map(order).collect(),
-            leads: words(super::directives::LEADS),
+            directives: super::directives::DEFAULT_FORMS.iter().map(directive).collect(),
+            leads: words(super::directives::LEAD_PHRASES),
         }
     }
 }
@@ -91,7 +92,7 @@ const EXITS: &[&str] = &[
 ];
 
 impl ExtractionRules {
-    /// These rules and more of them.
+    /// Returns these rules extended by `more`.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
         self.writers.extend(more.writers);
@@ -100,12 +101,12 @@ impl ExtractionRules {
         self.commands.extend(more.commands);
         self.exits.extend(more.exits);
         self.commits.extend(more.commits);
-        self.orders.extend(more.orders);
+        self.directives.extend(more.directives);
         self.leads.extend(more.leads);
         self
     }
 
-    /// No rules at all: to be filled by struct update where a host adds a few to the usual ones.
+    /// Rules that match nothing, as a base for struct update.
     #[must_use]
     pub fn none() -> Self {
         Self {
@@ -115,14 +116,14 @@ impl ExtractionRules {
             commands: Vec::new(),
             exits: Vec::new(),
             commits: Vec::new(),
-            orders: Vec::new(),
+            directives: Vec::new(),
             leads: Vec::new(),
         }
     }
 
-    /// A number that differs where the rules do.
+    /// Hash of the rules, to detect that they changed.
     fn fingerprint(&self) -> i64 {
-        // Lists of strings cannot fail to be written.
+        // Lists of strings always serialize.
         let text = serde_json::to_vec(self).unwrap_or_default();
         let hash = blake3::hash(&text);
         let mut bytes = [0; 8];
@@ -130,47 +131,47 @@ impl ExtractionRules {
         i64::from_le_bytes(bytes) | 1
     }
 
-    /// Whether it says anything of a tool.
-    pub(super) fn knows(&self, tool: &str) -> bool {
-        self.writes(tool).is_some() || self.runs(tool)
+    /// True if a rule applies to the tool.
+    pub(super) fn is_relevant_tool(&self, tool: &str) -> bool {
+        self.write_action(tool).is_some() || self.runs_commands(tool)
     }
 
-    /// What a tool does to files, if it writes any.
-    pub(super) fn writes(&self, tool: &str) -> Option<&str> {
-        let fits = |writer: &&FileWriteTool| parts(tool).any(|part| part.eq_ignore_ascii_case(&writer.word));
+    /// Action of a tool that writes files; `None` for other tools.
+    pub(super) fn write_action(&self, tool: &str) -> Option<&str> {
+        let fits = |writer: &&FileWriteTool| name_words(tool).any(|part| part.eq_ignore_ascii_case(&writer.word));
         self.writers.iter().find(fits).map(|writer| writer.action.as_str())
     }
 
-    /// Whether a tool runs commands.
-    pub(super) fn runs(&self, tool: &str) -> bool {
-        parts(tool).any(|part| self.shells.iter().any(|word| part.eq_ignore_ascii_case(word)))
+    /// True if the tool runs commands.
+    pub(super) fn runs_commands(&self, tool: &str) -> bool {
+        name_words(tool).any(|part| self.shells.iter().any(|word| part.eq_ignore_ascii_case(word)))
     }
 }
 
-/// Rules made ready to hear by: what is looked for in every turn is worked out once.
+/// Compiled extraction rules, with a precomputed index of their words.
 #[derive(Debug, Clone)]
 pub struct CompiledRules {
     pub(super) rules: ExtractionRules,
-    cues: DirectiveTriggers,
+    triggers: DirectiveTriggers,
     fingerprint: i64,
 }
 
 impl CompiledRules {
-    /// Hears by these rules.
+    /// Compiles rules.
     #[must_use]
     pub fn new(rules: ExtractionRules) -> Self {
-        Self { cues: DirectiveTriggers::of(&rules.orders), fingerprint: rules.fingerprint(), rules }
+        Self { triggers: DirectiveTriggers::new(&rules.directives), fingerprint: rules.fingerprint(), rules }
     }
 
-    /// A number that differs where the rules do.
+    /// Hash of the rules, to detect that they changed.
     #[must_use]
     pub fn fingerprint(&self) -> i64 {
         self.fingerprint
     }
 
-    /// Whether a text may hold a standing order: all words of a form are in it.
-    pub(super) fn may_order(&self, text: &str) -> bool {
-        self.cues.may_stand_in(text)
+    /// False if a text contains no directive: no form has all its words in the text.
+    pub(super) fn may_contain_directive(&self, text: &str) -> bool {
+        self.triggers.may_match(text)
     }
 }
 
@@ -180,8 +181,8 @@ impl Default for CompiledRules {
     }
 }
 
-/// The words of a name: `str_replace`, `WriteFile`, `fs.write`.
-fn parts(name: &str) -> impl Iterator<Item = &str> {
+/// Splits a name into words: `str_replace`, `WriteFile`, `fs.write`.
+fn name_words(name: &str) -> impl Iterator<Item = &str> {
     name.split(|c: char| !c.is_alphanumeric()).flat_map(|part| {
         let mut rest = part;
         std::iter::from_fn(move || {

@@ -1,39 +1,40 @@
-//! The register as it stands in a prompt: YAML of at most about a thousand tokens, whatever happened.
+//! The session state as shown in a prompt: YAML of at most [`MAX_YAML_TOKENS`].
 
 use serde::Serialize;
 
 use super::{FileChange, SessionState, StateEntry};
 use crate::{
     id::SessionId,
-    types::{Session, Todo, TodoCounts, estimated_tokens, first_words, one_line},
+    tokens::estimated_tokens,
+    types::{Session, Todo, TodoCounts, first_words, one_line},
 };
 
-/// Tokens of the register at the most, by the estimate.
-pub const TOKENS: u32 = 1_000;
-/// Characters of the line on what is being worked on.
-const FOCUS: usize = 100;
-/// Characters of a workspace or model at the most.
-const NAME: usize = 120;
+/// Maximum length of the YAML in estimated tokens.
+pub const MAX_YAML_TOKENS: u32 = 1_000;
+/// Maximum length in characters of the current focus.
+const MAX_FOCUS_CHARS: usize = 100;
+/// Maximum length in characters of a workspace or a model.
+const MAX_NAME_CHARS: usize = 120;
 
-/// What is shown beside the register, and kept elsewhere.
+/// Data shown with the state but stored elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionInfo<'a> {
-    /// The session.
+    /// ULID of the session.
     pub session: Option<SessionId>,
-    /// Its workspace.
+    /// Workspace of the session.
     pub workspace: &'a str,
-    /// Its model.
+    /// Reference of the session's model.
     pub model: Option<&'a str>,
-    /// Its turns.
+    /// Number of turns.
     pub turns: u64,
-    /// Its tokens.
+    /// Number of tokens of all turns.
     pub tokens: u64,
-    /// How many todos are done, and how many open.
+    /// Number of completed and of open todos.
     pub todos: Option<(u64, u64)>,
 }
 
 impl<'a> SessionInfo<'a> {
-    /// A session as it is kept, with the plans of its turns.
+    /// Collects the data of a session, with the todos of its turns.
     #[must_use]
     pub fn of(session: &'a Session, todos: &[Todo]) -> Self {
         let todos = TodoCounts::of(todos);
@@ -83,32 +84,33 @@ struct TodosYaml {
 }
 
 impl SessionState {
-    /// The register in YAML. What is too much for [`TOKENS`] is left out, standing orders last and the oldest first.
+    /// Renders the state as YAML. Entries beyond [`MAX_YAML_TOKENS`] are omitted: files first, constraints last, the
+    /// oldest first.
     #[must_use]
-    pub fn yaml(&self, about: &SessionInfo<'_>) -> String {
-        let said =
-            |list: &[StateEntry]| list.iter().map(|noted| format!("{} (turn {})", noted.text, noted.turn)).collect();
+    pub fn yaml(&self, info: &SessionInfo<'_>) -> String {
+        let lines =
+            |list: &[StateEntry]| list.iter().map(|entry| format!("{} (turn {})", entry.text, entry.turn)).collect();
         let focus =
             self.current_focus.as_deref().and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
         let mut shown = StateYaml {
             session: SessionYaml {
-                id: about.session,
-                workspace: first_words(about.workspace, NAME),
-                model: about.model.map(|model| first_words(model, NAME)),
-                turn_count: about.turns,
-                total_tokens: about.tokens,
+                id: info.session,
+                workspace: first_words(info.workspace, MAX_NAME_CHARS),
+                model: info.model.map(|model| first_words(model, MAX_NAME_CHARS)),
+                turn_count: info.turns,
+                total_tokens: info.tokens,
             },
             files_touched: self.files_touched.clone(),
-            key_decisions: said(&self.key_decisions),
-            constraints: said(&self.constraints),
-            current_focus: focus.map(|line| first_words(&one_line(line), FOCUS)),
-            errors_resolved: said(&self.errors_resolved),
-            todos: about.todos.map(|(done, open)| TodosYaml { done, open }),
+            key_decisions: lines(&self.key_decisions),
+            constraints: lines(&self.constraints),
+            current_focus: focus.map(|line| first_words(&one_line(line), MAX_FOCUS_CHARS)),
+            errors_resolved: lines(&self.errors_resolved),
+            todos: info.todos.map(|(done, open)| TodosYaml { done, open }),
         };
         loop {
-            // Strings, numbers and lists of them cannot fail to be written.
+            // Strings, numbers and lists of them always serialize.
             let text = serde_yaml::to_string(&shown).unwrap_or_default();
-            if estimated_tokens(&text) <= TOKENS || !shown.shorten() {
+            if estimated_tokens(&text) <= MAX_YAML_TOKENS || !shown.drop_entry() {
                 return text.trim_end().to_owned();
             }
         }
@@ -116,8 +118,8 @@ impl SessionState {
 }
 
 impl StateYaml {
-    /// Leaves one entry out; `false` if there is none.
-    fn shorten(&mut self) -> bool {
+    /// Removes one entry. False if there is none.
+    fn drop_entry(&mut self) -> bool {
         if !self.files_touched.is_empty() {
             self.files_touched.remove(0);
             return true;

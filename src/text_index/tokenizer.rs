@@ -1,13 +1,12 @@
-//! Text as words to search by: the same for what is said and for what is looked for, so that the two meet.
+//! Tokenizer of the search index. Texts and queries use the same one, so that their words match.
 //!
-//! A word is lower case, without accents, an irregular form as its common one (`went` as `go`), and by its English stem.
-//! Other languages go by Unicode's words. Text without spaces (Chinese, Japanese, Korean, Thai) goes by single
-//! characters and overlapping pairs, so that one or two characters find it. An identifier (`snake_case`, `camelCase`,
-//! `src/auth.py`) is one word with `_` in it, and then its parts. Words that stand everywhere are left out.
+//! A word is lower case, without accents, and reduced to its English stem; an irregular form becomes its base form
+//! first (`went` to `go`). Other languages use the word boundaries of Unicode. Scripts without spaces (Chinese,
+//! Japanese, Korean, Thai) give single characters and overlapping pairs, so that a query of one or two characters
+//! matches. An identifier (`snake_case`, `camelCase`, `src/auth.py`) gives one word with `_`, and then its parts.
+//! Stopwords are omitted.
 //!
-//! What comes out is kept in an index: a change here needs another [`WORD_RULES`].
-
-mod lists;
+//! The index stores the words: a change here requires a new [`TOKENIZER_VERSION`].
 
 use std::collections::HashMap;
 
@@ -16,40 +15,40 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-pub use lists::is_common;
+use super::stopwords::{base_form, is_stopword};
 
-/// The number of these rules. An index that was made by others is made anew.
-pub const WORD_RULES: u32 = 1;
-/// Passages of a text at the most.
-pub const PASSAGES: usize = 256;
+/// Version of these rules. The store rebuilds an index of another version.
+pub const TOKENIZER_VERSION: u32 = 1;
+/// Maximum number of passages of a text.
+pub const MAX_PASSAGES: usize = 256;
 
-/// The longest word in bytes; what is longer is cut. Nobody looks for the end of a key or an encoded file.
-const LONGEST: usize = 64;
-/// Words of a passage: longer texts are cut, so that each part is judged by itself.
-const PASSAGE: usize = 120;
-/// Pieces of text remembered at the most, and the longest of them in bytes: about 2 MB.
-const REMEMBERED: usize = 16_384;
-const MEMORABLE: usize = 32;
+/// Maximum length of a word in bytes; longer words are truncated. A key or encoded data is not searched by its end.
+const MAX_WORD_BYTES: usize = 64;
+/// Minimum length in words at which a text is split into passages. Ranking scores each passage separately.
+const PASSAGE_WORDS: usize = 120;
+/// Maximum number of cached pieces, and maximum length in bytes of a cached piece: about 2 MB in total.
+const MAX_CACHED_PIECES: usize = 16_384;
+const MAX_CACHED_PIECE_BYTES: usize = 32;
 
-/// A part of a text, as its words.
+/// A part of a text as index words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Passage {
-    /// The words, each followed by a space.
+    /// Index words, each followed by a space.
     pub words: String,
-    /// How many they are.
+    /// Number of words.
     pub count: u32,
 }
 
-/// Reads text as words. It remembers what it read, so one that is kept is five times faster than a fresh one.
+/// Splits text into index words. It caches results: a reused tokenizer is five times as fast as a new one.
 pub struct WordTokenizer {
     stemmer: Stemmer,
-    /// What stands between gaps in ASCII, as its words with spaces between them: people use the same few thousand.
+    /// Cache from ASCII pieces between gaps to their words, separated by spaces.
     pieces: HashMap<Box<str>, Box<str>, RandomState>,
 }
 
 impl std::fmt::Debug for WordTokenizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("WordReader").finish_non_exhaustive()
+        f.debug_struct("WordTokenizer").finish_non_exhaustive()
     }
 }
 
@@ -60,40 +59,39 @@ impl Default for WordTokenizer {
 }
 
 impl WordTokenizer {
-    /// Calls `each` with every word of a text, in order; those that stand everywhere are left out.
+    /// Calls `each` with every word of a text in order, without stopwords.
     pub fn each(&mut self, text: &str, each: &mut dyn FnMut(&str)) {
         for piece in text.split(is_gap).filter(|piece| !piece.is_empty()) {
             if piece.is_ascii() {
-                self.piece(piece.trim_matches(|c: char| !c.is_ascii_alphanumeric()), each);
+                self.cached_piece(piece.trim_matches(|c: char| !c.is_ascii_alphanumeric()), each);
             } else {
-                self.other(&piece.replace(['\u{2019}', '\u{2bc}'], "'"), each);
+                self.unicode_words(&piece.replace(['\u{2019}', '\u{2bc}'], "'"), each);
             }
         }
     }
 
-    /// The words of a query, each once, in order.
+    /// Returns the distinct words of a query, in order.
     pub fn query(&mut self, text: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         self.each(text, &mut |word| {
-            // Of a run without spaces the pairs say more than the characters that they are made of.
             if !found.iter().any(|known| known == word) {
                 found.push(word.to_owned());
             }
         });
         let pairs: Vec<String> =
-            found.iter().filter(|word| is_spaceless(word) && word.chars().count() == 2).cloned().collect();
+            found.iter().filter(|word| is_unspaced(word) && word.chars().count() == 2).cloned().collect();
         found.retain(|word| {
-            let single = is_spaceless(word) && word.chars().count() == 1;
+            let single = is_unspaced(word) && word.chars().count() == 1;
             !single || !pairs.iter().any(|pair| pair.contains(word.as_str()))
         });
         found
     }
 
-    /// A text's passages. A short text is one; one without words is none.
+    /// Splits a text into passages. A short text has one, a text without words none.
     pub fn passages(&mut self, text: &str) -> Vec<Passage> {
         let mut found: Vec<Passage> = Vec::new();
-        // Each word has a byte of its own.
-        let most = u32::try_from(PASSAGE.max(text.len() / (PASSAGES - 1) + 1)).unwrap_or(u32::MAX);
+        // A word has at least one byte, so this bounds the number of passages.
+        let most = u32::try_from(PASSAGE_WORDS.max(text.len() / (MAX_PASSAGES - 1) + 1)).unwrap_or(u32::MAX);
         self.each(text, &mut |word| {
             if found.last().is_none_or(|passage| passage.count >= most) {
                 found.push(Passage::default());
@@ -107,71 +105,71 @@ impl WordTokenizer {
         found
     }
 
-    /// ASCII without gaps, remembered.
-    fn piece(&mut self, piece: &str, each: &mut dyn FnMut(&str)) {
+    /// Emits the words of an ASCII piece without gaps, from the cache if possible.
+    fn cached_piece(&mut self, piece: &str, each: &mut dyn FnMut(&str)) {
         if let Some(words) = self.pieces.get(piece) {
             return words.split_ascii_whitespace().for_each(each);
         }
-        if piece.len() > MEMORABLE {
-            return self.identifier(piece, each);
+        if piece.len() > MAX_CACHED_PIECE_BYTES {
+            return self.identifier_words(piece, each);
         }
         let mut words = String::new();
-        self.identifier(piece, &mut |word| {
+        self.identifier_words(piece, &mut |word| {
             words.push_str(word);
             words.push(' ');
         });
         words.split_ascii_whitespace().for_each(each);
-        if self.pieces.len() >= REMEMBERED {
+        if self.pieces.len() >= MAX_CACHED_PIECES {
             self.pieces.clear();
         }
         self.pieces.insert(piece.into(), words.into());
     }
 
-    /// ASCII without gaps: a word, or an identifier with its parts.
-    fn identifier(&self, piece: &str, each: &mut dyn FnMut(&str)) {
+    /// Emits the words of an ASCII piece without gaps: one word, or an identifier and its parts.
+    fn identifier_words(&self, piece: &str, each: &mut dyn FnMut(&str)) {
         let piece = piece.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         if piece.is_empty() {
             return;
         }
         if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            return self.word(piece, each);
+            return self.stem_word(piece, each);
         }
         for run in piece.split(|c: char| !c.is_ascii_alphanumeric() && !CONNECTORS.contains(&c)) {
             let run = run.trim_matches(|c: char| !c.is_ascii_alphanumeric());
             let run = without_contraction(run);
-            let parts: Vec<&str> = run.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(humps).collect();
-            // `well-known` and `and/or` are words beside each other; `a.b`, `a_b` and `aB` are names.
-            let named = parts.len() > 1 && run.len() <= LONGEST && !run.contains('\'');
+            let parts: Vec<&str> = run.split(|c: char| !c.is_ascii_alphanumeric()).flat_map(split_camel_case).collect();
+            // `well-known`, `a.b`, `a_b` and `aB` are names with parts.
+            let named = parts.len() > 1 && run.len() <= MAX_WORD_BYTES && !run.contains('\'');
             if named {
                 each(&parts.join("_").to_ascii_lowercase());
             }
             for part in parts {
-                self.word(&part.to_ascii_lowercase(), each);
+                self.stem_word(&part.to_ascii_lowercase(), each);
             }
         }
     }
 
-    /// Text in any script.
-    fn other(&self, piece: &str, each: &mut dyn FnMut(&str)) {
+    /// Emits the words of text in any script.
+    fn unicode_words(&self, piece: &str, each: &mut dyn FnMut(&str)) {
         let mut run: Vec<char> = Vec::new();
         for word in piece.split_word_bounds() {
-            let without_spaces = word.chars().any(spaceless);
+            let without_spaces = word.chars().any(is_unspaced_script);
             if !without_spaces {
-                pairs(&mut run, each);
+                flush_bigrams(&mut run, each);
             }
             if without_spaces {
                 for c in word.nfkc().flat_map(char::to_lowercase) {
-                    if spaceless(c) {
+                    if is_unspaced_script(c) {
                         run.push(c);
                         continue;
                     }
-                    pairs(&mut run, each);
+                    flush_bigrams(&mut run, each);
                     if c.is_alphanumeric() {
                         each(c.encode_utf8(&mut [0; 4]));
                     }
                 }
             } else if word.is_ascii() {
-                self.identifier(word, each);
+                self.identifier_words(word, each);
             } else if word.chars().any(char::is_alphanumeric) {
                 let plain: String = word
                     .nfkd()
@@ -179,33 +177,33 @@ impl WordTokenizer {
                     .flat_map(char::to_lowercase)
                     .nfc()
                     .collect();
-                // Some words have marks in them that would divide them in the index.
+                // Some words contain ASCII marks, which would split them in the index.
                 for part in plain.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()) {
-                    if part.is_ascii() { self.identifier(part, each) } else { each(cut(part)) }
+                    if part.is_ascii() { self.identifier_words(part, each) } else { each(truncate_word(part)) }
                 }
             } else {
-                word.chars().filter(|c| is_picture(*c)).for_each(|c| each(c.encode_utf8(&mut [0; 4])));
+                word.chars().filter(|c| is_emoji(*c)).for_each(|c| each(c.encode_utf8(&mut [0; 4])));
             }
         }
-        pairs(&mut run, each);
+        flush_bigrams(&mut run, each);
     }
 
-    /// One lower-case ASCII word.
-    fn word(&self, word: &str, each: &mut dyn FnMut(&str)) {
-        if word.is_empty() || is_common(word) {
+    /// Emits the stem of a lower-case ASCII word, unless it is a stopword.
+    fn stem_word(&self, word: &str, each: &mut dyn FnMut(&str)) {
+        if word.is_empty() || is_stopword(word) {
             return;
         }
-        if word.len() > LONGEST || word.bytes().any(|byte| byte.is_ascii_digit()) {
-            return each(cut(word));
+        if word.len() > MAX_WORD_BYTES || word.bytes().any(|byte| byte.is_ascii_digit()) {
+            return each(truncate_word(word));
         }
-        each(&self.stemmer.stem(lists::regular(word)));
+        each(&self.stemmer.stem(base_form(word)));
     }
 }
 
-/// What joins the parts of a name.
+/// Characters that join the parts of a name.
 const CONNECTORS: [char; 8] = ['_', '-', '.', '/', '\\', ':', '@', '\''];
 
-/// What no word has in it: white space, and marks that are not ASCII. ASCII marks may join names.
+/// True for characters that separate pieces: white space and non-ASCII marks. ASCII marks may join names.
 fn is_gap(c: char) -> bool {
     if c.is_ascii() {
         return matches!(c, '\t'..='\r' | ' ');
@@ -215,25 +213,25 @@ fn is_gap(c: char) -> bool {
             | '«' | '»' | '·' | '¿' | '¡' | '\u{fe0f}' | '→' | '\u{ff01}'..='\u{ff0f}')
 }
 
-/// Scripts that are written without spaces, and Hangul, whose words carry their particles.
-fn spaceless(c: char) -> bool {
+/// True for scripts without spaces, and for Hangul, whose words include particles.
+fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3005}'..='\u{3007}'
         | '\u{3040}'..='\u{30fa}' | '\u{30fc}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}'
         | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}')
 }
 
-fn is_spaceless(word: &str) -> bool {
-    word.chars().all(spaceless)
+fn is_unspaced(word: &str) -> bool {
+    word.chars().all(is_unspaced_script)
 }
 
-/// Pictures such as emoji: the one kind of mark that somebody looks for.
-fn is_picture(c: char) -> bool {
+/// True for emoji and pictographs, the only marks that are indexed.
+fn is_emoji(c: char) -> bool {
     matches!(c, '\u{1f000}'..='\u{1faff}' | '\u{2600}'..='\u{27bf}')
 }
 
-/// The characters of a run and its overlapping pairs.
-fn pairs(run: &mut Vec<char>, each: &mut dyn FnMut(&str)) {
+/// Emits the characters of a run and its overlapping pairs, and clears the run.
+fn flush_bigrams(run: &mut Vec<char>, each: &mut dyn FnMut(&str)) {
     let mut text = String::with_capacity(8);
     for (at, c) in run.iter().enumerate() {
         text.clear();
@@ -247,7 +245,7 @@ fn pairs(run: &mut Vec<char>, each: &mut dyn FnMut(&str)) {
     run.clear();
 }
 
-/// `it's`, `we'll` and `didn't` without what the apostrophe joins.
+/// Removes the contraction of `it's`, `we'll` and `didn't`.
 fn without_contraction(word: &str) -> &str {
     match word.rsplit_once('\'') {
         Some((stem, "t" | "T")) => stem.strip_suffix(['n', 'N']).unwrap_or(stem),
@@ -256,8 +254,8 @@ fn without_contraction(word: &str) -> &str {
     }
 }
 
-/// The parts of `camelCase` and `HTTPServer`.
-fn humps(word: &str) -> Vec<&str> {
+/// Splits `camelCase` and `HTTPServer` into parts.
+fn split_camel_case(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let mut parts = Vec::with_capacity(1);
     let mut start = 0;
@@ -278,8 +276,8 @@ fn humps(word: &str) -> Vec<&str> {
     parts
 }
 
-fn cut(word: &str) -> &str {
-    let mut end = word.len().min(LONGEST);
+fn truncate_word(word: &str) -> &str {
+    let mut end = word.len().min(MAX_WORD_BYTES);
     while !word.is_char_boundary(end) {
         end -= 1;
     }
@@ -296,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn english_goes_by_its_stems_without_what_stands_everywhere() {
+    fn english_words_are_stemmed_without_stopwords() {
         assert_eq!(words("She went to the painting classes, didn't she?"), "go paint class");
         assert_eq!(words("GOING gone Goes"), "go go go");
         assert_eq!(words("Caroline’s children and the child's mice"), "carolin child child mous");
@@ -304,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_found_whole_and_by_part() {
+    fn identifiers_give_the_whole_and_the_parts() {
         assert_eq!(words("`read_file(path)`"), "read_file read file path");
         assert_eq!(words("in src/auth.py:12"), "src_auth_py_12 src auth py 12");
         assert_eq!(words("getUserName, HTTPServer"), "get_user_name get user name http_server http server");
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn other_languages_go_by_unicode() {
+    fn other_languages_use_unicode_word_boundaries() {
         assert_eq!(words("Café naïve"), words("cafe naive"));
         assert_eq!(words("Пошёл домой"), "пошел домои");
         assert_eq!(words("我喜欢"), "我 我喜 喜 喜欢 欢");
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_into_passages() {
+    fn long_texts_are_split_into_passages() {
         let text = |count: usize| (0..count).map(|n| format!("word{n} ")).collect::<String>();
         let cut = |text: &str| WordTokenizer::default().passages(text);
         assert_eq!(cut(&text(120)).len(), 1);
@@ -337,16 +335,16 @@ mod tests {
         assert_eq!(cut("").len(), 0);
         for long in [text(200_000), "a1 ".repeat(500_000), "我".repeat(300_000), "x".repeat(100_000)] {
             let passages = cut(&long);
-            assert!((1..=PASSAGES).contains(&passages.len()), "{}", passages.len());
+            assert!((1..=MAX_PASSAGES).contains(&passages.len()), "{}", passages.len());
         }
     }
 
     proptest::proptest! {
         #[test]
-        fn a_word_has_no_gap_in_it(text in "\\PC{0,60}") {
+        fn a_word_contains_no_separator(text in "\\PC{0,60}") {
             let mut reader = WordTokenizer::default();
             reader.each(&text, &mut |word| {
-                assert!(!word.is_empty() && word.len() <= LONGEST);
+                assert!(!word.is_empty() && word.len() <= MAX_WORD_BYTES);
                 assert!(word.chars().all(|c| c.is_alphanumeric() || c == '_' || !c.is_ascii()), "{word:?}");
                 assert!(!word.bytes().any(|b| b.is_ascii_uppercase()), "{word:?}");
             });

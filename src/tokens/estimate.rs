@@ -1,29 +1,29 @@
-//! About how many tokens a text is, without any model's vocabulary.
+//! Token estimate for a text, without a model's vocabulary.
 //!
-//! Tokenizers cut a text into pieces (words with the blank before them, runs of digits, of signs, of line ends) and these
-//! by their vocabulary. The first half is done here, in one pass over the bytes without allocating; of the second only
-//! the means are known: what a piece of each kind and length comes to, fitted on English, Rust, Python, Markdown, JSON,
-//! Chinese, Japanese and Korean against three vocabularies. `docs/benchmarks.md` says how close that is.
+//! A tokenizer splits a text into pieces (words with the preceding space, runs of digits, punctuation or line ends),
+//! and splits these by its vocabulary. This module does the first step in one pass over the bytes, without allocation.
+//! For the second it uses mean costs per kind and length of a piece. They are fitted to three vocabularies on English,
+//! Rust, Python, Markdown, JSON, Chinese, Japanese and Korean. `docs/benchmarks.md` has the errors.
 //!
-//! There are three because no one number can be near all: for the same Korean, `o200k` needs two thirds of what `cl100k`
-//! needs, and a small vocabulary of English pieces more than the double.
+//! There are three cost tables, because vocabularies differ. For the same Korean text, `o200k` needs two thirds of the
+//! tokens of `cl100k`, and a small English vocabulary more than twice as many.
 
-/// Which pieces a model knows, as far as that changes how many it needs.
+/// Family of a model's vocabulary, as far as it changes the estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenizerFamily {
-    /// OpenAI's newer one, of 200,000 pieces.
+    /// OpenAI's newer vocabulary of 200,000 tokens.
     O200k,
-    /// OpenAI's older one, of 100,000 pieces, and what stands for all of which nothing is known: rather too many tokens
-    /// than too few, because a prompt that is too long is refused, and one that is too short only leaves something out.
+    /// OpenAI's older vocabulary of 100,000 tokens, also used for unknown models. It overestimates most of them:
+    /// providers reject a prompt that is too long, while a prompt that is too short only omits content.
     #[default]
     Cl100k,
-    /// About 50,000 pieces, of English and of code, as SmolLM2 has.
+    /// Vocabularies of about 50,000 English and code tokens, such as that of SmolLM2.
     Small,
 }
 
 impl TokenizerFamily {
-    /// What models are known to have, by what stands in their names.
+    /// Known models, by a part of their reference.
     const KNOWN: [(&str, Self); 9] = [
         ("gpt-4o", Self::O200k),
         ("gpt-4.1", Self::O200k),
@@ -36,17 +36,17 @@ impl TokenizerFamily {
         ("smollm", Self::Small),
     ];
 
-    /// The one of a model, by its reference; `openrouter:openai/o3` is `openai:o3` by another way.
+    /// Returns the family of a model by its reference. `openrouter:openai/o3` equals `openai:o3`.
     #[must_use]
     pub fn of(reference: &str) -> Self {
         let name = reference.to_ascii_lowercase().replace('/', ":");
         Self::KNOWN.iter().find(|(part, _)| name.contains(part)).map_or_else(Self::default, |(_, known)| *known)
     }
 
-    /// About how many tokens a text is.
+    /// Estimates the number of tokens of a text.
     ///
-    /// An automaton reads each byte once: what a byte costs depends on its class and on the state that the bytes before
-    /// it left. A look into a table for each costs less than the branches that a word's end would take.
+    /// An automaton reads each byte once. The cost of a byte depends on its class and on the state after the previous
+    /// bytes. One table lookup per byte is faster than branches at word ends.
     #[must_use]
     pub fn tokens(self, text: &str) -> u32 {
         let steps = match self {
@@ -65,33 +65,33 @@ impl TokenizerFamily {
     }
 }
 
-/// About how many tokens a text is where no model is meant: by the usual vocabulary.
+/// Estimates the number of tokens of a text for an unknown model, by the default family.
 #[must_use]
 pub fn estimated_tokens(text: &str) -> u32 {
     TokenizerFamily::default().tokens(text)
 }
 
-/// What pieces come to, in hundredths of a token.
+/// Costs of pieces, in hundredths of a token.
 struct TokenCosts {
-    /// A word after a blank, and each of its letters beyond the seventh.
+    /// A word after a space, and each of its letters beyond the seventh.
     word: (i16, i16),
-    /// A word after anything else, and each letter beyond the sixth.
+    /// A word after another character, and each letter beyond the sixth.
     joined: (i16, i16),
-    /// A part of a word that begins with its capital; its letters beyond the sixth are as those of a joined word.
+    /// A part of a word that starts with a capital. Letters beyond the sixth cost as in a joined word.
     hump: i16,
-    /// A run of capitals, and each but the first.
+    /// A run of capitals, and each capital but the first.
     capitals: (i16, i16),
-    /// Up to three digits, and a blank before digits.
+    /// Up to three digits, and a space before digits.
     digits: (i16, i16),
-    /// A run of ASCII signs, and each but the first.
+    /// A run of ASCII punctuation, and each character but the first.
     signs: (i16, i16),
     /// A run of line ends.
     line: i16,
-    /// Two blanks or more.
+    /// A run of at least two spaces.
     blanks: i16,
-    /// A letter of a European or Semitic script beyond ASCII.
+    /// A letter of two UTF-8 bytes: European or Semitic scripts.
     two_bytes: i16,
-    /// A dash, curly quote, arrow, or line of a box.
+    /// A dash, curly quote, arrow or box-drawing character.
     typography: i16,
     /// A Chinese character, also in Japanese.
     han: i16,
@@ -164,7 +164,7 @@ impl TokenCosts {
     };
 }
 
-/// What is added to each cost in the table, because some are negative.
+/// Offset of each cost in the table, because some costs are negative.
 const BIAS: i16 = 100;
 
 // Classes of bytes.
@@ -174,11 +174,11 @@ const DIGIT: u8 = 2;
 const BLANK: u8 = 3;
 const LINE: u8 = 4;
 const SIGN: u8 = 5;
-/// The first of seven classes of bytes that go on with a character, by where scripts begin and end.
-const MORE: u8 = 6;
+/// First of seven classes of UTF-8 continuation bytes, divided at script boundaries.
+const CONTINUATION: u8 = 6;
 const LEAD: u8 = 13;
 
-/// The class of each byte.
+/// Class of each byte.
 const CLASSES: [u8; 256] = {
     let mut classes = [SIGN; 256];
     let mut byte = 0;
@@ -191,13 +191,13 @@ const CLASSES: [u8; 256] = {
             b' ' | b'\t' => BLANK,
             b'\n' | b'\r' => LINE,
             0x00..=0x7f => SIGN,
-            0x80 => MORE,
-            0x81..=0x83 => MORE + 1,
-            0x84..=0x8f => MORE + 2,
-            0x90..=0x9e => MORE + 3,
-            0x9f..=0xaf => MORE + 4,
-            0xb0..=0xbb => MORE + 5,
-            0xbc..=0xbf => MORE + 6,
+            0x80 => CONTINUATION,
+            0x81..=0x83 => CONTINUATION + 1,
+            0x84..=0x8f => CONTINUATION + 2,
+            0x90..=0x9e => CONTINUATION + 3,
+            0x9f..=0xaf => CONTINUATION + 4,
+            0xb0..=0xbb => CONTINUATION + 5,
+            0xbc..=0xbf => CONTINUATION + 6,
             0xc0..=0xdf => LEAD,
             0xe2 => LEAD + 1,
             0xe3 => LEAD + 2,
@@ -215,29 +215,29 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-// States: what the bytes before were.
+// States: kinds of the preceding bytes.
 /// A sign, and what else a word can follow without a blank.
 const OTHER: u8 = 0;
 const LINE_END: u8 = 1;
 const ONE_BLANK: u8 = 2;
 const BLANKS: u8 = 3;
-/// One digit of a group of three, two, three.
+/// One digit of a group of three; the next two states follow for the second and third.
 const DIGITS: u8 = 4;
 const SIGNS: u8 = 7;
-/// A word after a blank: so many letters less one, from 7 on as many as one likes.
+/// A word after a space: letter count minus one, at most 7.
 const WORD: u8 = 8;
-/// A word after something else, or a hump: so many letters less one, from 6 on as many as one likes.
+/// A word after another character, or a part after a capital: letter count minus one, at most 6.
 const JOINED: u8 = 16;
-/// One capital: after a blank, after something else, after a small letter.
+/// One capital after a space; the next two states: after another character, after a lower-case letter.
 const CAPITAL: u8 = 23;
 const CAPITALS: u8 = 26;
-/// So many bytes of a character are still to come, less one.
+/// Number of remaining bytes of a character, minus one.
 const REST: u8 = 27;
-/// The first byte of a character whose second byte tells the script: `E3`, `EA`, `ED`, `EF`.
+/// First byte of a character whose second byte identifies the script: `E3`, `EA`, `ED`, `EF`.
 const SECOND: u8 = 30;
 const STATES: u8 = 34;
 
-/// Where a byte of each class leads from each state, and above that what it costs.
+/// Builds the transition table: the next state in the low 6 bits, the biased cost above.
 const fn steps(costs: &TokenCosts) -> [u16; 2048] {
     let mut steps = [0u16; 2048];
     let mut state = 0;
@@ -255,8 +255,8 @@ const fn steps(costs: &TokenCosts) -> [u16; 2048] {
 
 const fn step(costs: &TokenCosts, state: u8, class: u8) -> (u8, i16) {
     match class {
-        LOWER => small(costs, state),
-        UPPER => capital(costs, state),
+        LOWER => lower_step(costs, state),
+        UPPER => upper_step(costs, state),
         DIGIT => match state {
             DIGITS | 5 => (state + 1, 0),
             ONE_BLANK | BLANKS => (DIGITS, costs.digits.0 + costs.digits.1),
@@ -269,12 +269,12 @@ const fn step(costs: &TokenCosts, state: u8, class: u8) -> (u8, i16) {
         },
         LINE => (LINE_END, if state == LINE_END { 0 } else { costs.line }),
         SIGN => (SIGNS, if state == SIGNS { costs.signs.1 } else { costs.signs.0 }),
-        MORE..LEAD => more(costs, state, class - MORE),
-        _ => lead(costs, class - LEAD),
+        CONTINUATION..LEAD => continuation_step(costs, state, class - CONTINUATION),
+        _ => lead_step(costs, class - LEAD),
     }
 }
 
-const fn small(costs: &TokenCosts, state: u8) -> (u8, i16) {
+const fn lower_step(costs: &TokenCosts, state: u8) -> (u8, i16) {
     match state {
         ONE_BLANK | BLANKS => (WORD, costs.word.0),
         WORD..14 => (state + 1, 0),
@@ -283,17 +283,17 @@ const fn small(costs: &TokenCosts, state: u8) -> (u8, i16) {
         21 | 22 => (22, costs.joined.1),
         CAPITAL => (WORD + 1, 0),
         24 | 25 => (JOINED + 1, 0),
-        // `HTTPServer`: the last capital belongs to what follows.
+        // In `HTTPServer` the last capital belongs to the next part.
         CAPITALS => (JOINED + 1, costs.hump - costs.capitals.0),
         _ => (JOINED, costs.joined.0),
     }
 }
 
-const fn capital(costs: &TokenCosts, state: u8) -> (u8, i16) {
+const fn upper_step(costs: &TokenCosts, state: u8) -> (u8, i16) {
     match state {
         ONE_BLANK | BLANKS => (CAPITAL, costs.word.0),
         WORD..CAPITAL => (25, costs.hump),
-        // The second one tells that it is a run.
+        // The second capital identifies a run.
         CAPITAL => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.word.0),
         24 => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.joined.0),
         25 => (CAPITALS, costs.capitals.0 + costs.capitals.1 - costs.hump),
@@ -302,8 +302,8 @@ const fn capital(costs: &TokenCosts, state: u8) -> (u8, i16) {
     }
 }
 
-/// A byte that goes on with a character.
-const fn more(costs: &TokenCosts, state: u8, class: u8) -> (u8, i16) {
+/// Transition on a UTF-8 continuation byte.
+const fn continuation_step(costs: &TokenCosts, state: u8, class: u8) -> (u8, i16) {
     let cost = match (state, class) {
         (30, 0) | (33, 6..) => costs.wide,
         (30, 1) => costs.kana,
@@ -319,8 +319,8 @@ const fn more(costs: &TokenCosts, state: u8, class: u8) -> (u8, i16) {
     }
 }
 
-/// The first byte of a character beyond ASCII.
-const fn lead(costs: &TokenCosts, class: u8) -> (u8, i16) {
+/// Transition on the first byte of a non-ASCII character.
+const fn lead_step(costs: &TokenCosts, class: u8) -> (u8, i16) {
     match class {
         0 => (REST, costs.two_bytes),
         1 => (REST + 1, costs.typography),
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_told_apart() {
+    fn pieces_of_each_kind_have_their_cost() {
         let table = [
             ("", 0),
             ("a cat", 2),
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn models_have_the_vocabulary_that_their_names_tell() {
+    fn a_reference_determines_the_family() {
         let of = TokenizerFamily::of;
         assert_eq!(
             (of("openai:gpt-4o-mini"), of("openai:o3"), of("ollama:gpt-oss:20b")),
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_is_about_its_parts() {
+    fn the_estimate_of_a_text_is_near_the_sum_of_its_lines() {
         let text = "The lighthouse was dark; nobody went there (any more).\n".repeat(40);
         let lines: u32 = text.split_inclusive('\n').map(estimated_tokens).sum();
         assert!(lines.abs_diff(estimated_tokens(&text)) * 10 < lines);

@@ -1,13 +1,14 @@
 use super::*;
 
-/// How often a rule catches what the labels say: hits, false catches, misses; what went wrong.
+/// Returns hits, false matches, misses and a description of each error.
 fn score(labelled: &str) -> (usize, usize, usize, Vec<String>) {
-    let ears = CompiledRules::default();
-    let (mut hits, mut wrong, mut missed, mut told) = (0, 0, 0, Vec::new());
+    let rules = CompiledRules::default();
+    let (mut hits, mut wrong, mut missed, mut errors) = (0, 0, 0, Vec::new());
     for line in labelled.lines() {
         let (label, text) = line.split_once('\t').unwrap();
         let text = text.replace("\\n", "\n");
-        let caught = if ears.may_order(&text) { directives::standing(&ears.rules, &text) } else { Vec::new() };
+        let caught =
+            if rules.may_contain_directive(&text) { directives::extract(&rules.rules, &text) } else { Vec::new() };
         let label = label.parse::<RecordKind>().ok();
         match (label, caught.as_slice()) {
             (None, []) => {}
@@ -15,30 +16,33 @@ fn score(labelled: &str) -> (usize, usize, usize, Vec<String>) {
             (label, caught) => {
                 missed += usize::from(label.is_some());
                 wrong += caught.len();
-                told.push(format!("{label:?}: {text:?} → {caught:?}"));
+                errors.push(format!("{label:?}: {text:?} → {caught:?}"));
             }
         }
     }
-    (hits, wrong, missed, told)
+    (hits, wrong, missed, errors)
 }
 
-/// The least precision and recall of standing orders.
-const FLOORS: (f64, f64) = (0.95, 0.9);
+/// Minimum precision and recall of directives.
+const MIN_SCORES: (f64, f64) = (0.95, 0.9);
 
 #[test]
-fn standing_orders_are_told_from_what_only_sounds_like_them() {
+fn directives_are_found_with_the_required_precision_and_recall() {
     for (name, labelled) in [
-        ("dev", include_str!("../../../fixtures/register/dev.tsv")),
-        ("kept", include_str!("../../../fixtures/register/kept.tsv")),
+        ("dev", include_str!("../../fixtures/register/dev.tsv")),
+        ("kept", include_str!("../../fixtures/register/kept.tsv")),
     ] {
-        let (hits, wrong, missed, told) = score(labelled);
+        let (hits, wrong, missed, errors) = score(labelled);
         let (precision, recall) = (hits as f64 / (hits + wrong) as f64, hits as f64 / (hits + missed) as f64);
         eprintln!("{name}: precision {precision:.3}, recall {recall:.3} of {}", labelled.lines().count());
         if name == "dev" || std::env::var("SHOW_KEPT").is_ok() {
-            eprintln!("{}", told.join("\n"));
+            eprintln!("{}", errors.join("\n"));
         }
-        // Below what they are, so that a rule that breaks is seen and one that is refined is not.
-        assert!(precision >= FLOORS.0 && recall >= FLOORS.1, "{name}: precision {precision:.3}, recall {recall:.3}");
+        // The limits are below the measured values: a broken rule fails, a refined one does not.
+        assert!(
+            precision >= MIN_SCORES.0 && recall >= MIN_SCORES.1,
+            "{name}: precision {precision:.3}, recall {recall:.3}"
+        );
     }
 }
 
@@ -53,12 +57,12 @@ fn human(turn: u64, content: &str) -> TurnRecord<'_> {
 }
 
 #[test]
-fn tools_tell_of_files_errors_and_commits() {
-    let (rules, mut register) = (CompiledRules::default(), SessionState::default());
+fn tool_results_give_files_errors_and_commits() {
+    let (rules, mut state) = (CompiledRules::default(), SessionState::default());
     let calls =
         || Some(r#"[{"id":"c1","function":{"name":"write_file","arguments":"{\"path\":\"src/a.py\"}"}}]"#.to_owned());
     let from_calls = TurnRecord { call: Some("c1"), metadata: None, ..tool(2, "write_file", "", "ok") };
-    assert!(register.hear(&rules, &from_calls, calls));
+    assert!(state.ingest(&rules, &from_calls, calls));
     for (turn, name, metadata, content) in [
         (3, "read_file", r#"{"arguments":{"path":"src/b.py"}}"#, "text"),
         (4, "shell", r#"{"arguments":{"command":"pytest -q"}}"#, "E  ImportError: No module named jwt\nexit code: 1"),
@@ -75,15 +79,15 @@ fn tools_tell_of_files_errors_and_commits() {
         (10, "bash", r#"{"arguments":{"command":"git commit -m no"}}"#, "nothing to commit\nexit code 1"),
         (11, "delegate_task", r#"{"files":[{"path":"src/c.py","action":"created"}]}"#, "done"),
     ] {
-        register.hear(&rules, &tool(turn, name, metadata, content), || None);
+        state.ingest(&rules, &tool(turn, name, metadata, content), || None);
     }
     let files: Vec<String> =
-        register.files_touched.iter().map(|f| format!("{} {} {}", f.path, f.action, f.turn)).collect();
+        state.files_touched.iter().map(|f| format!("{} {} {}", f.path, f.action, f.turn)).collect();
     assert_eq!(files, ["src/a.py written 2", "requirements.txt edited 5", "src/c.py created 11"]);
     let said = |list: &[StateEntry]| list.iter().map(|n| format!("{} ({})", n.text, n.turn)).collect::<Vec<_>>();
-    assert_eq!(said(&register.key_decisions), ["committed: Add refresh tokens (8)", "committed: Second (9)"]);
+    assert_eq!(said(&state.key_decisions), ["committed: Add refresh tokens (8)", "committed: Second (9)"]);
     assert_eq!(
-        said(&register.errors_resolved),
+        said(&state.errors_resolved),
         ["E ImportError: No module named jwt — fixed: after requirements.txt was edited, `pytest -q` works (7)"]
     );
 }
@@ -92,62 +96,67 @@ fn tools_tell_of_files_errors_and_commits() {
 fn a_host_adds_rules_of_its_own() {
     let own = ExtractionRules {
         writers: vec![FileWriteTool { word: "stitch".to_owned(), action: "stitched".to_owned() }],
-        orders: vec![Directive { kind: RecordKind::Constraint, form: "ab jetzt …".to_owned(), unless: Vec::new() }],
+        directives: vec![Directive {
+            kind: RecordKind::Constraint, form: "ab jetzt …".to_owned(), unless: Vec::new()
+        }],
         ..ExtractionRules::none()
     };
     let data = ExtractionRules::default().and(own);
     let (usual, rules) = (CompiledRules::default(), CompiledRules::new(data.clone()));
     assert_ne!(usual.fingerprint(), rules.fingerprint());
-    let mut register = SessionState::default();
-    assert!(!register.hear(&usual, &human(1, "Ab jetzt auf Deutsch."), || None));
-    assert!(register.hear(&rules, &human(1, "Ab jetzt auf Deutsch."), || None));
-    assert!(register.hear(&rules, &tool(2, "stitchPanel", r#"{"arguments":{"path":"quilt"}}"#, ""), || None));
-    assert_eq!(register.constraints, [StateEntry { text: "Ab jetzt auf Deutsch.".to_owned(), turn: 1 }]);
-    assert_eq!(register.files_touched[0].action, "stitched");
+    let mut state = SessionState::default();
+    assert!(!state.ingest(&usual, &human(1, "Ab jetzt auf Deutsch."), || None));
+    assert!(state.ingest(&rules, &human(1, "Ab jetzt auf Deutsch."), || None));
+    assert!(state.ingest(&rules, &tool(2, "stitchPanel", r#"{"arguments":{"path":"quilt"}}"#, ""), || None));
+    assert_eq!(state.constraints, [StateEntry { text: "Ab jetzt auf Deutsch.".to_owned(), turn: 1 }]);
+    assert_eq!(state.files_touched[0].action, "stitched");
     let json = serde_json::to_string(&data).unwrap();
     assert_eq!(CompiledRules::new(serde_json::from_str(&json).unwrap()).fingerprint(), rules.fingerprint());
 }
 
 #[test]
-fn the_register_is_bounded_whatever_happens() {
-    let (rules, mut register) = (CompiledRules::default(), SessionState::default());
+fn every_list_and_the_yaml_are_bounded() {
+    let (rules, mut state) = (CompiledRules::default(), SessionState::default());
     for turn in 1..500 {
         let long = format!("never use the word {} {}", "漢字".repeat(40), turn);
-        register.hear(&rules, &human(turn, &long), || None);
-        register.record(&SessionRecord { kind: RecordKind::Decision, content: "決定\n===".repeat(500), turn });
-        register.record(&SessionRecord {
+        state.ingest(&rules, &human(turn, &long), || None);
+        state.record(&SessionRecord { kind: RecordKind::Decision, content: "決定\n===".repeat(500), turn });
+        state.record(&SessionRecord {
             kind: RecordKind::Decision,
             content: format!("{turn} {}", "x ".repeat(400)),
             turn,
         });
         let (path, failed) = ("深い/".repeat(90), format!("cargo {turn}"));
         let write = format!(r#"{{"arguments":{{"path":"{path}{turn}"}}}}"#);
-        register.hear(&rules, &tool(turn, "write_file", &write, ""), || None);
+        state.ingest(&rules, &tool(turn, "write_file", &write, ""), || None);
         let run = format!(r#"{{"arguments":{{"command":"{failed}"}}}}"#);
-        register.hear(&rules, &tool(turn, "bash", &run, &format!("error {}\nexit code 1", "e".repeat(5_000))), || None);
-        register.hear(&rules, &tool(turn, "bash", &run, "exit code 0"), || None);
+        state.ingest(&rules, &tool(turn, "bash", &run, &format!("error {}\nexit code 1", "e".repeat(5_000))), || None);
+        state.ingest(&rules, &tool(turn, "bash", &run, "exit code 0"), || None);
     }
-    let lengths = [&register.key_decisions, &register.constraints, &register.errors_resolved].map(Vec::len);
-    assert_eq!((register.files_touched.len(), lengths), (FILES, [DECISIONS, CONSTRAINTS, ERRORS]));
-    register.current_focus = Some("focus ".repeat(10_000));
+    let lengths = [&state.key_decisions, &state.constraints, &state.errors_resolved].map(Vec::len);
+    assert_eq!(
+        (state.files_touched.len(), lengths),
+        (MAX_FILES, [MAX_DECISIONS, MAX_CONSTRAINTS, MAX_RESOLVED_ERRORS])
+    );
+    state.current_focus = Some("focus ".repeat(10_000));
     let about = SessionInfo { workspace: &"/long".repeat(1_000), todos: Some((2, 3)), ..SessionInfo::default() };
-    let yaml = register.yaml(&about);
-    assert!(crate::types::estimated_tokens(&yaml) <= TOKENS, "{}", crate::types::estimated_tokens(&yaml));
-    assert!(yaml.contains("constraints:") && yaml.contains("todos:"), "standing orders go last: {yaml}");
+    let yaml = state.yaml(&about);
+    assert!(crate::tokens::estimated_tokens(&yaml) <= MAX_YAML_TOKENS, "{}", crate::tokens::estimated_tokens(&yaml));
+    assert!(yaml.contains("constraints:") && yaml.contains("todos:"), "constraints are omitted last: {yaml}");
     assert!(yaml.lines().all(|line| !line.starts_with("===")));
 }
 
 #[test]
-fn the_register_reads_as_specified() {
-    let mut register = SessionState::default();
-    register.touch("src/auth.py", "edited", 12);
-    register.record(&SessionRecord {
+fn the_yaml_is_as_specified() {
+    let mut state = SessionState::default();
+    state.add_file_change("src/auth.py", "edited", 12);
+    state.record(&SessionRecord {
         kind: RecordKind::Decision,
         content: "Using JWT for authentication".to_owned(),
         turn: 5,
     });
-    register.hear(&CompiledRules::default(), &human(2, "never use an ORM, raw SQL only"), || None);
-    register.current_focus = Some("\n Implementing refresh token rotation \nand more".to_owned());
+    state.ingest(&CompiledRules::default(), &human(2, "never use an ORM, raw SQL only"), || None);
+    state.current_focus = Some("\n Implementing refresh token rotation \nand more".to_owned());
     let about = SessionInfo {
         workspace: "/home/user/project",
         model: Some("claude-sonnet-4-5"),
@@ -156,7 +165,7 @@ fn the_register_reads_as_specified() {
         todos: Some((2, 3)),
         ..SessionInfo::default()
     };
-    insta::assert_snapshot!(register.yaml(&about));
-    register.record(&SessionRecord { kind: RecordKind::Forget, content: "ORM".to_owned(), turn: 50 });
-    assert!(register.constraints.is_empty());
+    insta::assert_snapshot!(state.yaml(&about));
+    state.record(&SessionRecord { kind: RecordKind::Forget, content: "ORM".to_owned(), turn: 50 });
+    assert!(state.constraints.is_empty());
 }

@@ -1,7 +1,7 @@
-//! Words that stand everywhere, and irregular forms with what they are forms of.
+//! Word lists of the tokenizer: stopwords, and irregular forms with their base forms.
 
-/// English words that say nothing of what a text is about. Sorted.
-const COMMON: &[&str] = &[
+/// English stopwords, sorted.
+const STOPWORDS: &[&str] = &[
     "a",
     "about",
     "after",
@@ -137,8 +137,8 @@ const COMMON: &[&str] = &[
     "yourselves",
 ];
 
-/// An irregular form, then what it is a form of. Sorted by the form.
-const IRREGULAR: &[(&str, &str)] = &[
+/// Irregular forms with their base forms, sorted by the form.
+const IRREGULAR_FORMS: &[(&str, &str)] = &[
     ("arisen", "arise"),
     ("arose", "arise"),
     ("ate", "eat"),
@@ -297,15 +297,15 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("wrote", "write"),
 ];
 
-/// Whether a lower-case word stands everywhere.
+/// True if a lower-case word is a stopword.
 #[must_use]
-pub fn is_common(word: &str) -> bool {
-    word.len() <= 10 && COMMON.binary_search(&word).is_ok()
+pub fn is_stopword(word: &str) -> bool {
+    word.len() <= 10 && STOPWORDS.binary_search(&word).is_ok()
 }
 
-/// What an irregular form is a form of; other words as they are.
-pub(super) fn regular(word: &str) -> &str {
-    IRREGULAR.binary_search_by(|(form, _)| (*form).cmp(word)).map_or(word, |at| IRREGULAR[at].1)
+/// Returns the base form of an irregular form. Other words are returned unchanged.
+pub(super) fn base_form(word: &str) -> &str {
+    IRREGULAR_FORMS.binary_search_by(|(form, _)| (*form).cmp(word)).map_or(word, |at| IRREGULAR_FORMS[at].1)
 }
 
 #[cfg(test)]
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted() {
-        assert!(COMMON.is_sorted());
-        assert!(IRREGULAR.is_sorted());
+        assert!(STOPWORDS.is_sorted());
+        assert!(IRREGULAR_FORMS.is_sorted());
     }
 }

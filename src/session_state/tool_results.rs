@@ -1,67 +1,68 @@
-//! What tools did: files that were written, commands that failed and then worked, commits.
+//! Session state from tool results: written files, commands that failed and later succeeded, commits.
 
 use serde_json::Value;
 
 use super::{ExtractionRules, RecordKind, SessionState, TurnRecord};
 use crate::types::{first_words, one_line};
 
-/// Characters of the line that tells of an error.
-const ERROR: usize = 100;
+/// Maximum length in characters of an error line or a commit subject.
+const MAX_ERROR_CHARS: usize = 100;
 
 impl SessionState {
-    /// Takes in what a tool answered.
-    pub(super) fn answered(
+    /// Updates the state from the result of a tool.
+    pub(super) fn ingest_tool_result(
         &mut self,
         rules: &ExtractionRules,
-        heard: &TurnRecord<'_>,
+        turn: &TurnRecord<'_>,
         calls: impl FnOnce() -> Option<String>,
     ) {
-        let Some(tool) = heard.tool else { return };
-        let metadata = heard.metadata.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
+        let Some(tool) = turn.tool else { return };
+        let metadata = turn.metadata.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default();
         for file in metadata["files"].as_array().into_iter().flatten() {
             let path = file["path"].as_str().or(file.as_str()).unwrap_or("");
-            self.touch(path, file["action"].as_str().unwrap_or("changed"), heard.turn);
+            self.add_file_change(path, file["action"].as_str().unwrap_or("changed"), turn.turn);
         }
-        if !rules.knows(tool) {
+        if !rules.is_relevant_tool(tool) {
             return;
         }
         let arguments = match &metadata["arguments"] {
-            Value::Null => calls().and_then(|calls| called_with(&calls, tool, heard.call)).unwrap_or_default(),
+            Value::Null => calls().and_then(|calls| call_arguments(&calls, tool, turn.call)).unwrap_or_default(),
             given => given.clone(),
         };
         let failed = metadata["failed"].as_bool().unwrap_or(false);
-        if let (Some(action), Some(path)) = (rules.writes(tool), named(&arguments, &rules.paths))
+        if let (Some(action), Some(path)) = (rules.write_action(tool), text_argument(&arguments, &rules.paths))
             && !failed
         {
-            self.touch(&path, action, heard.turn);
+            self.add_file_change(&path, action, turn.turn);
         }
-        if rules.runs(tool)
-            && let Some(command) = named(&arguments, &rules.commands)
+        if rules.runs_commands(tool)
+            && let Some(command) = text_argument(&arguments, &rules.commands)
         {
-            let code = exit(rules, tool, heard.content).unwrap_or(i64::from(failed));
-            self.ran(rules, tool, &command, code, heard);
+            let code = exit_code(rules, tool, turn.content).unwrap_or(i64::from(failed));
+            self.ingest_command(rules, tool, &command, code, turn);
         }
     }
 
-    fn ran(&mut self, rules: &ExtractionRules, tool: &str, command: &str, code: i64, heard: &TurnRecord<'_>) {
+    fn ingest_command(&mut self, rules: &ExtractionRules, tool: &str, command: &str, code: i64, turn: &TurnRecord<'_>) {
         if code != 0 {
-            return self.failed(command, telling(rules, heard.content), heard.turn);
+            return self.command_failed(command, error_line(rules, turn.content), turn.turn);
         }
-        self.succeeded(command, heard.turn);
-        // `git_command(args: "commit …")` says half of it by its name.
+        self.command_succeeded(command, turn.turn);
+        // A tool named `git…` takes the subcommand only: `git_command(args: "commit …")`.
         let whole = if tool.starts_with("git") { format!("git {command}") } else { command.to_owned() };
         let spaced = one_line(&whole);
         if let Some(commit) = rules.commits.iter().find(|commit| spaced.contains(commit.as_str())) {
             let rest = spaced.split_once(commit.as_str()).map_or("", |(_, rest)| rest);
-            let subject = subject(rest).or_else(|| committed(heard.content));
-            let subject = subject.unwrap_or_else(|| first_words(rest.trim(), ERROR));
-            self.note(RecordKind::Decision, format!("committed: {subject}").trim_end_matches(": "), heard.turn);
+            let subject = message_option(rest).or_else(|| commit_subject(turn.content));
+            let subject = subject.unwrap_or_else(|| first_words(rest.trim(), MAX_ERROR_CHARS));
+            self.add_entry(RecordKind::Decision, format!("committed: {subject}").trim_end_matches(": "), turn.turn);
         }
     }
 }
 
-/// The arguments of the call that a tool answered, among the calls of the node above, whoever's form they have.
-fn called_with(calls: &str, tool: &str, id: Option<&str>) -> Option<Value> {
+/// Returns the arguments of the call that a tool answered. `calls` is the JSON of the parent node, in any provider's
+/// format.
+fn call_arguments(calls: &str, tool: &str, id: Option<&str>) -> Option<Value> {
     let calls: Value = serde_json::from_str(calls).ok()?;
     let calls = calls.as_array()?;
     let name = |call: &Value| call["function"]["name"].as_str().or(call["name"].as_str()) == Some(tool);
@@ -77,8 +78,8 @@ fn called_with(calls: &str, tool: &str, id: Option<&str>) -> Option<Value> {
     })
 }
 
-/// The text of the first of these arguments that is there; a list of words is one text.
-fn named(arguments: &Value, names: &[String]) -> Option<String> {
+/// Returns the first of these arguments that is present, as text. A list of words is joined.
+fn text_argument(arguments: &Value, names: &[String]) -> Option<String> {
     names.iter().find_map(|name| match &arguments[name.as_str()] {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
         Value::Array(words) if !words.is_empty() => {
@@ -88,17 +89,18 @@ fn named(arguments: &Value, names: &[String]) -> Option<String> {
     })
 }
 
-/// The number that a command ended with, where its first or last line says so, or a field of its JSON. What stands
-/// between is output, and may say anything. The line by which the engine says that a tool was run is none of it.
-fn exit(rules: &ExtractionRules, tool: &str, content: &str) -> Option<i64> {
+/// Returns a command's exit code, from the first or last line of its output, or from a JSON object.
+///
+/// The lines between are output and may contain any number. The line that the engine adds (`✓ tool`) is ignored.
+fn exit_code(rules: &ExtractionRules, tool: &str, content: &str) -> Option<i64> {
     let ran = |line: &str| line.strip_prefix("✓ ").is_some_and(|name| name == tool);
     let mut lines = content.lines().filter(|line| !line.trim().is_empty() && !ran(line));
     let first = lines.next()?;
     let json = first.trim_start().starts_with('{').then_some(content);
-    json.into_iter().chain([first]).chain(lines.next_back()).find_map(|text| number(rules, text))
+    json.into_iter().chain([first]).chain(lines.next_back()).find_map(|text| find_exit_code(rules, text))
 }
 
-fn number(rules: &ExtractionRules, text: &str) -> Option<i64> {
+fn find_exit_code(rules: &ExtractionRules, text: &str) -> Option<i64> {
     let lower = text.to_lowercase();
     rules.exits.iter().find_map(|mark| {
         lower.match_indices(mark.as_str()).find_map(|(at, _)| {
@@ -113,19 +115,20 @@ fn number(rules: &ExtractionRules, text: &str) -> Option<i64> {
     })
 }
 
-/// The line of an output that says most of what went wrong: the last that names an error, else the last one.
-fn telling(rules: &ExtractionRules, content: &str) -> String {
-    let lines = || content.lines().map(str::trim).filter(|line| !line.is_empty() && number(rules, line).is_none());
+/// Returns the line of an output that describes the error best: the last with an error word, else the last line.
+fn error_line(rules: &ExtractionRules, content: &str) -> String {
+    let lines =
+        || content.lines().map(str::trim).filter(|line| !line.is_empty() && find_exit_code(rules, line).is_none());
     let error = |line: &&str| {
         let lower = line.to_lowercase();
         ["error", "failed", "panicked", "exception", "not found", "denied"].iter().any(|word| lower.contains(word))
     };
     let line = lines().rfind(error).or_else(|| lines().next_back());
-    first_words(line.unwrap_or("it failed"), ERROR)
+    first_words(line.unwrap_or("it failed"), MAX_ERROR_CHARS)
 }
 
-/// What `-m` says.
-fn subject(arguments: &str) -> Option<String> {
+/// Returns the text of the `-m` option of `git commit`.
+fn message_option(arguments: &str) -> Option<String> {
     let at = [" -m", " -am", " --message"].iter().find_map(|flag| arguments.find(flag).map(|at| at + flag.len()))?;
     let rest = arguments[at..].trim_start_matches([' ', '=']);
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -133,11 +136,11 @@ fn subject(arguments: &str) -> Option<String> {
         Some(quote) => rest[1..].split(quote).next().unwrap_or(""),
         None => rest.split(' ').next().unwrap_or(""),
     };
-    (!said.is_empty()).then(|| first_words(said, ERROR))
+    (!said.is_empty()).then(|| first_words(said, MAX_ERROR_CHARS))
 }
 
-/// What git answers: `[main 1a2b3c4] Add refresh tokens`.
-fn committed(content: &str) -> Option<String> {
+/// Returns the subject from the output of git: `[main 1a2b3c4] Add refresh tokens`.
+fn commit_subject(content: &str) -> Option<String> {
     let line = content.lines().map(str::trim).find(|line| line.starts_with('[') && line.contains("] "))?;
-    line.split_once("] ").map(|(_, subject)| first_words(subject, ERROR))
+    line.split_once("] ").map(|(_, subject)| first_words(subject, MAX_ERROR_CHARS))
 }

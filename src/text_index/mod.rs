@@ -1,0 +1,10 @@
+//! Words for full-text search: the tokenizer that cuts texts and queries into index words, and its word lists.
+//!
+//! The store indexes nodes with it, recall reads queries with it, so both produce the same words. The index itself (SQL)
+//! is part of the store, ranking is part of [`crate::recall`].
+
+mod stopwords;
+mod tokenizer;
+
+pub use stopwords::is_stopword;
+pub use tokenizer::{MAX_PASSAGES, Passage, TOKENIZER_VERSION, WordTokenizer};
