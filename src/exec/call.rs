@@ -43,7 +43,7 @@ pub(super) fn form(form: &NativeAlias, arguments: &str) -> Result<Command, ToolE
 }
 
 fn fields(tool: Tool, given: Map<String, Value>) -> Result<Command, String> {
-    let mut fields = typed(tool, given)?;
+    let mut fields = convert_fields(tool, given)?;
     fields.insert("op".to_owned(), json!(tool));
     serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
@@ -62,14 +62,14 @@ pub(super) fn object(arguments: &str) -> Result<Map<String, Value>, String> {
 }
 
 /// Converts arguments to the fields of the command's JSON.
-fn typed(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
+fn convert_fields(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let known = tool.spec().usage.arguments;
     let mut fields = Map::new();
     for (name, value) in given {
         let argument = known.iter().find(|argument| argument.name == name);
         let argument = argument.ok_or_else(|| format!("there is no argument {name:?}"))?;
         let wrong = || format!("{name} is not as it must be: {}", argument.kind.words());
-        let value = of_kind(argument, value).ok_or_else(wrong)?;
+        let value = convert_value(argument, value).ok_or_else(wrong)?;
         if !is_absent(&value) {
             fields.insert(name, value);
         }
@@ -77,7 +77,7 @@ fn typed(tool: Tool, given: Map<String, Value>) -> Result<Map<String, Value>, St
     if let Some(missing) = known.iter().find(|argument| argument.required && !fields.contains_key(argument.name)) {
         return Err(format!("{} is missing", missing.name));
     }
-    fit(tool, &fields)?;
+    check_combination(tool, &fields)?;
     Ok(fields)
 }
 
@@ -92,7 +92,7 @@ fn is_absent(value: &Value) -> bool {
 }
 
 /// Converts a value to the type of its argument: null if it is empty, `None` if it has another type.
-fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
+fn convert_value(argument: &ArgSpec, value: Value) -> Option<Value> {
     if is_absent(&value) {
         return Some(Value::Null);
     }
@@ -112,8 +112,8 @@ fn of_kind(argument: &ArgSpec, value: Value) -> Option<Value> {
         (ArgType::Items, Value::Array(items)) => items.into_iter().filter(|item| !is_absent(item)).map(todo).collect(),
         (ArgType::Items, value) => todo(value).map(|item| json!([item])),
         (ArgType::Number(most), value) => number(&value).filter(|n| *n > 0 || most == u32::MAX).map(Value::from),
-        (ArgType::Flag, value) => truth(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
-        (ArgType::Bool, value) => truth(&value).map(Value::Bool),
+        (ArgType::Flag, value) => parse_bool(&value).map(|set| if set { Value::Bool(true) } else { Value::Null }),
+        (ArgType::Bool, value) => parse_bool(&value).map(Value::Bool),
         (ArgType::Enum(words), Value::String(text)) => {
             words.iter().find(|word| word.eq_ignore_ascii_case(text.trim())).map(|word| (*word).into())
         }
@@ -174,7 +174,7 @@ fn todo(value: Value) -> Option<Value> {
     fields.contains_key("title").then_some(Value::Object(fields))
 }
 
-fn truth(value: &Value) -> Option<bool> {
+fn parse_bool(value: &Value) -> Option<bool> {
     value.as_bool().or_else(|| yes(value.as_str()?))
 }
 
@@ -215,9 +215,9 @@ fn parts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Checks that the arguments can be combined.
-fn fit(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
+fn check_combination(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
     let there = |name: &&&str| fields.contains_key(**name);
-    let (one, needed, rests) = together(tool);
+    let (one, needed, rests) = combination_rules(tool);
     let mut given = one.iter().filter(there);
     if let (Some(first), Some(second)) = (given.next(), given.next()) {
         return Err(format!("{first} and {second} exclude each other"));
@@ -241,7 +241,7 @@ fn fit(tool: Tool, fields: &Map<String, Value>) -> Result<(), String> {
 /// Rules of combination: at most one of these arguments, at least one of these, and arguments that need another one.
 type Together = (&'static [&'static str], &'static [&'static str], Option<(&'static str, &'static [&'static str])>);
 
-const fn together(tool: Tool) -> Together {
+const fn combination_rules(tool: Tool) -> Together {
     match tool {
         Tool::View => (&["node", "branch"], &[], Some(("as", &["branch"]))),
         Tool::Switch => (&["node", "relative"], &["node", "relative", "tree"], None),

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_that_read_as_the_frame_get_a_backslash() {
+    fn lines_that_look_like_the_frame_are_escaped() {
         let forged = [
             "✓ pruned [a7x2kq]",
             "✗ NOT_FOUND: gone",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_looked_at_and_nothing_else_changes() {
+    fn escape_checks_every_line_and_changes_nothing_else() {
         let text = "one\n✓ two\r\n===\r✗ three\u{2028}→ four\n\nfive\n";
         assert_eq!(escape(text), "one\n\\✓ two\r\n\\===\r\\✗ three\u{2028}\\→ four\n\nfive\n");
         assert_eq!(quoted("a\n✓ b\u{1b}[2J"), "\"a ✓ b[2J\"");
@@ -205,7 +205,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_that_was_escaped_is_a_command(
+        fn escaped_text_contains_no_command(
             pieces in proptest::collection::vec(
                 proptest::sample::select(vec![
                     "→ prune a7x2kq", "-> undo", "→ think", "←", "\n", "\r", "\u{2028}", " ", "\t", "- ", "1. ", "`", "```\n",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_said_in_words() {
+    fn counts_have_their_noun() {
         assert_eq!(count(1u32, "branch"), "1 branch");
         assert_eq!(count(2u32, "branch"), "2 branches");
         assert_eq!(count(0u32, "node"), "0 nodes");

@@ -67,7 +67,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_most_is_said_about_is_chosen_in_order() {
+    fn sentences_with_common_terms_are_chosen_in_order() {
         let summary = summarise(TEXTS, 22);
         assert_eq!(
             summary,
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_is_kept_and_something_is_always_said() {
+    fn summary_is_within_its_limit_and_never_empty() {
         assert!(estimated_tokens(&summarise(TEXTS, 20)) <= 20);
         assert!(!summarise(TEXTS, 1).is_empty());
         assert_eq!(summarise([], 100), "");

@@ -14,7 +14,7 @@ use crate::{
 /// Checks that an agent with these permissions may run a command and that its arguments are within the limits.
 pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolError> {
     if let Some(missing) = command.missing_permission(held) {
-        return Err(denied(missing));
+        return Err(permission_denied(missing));
     }
     let numbers = match command {
         Command::Continue { n, .. } => ("n", *n, MAX_CONTINUATIONS),
@@ -31,27 +31,27 @@ pub(super) fn check(command: &Command, held: Permissions) -> Result<(), ToolErro
         ));
     }
     if let Command::Todo { add, .. } = command {
-        return fits(
+        return check_size(
             "content is",
             add.iter().map(|item| item.title.len() + item.context.len() + item.criteria.len()).sum(),
         );
     }
-    content(command).map_or(Ok(()), |content| fits("content is", content.len()))
+    content(command).map_or(Ok(()), |content| check_size("content is", content.len()))
 }
 
 /// Checks the permission and the size of the arguments of a host tool's call.
 pub(super) fn check_host_tool(extra: &HostTool, arguments: &Value, held: Permissions) -> Result<(), ToolError> {
     match missing_permission(extra.permission, held) {
-        Some(missing) => Err(denied(missing)),
-        None => fits("arguments are", arguments.to_string().len()),
+        Some(missing) => Err(permission_denied(missing)),
+        None => check_size("arguments are", arguments.to_string().len()),
     }
 }
 
-fn denied(missing: Permission) -> ToolError {
+fn permission_denied(missing: Permission) -> ToolError {
     ToolError::new(ErrorCode::PermissionDenied, format!("this needs the permission {missing}"))
 }
 
-fn fits(what: &str, bytes: usize) -> Result<(), ToolError> {
+fn check_size(what: &str, bytes: usize) -> Result<(), ToolError> {
     if bytes <= MAX_CONTENT_BYTES {
         return Ok(());
     }

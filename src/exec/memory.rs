@@ -158,7 +158,7 @@ impl Executor<'_> {
     pub(super) fn recall_stash(&self, here: &Position, label: &str) -> OutputResult {
         let (whole, part) = paging::parse_label(label);
         for (label, part) in [(label, 1), (whole, part)] {
-            let Some(text) = self.kept(here, label)? else { continue };
+            let Some(text) = self.stored_text(here, label)? else { continue };
             let all = paging::split_pages(&text, self.max_reply_tokens);
             if part > all.len() {
                 let message = format!("{} has {}", quoted(label), count(all.len() as u64, "part"));
@@ -175,7 +175,7 @@ impl Executor<'_> {
     }
 
     /// Returns the escaped text of a stash or of a stored result.
-    fn kept(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
+    fn stored_text(&self, here: &Position, label: &str) -> Result<Option<String>, ToolError> {
         let snapshot = self.loom.snapshot()?;
         let of = |result| snapshot.stashed(self.agent.id(), here.tree.id, label, result);
         let words = match of(false)? {

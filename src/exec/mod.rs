@@ -161,10 +161,10 @@ impl<'h> Executor<'h> {
     }
 
     /// Runs a batch like [`Self::run_batch`] and passes each reply with its index to `each` as soon as it exists.
-    pub fn run_each(&mut self, wanted: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
-        let over = wanted.len().saturating_sub(MAX_BATCH_LINES);
-        for (at, wanted) in wanted.iter().take(MAX_BATCH_LINES).enumerate() {
-            each(at, &self.run_request(wanted));
+    pub fn run_each(&mut self, requests: Vec<ExecRequest>, each: &mut dyn FnMut(usize, &CommandReply)) {
+        let over = requests.len().saturating_sub(MAX_BATCH_LINES);
+        for (at, request) in requests.iter().take(MAX_BATCH_LINES).enumerate() {
+            each(at, &self.run_request(request));
         }
         self.planned.clear();
         if over > 0 {
@@ -177,16 +177,16 @@ impl<'h> Executor<'h> {
         self.flush_trace();
     }
 
-    fn run_request(&mut self, wanted: &ExecRequest) -> CommandReply {
+    fn run_request(&mut self, request: &ExecRequest) -> CommandReply {
         if self.host.is_cancelled() {
             let stopped = ToolError::new(ErrorCode::Cancelled, "stopped before it was run");
-            return match wanted {
+            return match request {
                 ExecRequest::Command(command) => CommandReply { tool: Some(command.tool()), result: Err(stopped) },
                 ExecRequest::HostTool { name, .. } => CommandReply { tool: None, result: Err(stopped.for_tool(name)) },
                 ExecRequest::Refused(_) => CommandReply { tool: None, result: Err(stopped) },
             };
         }
-        match wanted {
+        match request {
             ExecRequest::Command(command) => self.run_command(command),
             ExecRequest::HostTool { name, arguments } => {
                 let result = self.run_host_tool(name, arguments).map_err(|failure| failure.for_tool(name));
@@ -209,9 +209,9 @@ impl<'h> Executor<'h> {
             return Ok(format!("[Note: asked already in this turn, and the answer is the same.]\n{answer}"));
         }
         let here = self.load_position()?;
-        let said = self.dispatch(command, &here)?;
+        let output = self.dispatch(command, &here)?;
         let tool = command.tool();
-        let answer = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, said)?;
+        let answer = self.record_and_format(tool.name(), trace::is_recorded(tool), &here, output)?;
         if let Some((line, all)) = recall.zip(self.recalled.as_mut()) {
             all.insert(line, answer.clone());
         }
@@ -220,8 +220,8 @@ impl<'h> Executor<'h> {
 
     fn run_host_tool(&mut self, name: &str, arguments: &serde_json::Value) -> Result<String, ToolError> {
         self.reload_agent()?;
-        let (here, said) = self.call_host_tool(name, arguments)?;
-        self.record_and_format(name, true, &here, said)
+        let (here, output) = self.call_host_tool(name, arguments)?;
+        self.record_and_format(name, true, &here, output)
     }
 
     /// Reloads the agent: its permissions can change between commands.
@@ -238,14 +238,14 @@ impl<'h> Executor<'h> {
         tool: &str,
         noted: bool,
         here: &Position,
-        said: CommandOutput,
+        output: CommandOutput,
     ) -> Result<String, ToolError> {
         if noted {
             let after = self.loom.snapshot()?.last_seq()?;
-            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: said.about.clone(), after });
+            self.trace_buffer.push(AgentAction { tool: tool.to_owned(), about: output.about.clone(), after });
         }
-        let text = self.append_position(tool, here, said.text)?;
-        Ok(if said.is_part { text } else { self.paginate(tool, here, text, said.about.as_deref()) })
+        let text = self.append_position(tool, here, output.text)?;
+        Ok(if output.is_part { text } else { self.paginate(tool, here, text, output.about.as_deref()) })
     }
 
     fn dispatch(&mut self, command: &Command, here: &Position) -> OutputResult {

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_cut_at_line_ends_and_make_up_the_whole() {
+    fn pages_end_at_line_ends_and_concatenate_to_the_text() {
         let text = (1..=300).map(|n| format!("this is line number {n}\n")).collect::<String>();
         let cut = split_pages(&text, 200);
         assert!(cut.len() > 3);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_says_how_to_see_the_next() {
+    fn page_names_the_command_for_the_next() {
         assert_eq!(parse_label("view a7x2kq part 2"), ("view a7x2kq", 2));
         for whole in ["view a7x2kq", "the last part of it", "part 0 part 0", "my part x"] {
             assert_eq!(parse_label(whole), (whole, 1));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_cut_inside() {
+    fn long_line_is_cut_inside() {
         for text in ["word ".repeat(3_000), "漢字".repeat(2_000), format!("first\n{}\nlast", "x".repeat(9_000))] {
             let cut = split_pages(&text, 100);
             assert_eq!(cut.concat(), text);

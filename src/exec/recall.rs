@@ -7,7 +7,7 @@ mod render;
 
 pub(super) use self::render::MAX_REPLY_TOKENS;
 
-use self::render::{entries, fitted, header, indented, shown};
+use self::render::{entries, fit_entries, header, indent, shown};
 use super::{
     CommandOutput, Executor, OutputResult, Position,
     escape::{self, count, quoted},
@@ -47,7 +47,7 @@ impl Executor<'_> {
         only: &RecallFilter,
     ) -> OutputResult {
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS) as usize;
-        let within = self.within(here, only)?;
+        let within = self.resolve_range(here, only)?;
         let asker = Some(match self.agent.profile.kind {
             AgentKind::Human => AuthorType::Human,
             AgentKind::Model => AuthorType::Model,
@@ -74,7 +74,7 @@ impl Executor<'_> {
         }
         found.near.truncate(limit.saturating_sub(found.hits.len()));
         if found.is_empty() {
-            return Ok(CommandOutput::about(self.nothing(here, text, &found, &within)?, first_words(text, 60)));
+            return Ok(CommandOutput::about(self.no_results(here, text, &found, &within)?, first_words(text, 60)));
         }
         let order = if query.by_time { "the newest first" } else { "the best first" };
         let hits = match found.hits.len() {
@@ -85,7 +85,7 @@ impl Executor<'_> {
         let end = if found.hits.is_empty() { ".".to_owned() } else { format!(", {order}:") };
         let place = within.place;
         let head = format!("{hits} in {place}{} for {}{end}", within.said, quoted(&first_words(text, 80)));
-        let said = format!("{}{head}\n{}", absent(&found), shown(&*snapshot, here, &found)?);
+        let said = format!("{}{head}\n{}", absent_words(&found), shown(&*snapshot, here, &found)?);
         Ok(CommandOutput::about(said, first_words(text, 60)))
     }
 
@@ -109,7 +109,7 @@ impl Executor<'_> {
         let each = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         let nodes = recall::around(&*snapshot, node.id, &here.session.versions, each)?;
         let head = format!("around {}, in order:", escape::id(&node));
-        let text = fitted(entries(&*snapshot, here, &nodes)?);
+        let text = fit_entries(entries(&*snapshot, here, &nodes)?);
         Ok(CommandOutput::about(format!("{head}\n{text}"), format!("around:{}", node.local)))
     }
 
@@ -124,7 +124,7 @@ impl Executor<'_> {
             let message = format!("turns are of your session, and scope:{scope} is not");
             return Err(ToolError::new(ErrorCode::InvalidSyntax, message).hint("→ recall search \"words\" scope:tree"));
         }
-        let within = self.within(here, only)?;
+        let within = self.resolve_range(here, only)?;
         let limit = limit.unwrap_or(MAX_HITS).clamp(1, MAX_HITS);
         let snapshot = self.loom.snapshot()?;
         let range = turns.first.into()..=turns.last.into();
@@ -140,7 +140,7 @@ impl Executor<'_> {
         let cut = nodes.len() == limit as usize && nodes.last().and_then(|node| node.turn) < Some(turns.last.into());
         let more = nodes.last().and_then(|node| node.turn).filter(|_| cut);
         let more = more.filter(|last| *last < here.session.turns);
-        let mut text = fitted(entries(&*snapshot, here, &nodes)?);
+        let mut text = fit_entries(entries(&*snapshot, here, &nodes)?);
         if let Some(last) = more {
             text.push_str(&format!("\n[more turns · → recall turns:{}-{}{}]", last + 1, turns.last, within.said));
         }
@@ -154,7 +154,7 @@ impl Executor<'_> {
         limit: Option<u32>,
         only: &RecallFilter,
     ) -> OutputResult {
-        let within = self.within(here, only)?;
+        let within = self.resolve_range(here, only)?;
         let snapshot = self.loom.snapshot()?;
         let limit = limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS);
         // Results are stored under the tool's name, also if an alias was called.
@@ -167,7 +167,7 @@ impl Executor<'_> {
             let nodes: Vec<Node> = results.into_iter().map(|(node, _)| node).collect();
             let results = count(nodes.len() as u64, "result");
             let head = format!("{results} of {} in {}{}, the newest first:", one_line(tool), within.place, within.said);
-            let said = format!("{head}\n{}", fitted(entries(&*snapshot, here, &nodes)?));
+            let said = format!("{head}\n{}", fit_entries(entries(&*snapshot, here, &nodes)?));
             return Ok(CommandOutput::about(said, format!("tool:{tool}")));
         }
         let known = match recall::tool_names(&*snapshot, &within.scope, &within.seen())?.as_slice() {
@@ -183,7 +183,7 @@ impl Executor<'_> {
     }
 
     /// Resolves the filters of a line.
-    fn within(&self, here: &Position, only: &RecallFilter) -> Result<RecallRange, ToolError> {
+    fn resolve_range(&self, here: &Position, only: &RecallFilter) -> Result<RecallRange, ToolError> {
         let wrong = |message: String| ToolError::new(ErrorCode::InvalidSyntax, message);
         let author = match &only.by {
             None => None,
@@ -227,7 +227,7 @@ impl Executor<'_> {
     }
 
     /// Formats the reply for no results, with hints that avoid repeated searches.
-    fn nothing(
+    fn no_results(
         &self,
         here: &Position,
         text: &str,
@@ -300,8 +300,8 @@ pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolErr
         lines.push(format!("bookmark: {} {}", escape::id(node), quoted(label)));
     }
     let state = register.yaml(&SessionInfo::of(session, &snapshot.todos(session.id, None)?));
-    lines.push(format!("state:\n{}", indented(&escape::escape(&state))));
-    Ok(format!("Summary of this session:\n{}", indented(&lines.join("\n"))))
+    lines.push(format!("state:\n{}", indent(&escape::escape(&state))));
+    Ok(format!("Summary of this session:\n{}", indent(&lines.join("\n"))))
 }
 
 impl RecallRange {
@@ -312,7 +312,7 @@ impl RecallRange {
 }
 
 /// Names the words that no searched message contains; empty if each occurs.
-fn absent(found: &SearchResults) -> String {
+fn absent_words(found: &SearchResults) -> String {
     let words: Vec<String> = found.absent.iter().map(|word| quoted(word)).collect();
     match words.as_slice() {
         [] => String::new(),

@@ -48,7 +48,7 @@ impl Executor<'_> {
     }
 
     fn todos(&self, status: Option<&str>) -> OutputResult {
-        let wanted = wanted(status)?;
+        let wanted = parse_status(status)?;
         let plan = self.loom.todos(self.scope)?;
         if plan.is_empty() {
             let left = self.loom.open_todos(self.scope)?;
@@ -94,7 +94,7 @@ impl Executor<'_> {
     fn finish_todo(&self, number: u32, outcome: Option<&str>, status: TodoStatus) -> OutputResult {
         let verb = if status == TodoStatus::Completed { "done" } else { "cancel" };
         let plan = self.loom.todos(self.scope)?;
-        let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown(number, &plan))?;
+        let todo = plan.iter().find(|todo| todo.number == number).ok_or_else(|| unknown_item(number, &plan))?;
         if !todo.status.is_open() {
             let said = todo.outcome.as_deref().unwrap_or("");
             let message = format!(
@@ -159,7 +159,7 @@ impl TodoFields {
     }
 }
 
-fn wanted(status: Option<&str>) -> Result<TodoFields, ToolError> {
+fn parse_status(status: Option<&str>) -> Result<TodoFields, ToolError> {
     let Some(said) = status else { return Ok(TodoFields::Open) };
     let word = said.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     Ok(match word.as_str() {
@@ -194,7 +194,7 @@ fn item(todo: &Todo) -> String {
     text
 }
 
-fn unknown(number: u32, plan: &[Todo]) -> ToolError {
+fn unknown_item(number: u32, plan: &[Todo]) -> ToolError {
     let failure = ToolError::new(ErrorCode::NotFound, format!("no todo {number} in this turn's plan"));
     let open: Vec<String> = plan.iter().filter(|todo| todo.status.is_open()).map(named).collect();
     match (plan.is_empty(), open.is_empty()) {

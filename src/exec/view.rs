@@ -77,7 +77,7 @@ impl Executor<'_> {
         let mut text = format!("{} ↔ {} · ", id(&first), id(&second));
         text.push_str(&self.describe_divergence(here, &first, &second)?);
         text.push('\n');
-        text.push_str(&compared(&first, &second));
+        text.push_str(&diff_text(&first, &second));
         Ok(CommandOutput::about(text, format!("{} {}", first.local, second.local)))
     }
 
@@ -107,7 +107,7 @@ fn below(longer: &[Node], shorter: &[Node]) -> String {
 }
 
 /// Compares two nodes: word by word if both are one paragraph, else line by line.
-fn compared(first: &Node, second: &Node) -> String {
+fn diff_text(first: &Node, second: &Node) -> String {
     let (old, new) = (first.content.as_str(), second.content.as_str());
     if old == new {
         return "the words are the same".to_owned();
@@ -117,7 +117,7 @@ fn compared(first: &Node, second: &Node) -> String {
         return format!("too long to be compared: {} and {}", size(words(old)), size(words(new)));
     }
     if !old.trim_end().contains('\n') && !new.trim_end().contains('\n') {
-        return by_words(old, new);
+        return diff_words(old, new);
     }
     let diff = TextDiff::from_lines(old, new);
     let mut text = String::new();
@@ -142,7 +142,7 @@ fn size(words: usize) -> String {
 }
 
 /// Marks deletions and insertions in one paragraph: `the [-old-]{+new+} word`.
-fn by_words(old: &str, new: &str) -> String {
+fn diff_words(old: &str, new: &str) -> String {
     let diff = TextDiff::from_words(old, new);
     let mut text = String::new();
     let mut open = ChangeTag::Equal;
@@ -172,9 +172,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_go_and_come_are_marked() {
-        assert_eq!(by_words("a quick fox", "a slow fox"), "a [-quick-]{+slow+} fox");
-        assert_eq!(by_words("one", "one two"), "one{+ two+}");
-        assert_eq!(by_words("[a7x2kq] human", "[a7x2kq] model"), "\\[a7x2kq] [-human-]{+model+}");
+    fn diff_marks_deleted_and_inserted_words() {
+        assert_eq!(diff_words("a quick fox", "a slow fox"), "a [-quick-]{+slow+} fox");
+        assert_eq!(diff_words("one", "one two"), "one{+ two+}");
+        assert_eq!(diff_words("[a7x2kq] human", "[a7x2kq] model"), "\\[a7x2kq] [-human-]{+model+}");
     }
 }

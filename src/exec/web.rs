@@ -17,12 +17,12 @@ impl Executor<'_> {
         let mut text = format!("✓ {} for {query}", count(hits.len() as u64, "result"));
         for (at, hit) in hits.iter().enumerate() {
             text.push_str(&format!("\n{}. {}", at + 1, one_line(&hit.title)));
-            for line in [&one_line(&hit.url), &dated(hit)] {
-                push(&mut text, line);
+            for line in [&one_line(&hit.url), &dated_excerpt(hit)] {
+                push_lines(&mut text, line);
             }
             match &hit.text {
-                Some(Ok(page)) => push(&mut text, page),
-                Some(Err(why)) => push(&mut text, &format!("(no text of the page: {})", one_line(why))),
+                Some(Ok(page)) => push_lines(&mut text, page),
+                Some(Err(why)) => push_lines(&mut text, &format!("(no text of the page: {})", one_line(why))),
                 None => {}
             }
         }
@@ -31,7 +31,7 @@ impl Executor<'_> {
 }
 
 /// Returns the excerpt, preceded by the date of publication.
-fn dated(hit: &WebHit) -> String {
+fn dated_excerpt(hit: &WebHit) -> String {
     match &hit.published {
         Some(published) => format!("{} · {}", one_line(published), one_line(&hit.excerpt)),
         None => one_line(&hit.excerpt),
@@ -39,7 +39,7 @@ fn dated(hit: &WebHit) -> String {
 }
 
 /// Appends the escaped lines of a text below a result's title.
-fn push(out: &mut String, text: &str) {
+fn push_lines(out: &mut String, text: &str) {
     for line in escape(text.trim()).lines().filter(|line| !line.trim().is_empty()) {
         out.push_str("\n   ");
         out.push_str(line);

@@ -86,7 +86,7 @@ impl RecallEntry {
     }
 
     fn shown(&self) -> String {
-        format!("{}\n{}", self.head, indented(&self.text))
+        format!("{}\n{}", self.head, indent(&self.text))
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) fn shown(snapshot: &dyn Snapshot, here: &Position, found: &SearchResu
         if used > MAX_REPLY_TOKENS {
             let left: Vec<RecallEntry> =
                 found.hits[at..].iter().map(|hit| RecallEntry::of(here, &hit.node, None)).collect();
-            blocks.push(left_out(&left));
+            blocks.push(omitted_line(&left));
             return Ok(blocks.join("\n"));
         }
         blocks.push(block);
@@ -182,7 +182,7 @@ fn with_context(
 }
 
 /// Fits entries into the limit: tool results are shortened first, then the oldest. Entries that do not fit are named.
-pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
+pub(super) fn fit_entries(mut entries: Vec<RecallEntry>) -> String {
     let cost = |entry: &RecallEntry| estimated_tokens(&entry.shown()) + 1;
     let mut all = entries.iter().map(cost).fold(note(entries.len()), u32::saturating_add);
     let alone = entries.len() == 1;
@@ -205,13 +205,13 @@ pub(super) fn fitted(mut entries: Vec<RecallEntry>) -> String {
     }
     let mut lines: Vec<String> = entries.iter().map(RecallEntry::shown).collect();
     if !left.is_empty() {
-        lines.insert(0, left_out(&left));
+        lines.insert(0, omitted_line(&left));
     }
     lines.join("\n")
 }
 
 /// Formats the line that names omitted entries and the commands that show them.
-fn left_out(left: &[RecallEntry]) -> String {
+fn omitted_line(left: &[RecallEntry]) -> String {
     let turns: Vec<u64> = left.iter().filter_map(|entry| entry.turn).collect();
     let commands = match (turns.iter().min(), turns.iter().max()) {
         (Some(first), Some(last)) if turns.len() == left.len() => format!("→ recall turns:{first}-{last}"),
@@ -234,6 +234,6 @@ fn note(entries: usize) -> u32 {
 }
 
 /// Indents each line by two columns.
-pub(super) fn indented(text: &str) -> String {
+pub(super) fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
