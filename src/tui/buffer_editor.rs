@@ -18,19 +18,19 @@ use super::{
 use crate::{id::NodeId, types::AuthorType};
 
 /// Bytes of a path that are opened for writing: its end.
-pub(crate) const MOST: usize = 48_000;
+pub(crate) const MAX_BUFFER_BYTES: usize = 48_000;
 /// Bytes of a node up to which it is found out who wrote which of them.
-const COMPARED: usize = 24_000;
+const MAX_DIFF_BYTES: usize = 24_000;
 
 /// Who wrote which part of a node: lengths in bytes, and whether a model did.
 pub(crate) type Authorship = Vec<(usize, bool)>;
 
 /// Whose the parts of a text are that came of another one: what stayed is whose it was, the rest is its writer's.
-pub(crate) fn inherited(before: &str, whose: &Authorship, after: &str, by_model: bool) -> Authorship {
-    if before.len().max(after.len()) > COMPARED {
+pub(crate) fn inherit_authorship(before: &str, authorship: &Authorship, after: &str, by_model: bool) -> Authorship {
+    if before.len().max(after.len()) > MAX_DIFF_BYTES {
         return vec![(after.len(), by_model)];
     }
-    let mut owners = whose.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
+    let mut owners = authorship.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
     let mut found: Authorship = Vec::new();
     let mut push = |length: usize, model: bool| match found.last_mut() {
         Some((same, last)) if *last == model => *same += length,
@@ -75,22 +75,22 @@ pub(crate) struct BufferEditor {
     parts: Vec<ProsePart>,
     marks: Vec<ProseMark>,
     /// The text as it was when it was last saved.
-    pub(crate) saving: Option<String>,
+    pub(crate) saving_text: Option<String>,
     /// Whether another wording of the caret's place was asked for.
-    pub(crate) turning: bool,
+    pub(crate) awaits_version: bool,
 }
 
 /// What was written: nodes with their new words, and what comes after the last.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BufferEdit {
     pub(crate) edits: Vec<(NodeId, String)>,
-    pub(crate) more: Option<(NodeId, String)>,
+    pub(crate) appended: Option<(NodeId, String)>,
 }
 
 impl BufferEditor {
     /// Opens the end of a path, with the cursor behind it.
     pub(crate) fn open(parts: &[ProsePart]) -> Self {
-        let mut room = MOST;
+        let mut room = MAX_BUFFER_BYTES;
         let fits = |part: &&ProsePart| {
             let fits = part.content.len() <= room;
             room = room.saturating_sub(part.content.len());
@@ -105,7 +105,7 @@ impl BufferEditor {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving: None, turning: false }
+        Self { editor: Editor::new(text), parts, marks, saving_text: None, awaits_version: false }
     }
 
     /// Has the editor do something, and follows what it did.
@@ -114,8 +114,8 @@ impl BufferEditor {
         let done = change(&mut self.editor);
         let after = self.editor.text();
         if before != after {
-            let (gone, new) = changed(&before, after);
-            let mark = self.written_at(gone.start);
+            let (gone, new) = changed_ranges(&before, after);
+            let mark = self.mark_for_insert(gone.start);
             self.marks.splice(gone, std::iter::repeat_n(mark, new.len()));
         }
         done
@@ -123,7 +123,7 @@ impl BufferEditor {
 
     /// Whose what is written at a place is: it belongs to what stands before it. What comes after the end of a model's
     /// words is a part of its own, past all that there are.
-    fn written_at(&self, at: usize) -> ProseMark {
+    fn mark_for_insert(&self, at: usize) -> ProseMark {
         let before = at.checked_sub(1).and_then(|before| self.marks.get(before));
         let part = match before {
             None => 0,
@@ -136,14 +136,14 @@ impl BufferEditor {
     }
 
     /// The node that the cursor is in.
-    pub(crate) fn here(&self) -> Option<NodeId> {
-        let at = self.editor.at().saturating_sub(1);
+    pub(crate) fn node_at_cursor(&self) -> Option<NodeId> {
+        let at = self.editor.cursor().saturating_sub(1);
         let part = self.marks.get(at).map_or(0, |mark| mark.part);
         self.parts.get(part).or(self.parts.last()).map(|part| part.id)
     }
 
     /// What was changed.
-    pub(crate) fn written(&self) -> BufferEdit {
+    pub(crate) fn changes(&self) -> BufferEdit {
         let text = self.editor.text();
         let mut now = vec![String::new(); self.parts.len() + 1];
         for (at, c) in text.char_indices() {
@@ -151,10 +151,10 @@ impl BufferEditor {
                 part.push(c);
             }
         }
-        let more = now.pop().filter(|more| !more.is_empty());
+        let appended = now.pop().filter(|appended| !appended.is_empty());
         let last = self.parts.last().map(|part| part.id);
         let edits = self.parts.iter().zip(now).filter(|(part, now)| part.content != *now);
-        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), more: last.zip(more) }
+        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), appended: last.zip(appended) }
     }
 
     /// Whether something was changed.
@@ -181,7 +181,7 @@ impl BufferEditor {
 }
 
 /// Pieces of a node's words, each in the colour of who wrote it.
-pub(crate) fn coloured(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
+pub(crate) fn authored_pieces(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
     let mut from = 0;
     let mut pieces = Vec::new();
     for (length, by_model) in authorship {
@@ -193,7 +193,7 @@ pub(crate) fn coloured(content: &str, authorship: &Authorship, model: Style, per
 }
 
 /// Which bytes went and which came between two texts, on the boundaries of characters.
-fn changed(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
+fn changed_ranges(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
     let front = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
     let front = (0..=front).rev().find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at)).unwrap_or(0);
     let most = before.len().min(after.len()) - front;
@@ -213,58 +213,58 @@ mod tests {
         ProsePart { id: NodeId::from_bytes([number; 16]), content: content.to_owned(), author, authorship }
     }
 
-    fn prose() -> BufferEditor {
+    fn buffer() -> BufferEditor {
         let parts = [part(1, "One day ", AuthorType::Human), part(2, "the sea answered.", AuthorType::Model)];
         BufferEditor::open(&parts)
     }
 
     #[test]
     fn what_is_written_belongs_to_what_stands_before_it() {
-        let mut prose = prose();
-        prose.edit(|editor| {
-            editor.place(4);
+        let mut buffer = buffer();
+        buffer.edit(|editor| {
+            editor.set_cursor(4);
             editor.insert("fine ");
         });
-        prose.edit(|editor| {
-            editor.place(20);
+        buffer.edit(|editor| {
+            editor.set_cursor(20);
             editor.insert("grey ");
         });
-        let written = prose.written();
-        assert_eq!(written.edits.len(), 2);
-        assert_eq!(written.edits[0].1, "One fine day ");
-        assert_eq!(written.edits[1].1, "the seagrey  answered.");
-        assert_eq!(written.more, None);
+        let edit = buffer.changes();
+        assert_eq!(edit.edits.len(), 2);
+        assert_eq!(edit.edits[0].1, "One fine day ");
+        assert_eq!(edit.edits[1].1, "the seagrey  answered.");
+        assert_eq!(edit.appended, None);
     }
 
     #[test]
     fn what_follows_a_models_words_is_a_node_of_its_own() {
-        let mut prose = prose();
-        assert!(!prose.is_changed());
-        prose.edit(|editor| editor.insert(" Ingrid"));
-        prose.edit(|editor| editor.insert(" slept."));
-        let written = prose.written();
-        assert_eq!(written.edits, []);
-        assert_eq!(written.more.unwrap().1, " Ingrid slept.");
-        assert!(prose.is_changed());
+        let mut buffer = buffer();
+        assert!(!buffer.is_changed());
+        buffer.edit(|editor| editor.insert(" Ingrid"));
+        buffer.edit(|editor| editor.insert(" slept."));
+        let edit = buffer.changes();
+        assert_eq!(edit.edits, []);
+        assert_eq!(edit.appended.unwrap().1, " Ingrid slept.");
+        assert!(buffer.is_changed());
     }
 
     #[test]
     fn deleting_over_a_seam_changes_both_sides() {
-        let mut prose = prose();
-        prose.edit(|editor| {
+        let mut buffer = buffer();
+        buffer.edit(|editor| {
             let text = editor.text().replace("day the", "");
             editor.set(text);
         });
-        let words: Vec<String> = prose.written().edits.into_iter().map(|(_, words)| words).collect();
+        let words: Vec<String> = buffer.changes().edits.into_iter().map(|(_, words)| words).collect();
         assert_eq!(words, ["One ", " sea answered."]);
     }
 
     #[test]
     fn what_stayed_of_a_models_words_is_still_the_models() {
-        let whose = inherited("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
+        let authorship = inherit_authorship("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
         let text = "the grey sea answered!";
         let mut at = 0;
-        let mine: String = whose
+        let mine: String = authorship
             .iter()
             .map(|(length, model)| {
                 let piece = if *model { "" } else { &text[at..at + length] };
@@ -278,8 +278,8 @@ mod tests {
 
     #[test]
     fn changes_are_found_between_characters() {
-        assert_eq!(changed("aäb", "aöb"), (1..3, 1..3));
-        assert_eq!(changed("aa", "aaa").1.len(), 1);
-        assert_eq!(changed("漢字", "漢"), (3..6, 3..3));
+        assert_eq!(changed_ranges("aäb", "aöb"), (1..3, 1..3));
+        assert_eq!(changed_ranges("aa", "aaa").1.len(), 1);
+        assert_eq!(changed_ranges("漢字", "漢"), (3..6, 3..3));
     }
 }

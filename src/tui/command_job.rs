@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ScreenSetup,
-    generate::heard,
+    generate::generation_event,
     message::{BackgroundEvent, BackgroundReport, CommandJob, GenerationEvent, WriteResult},
     queries,
-    write_thread::speech,
+    write_thread::error_line,
 };
 use crate::{
     arrow::{self, Event, run::Executor},
@@ -26,7 +26,7 @@ use crate::{
 /// What is told of an errand while it runs.
 struct CommandProgress {
     number: u64,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
     columns: Mutex<CommandColumns>,
 }
 
@@ -34,7 +34,7 @@ struct CommandProgress {
 #[derive(Default)]
 struct CommandColumns {
     line: String,
-    known: HashMap<usize, usize>,
+    by_continuation: HashMap<usize, usize>,
     opened: usize,
 }
 
@@ -43,41 +43,42 @@ impl CommandProgress {
         self.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, growing: GenerationEvent) {
+    fn emit(&self, event: GenerationEvent) {
         // If nobody is there to hear it, it is done all the same.
-        let _ = self.tell.send(BackgroundReport(BackgroundEvent::Grew(self.number, growing)));
+        let _ = self.reports.send(BackgroundReport(BackgroundEvent::Generation(self.number, event)));
     }
 
     /// The next line is run.
-    fn begins(&self, line: &str) {
+    fn begin_line(&self, line: &str) {
         let mut columns = self.columns();
         columns.line = line.to_owned();
-        columns.known.clear();
+        columns.by_continuation.clear();
     }
 
     /// A column for what was heard, opened by the first that is heard of it.
-    fn hears(&self, progress: Progress) {
-        let Some(growing) = heard(progress) else { return };
+    fn on_progress(&self, progress: Progress) {
+        let Some(event) = generation_event(progress) else { return };
         let mut columns = self.columns();
         let opened = columns.opened;
-        let place = |columns: &mut CommandColumns, index: usize| *columns.known.entry(index).or_insert(opened);
-        let at = match &growing {
+        let place =
+            |columns: &mut CommandColumns, index: usize| *columns.by_continuation.entry(index).or_insert(opened);
+        let at = match &event {
             GenerationEvent::Text(index, _)
             | GenerationEvent::Saved(index, ..)
-            | GenerationEvent::Ran(index, ..)
-            | GenerationEvent::Noted(index, _)
+            | GenerationEvent::CommandRan(index, ..)
+            | GenerationEvent::DelegationNote(index, _)
             | GenerationEvent::Failed(index, ..) => place(&mut columns, *index),
-            GenerationEvent::Began(_) | GenerationEvent::Ended(..) => return,
+            GenerationEvent::Started(_) | GenerationEvent::Finished(..) => return,
         };
         if at == opened {
             columns.opened += 1;
-            self.say(GenerationEvent::Began(vec![columns.line.clone()]));
+            self.emit(GenerationEvent::Started(vec![columns.line.clone()]));
         }
-        self.say(match growing {
+        self.emit(match event {
             GenerationEvent::Text(_, text) => GenerationEvent::Text(at, text),
             GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(at, node, words),
-            GenerationEvent::Ran(_, line, answer) => GenerationEvent::Ran(at, line, answer),
-            GenerationEvent::Noted(_, line) => GenerationEvent::Noted(at, line),
+            GenerationEvent::CommandRan(_, line, answer) => GenerationEvent::CommandRan(at, line, answer),
+            GenerationEvent::DelegationNote(_, line) => GenerationEvent::DelegationNote(at, line),
             GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(at, error, saved),
             other => other,
         });
@@ -85,33 +86,33 @@ impl CommandProgress {
 }
 
 /// Runs the lines as a model's are, in the person's session. Blocks until all are done or it was cancelled.
-pub(crate) fn carry_out(
+pub(crate) fn run_job(
     setup: &ScreenSetup,
     runtime: Handle,
-    errand: &CommandJob,
+    command_job: &CommandJob,
     session: Option<SessionId>,
     cancel: CancellationToken,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, String> {
-    run(setup, runtime, errand, session, cancel, tell).map_err(|error| speech(&error))
+    run(setup, runtime, command_job, session, cancel, reports).map_err(|error| error_line(&error))
 }
 
 fn run(
     setup: &ScreenSetup,
     runtime: Handle,
-    errand: &CommandJob,
+    command_job: &CommandJob,
     session: Option<SessionId>,
     cancel: CancellationToken,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, OpsError> {
     let actor = match session {
-        Some(session) => seat_in(&setup.loom, &setup.agent, session, errand.from)?,
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, errand.from)?,
+        Some(session) => seat_in(&setup.loom, &setup.agent, session, command_job.from)?,
+        None => seat(&setup.loom, &setup.agent, &setup.workspace, command_job.from)?,
     };
     let session = actor.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
-    let told = Arc::new(CommandProgress { number: errand.number, tell, columns: Mutex::default() });
-    let (hears, delegated) = (Arc::clone(&told), Arc::clone(&told));
-    let commands = setup.tools.as_ref().filter(|_| errand.tools).unwrap_or(&setup.commands).clone();
+    let progress_sink = Arc::new(CommandProgress { number: command_job.number, reports, columns: Mutex::default() });
+    let (on_progress, on_delegation) = (Arc::clone(&progress_sink), Arc::clone(&progress_sink));
+    let commands = setup.tools.as_ref().filter(|_| command_job.tools).unwrap_or(&setup.commands).clone();
     let hosting = SessionHost {
         runtime,
         agent: setup.agent.id(),
@@ -120,11 +121,11 @@ fn run(
         drafts: setup.drafts.clone(),
         prices: setup.prices.clone(),
         cancel,
-        tell: Arc::new(move |told| delegated.hears(Progress::Delegated { index: 0, told })),
-        hear: Arc::new(move |progress| hears.hears(progress)),
+        tell: Arc::new(move |told| on_delegation.on_progress(Progress::Delegated { index: 0, told })),
+        hear: Arc::new(move |progress| on_progress.on_progress(progress)),
     };
     let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &hosting);
-    let mut lines: Vec<String> = arrow::scan(&errand.text)
+    let mut lines: Vec<String> = arrow::scan(&command_job.text)
         .into_iter()
         .filter_map(|event| match event {
             Event::Call(call) => Some(call.text.to_owned()),
@@ -133,26 +134,26 @@ fn run(
         .collect();
     let commands = lines.iter().map(|line| arrow::run::read(line).into()).collect();
     lines.reverse();
-    let mut next = || told.begins(&lines.pop().unwrap_or_default());
+    let mut next = || progress_sink.begin_line(&lines.pop().unwrap_or_default());
     next();
     let mut answers: Vec<String> = Vec::new();
     runner.run_each(commands, &mut |_, reply| {
         answers.push(reply.to_string());
         next();
     });
-    let stands = setup.loom.session(runner.session())?;
+    let session = setup.loom.session(runner.session())?;
     let text = answers.join("\n\n");
-    let (said, page) = match text.lines().count() {
+    let (message, page) = match text.lines().count() {
         0 | 1 if text.chars().count() < 100 => (text, None),
         _ => (String::new(), Some(("answers".to_owned(), queries::plain_page(&text)))),
     };
     Ok(WriteResult {
-        said,
+        message,
         page,
-        go: stands.position,
-        tree: Some(stands.tree),
-        session: Some(stands.id),
-        versions: Some(stands.versions),
+        position: session.position,
+        tree: Some(session.tree),
+        session: Some(session.id),
+        versions: Some(session.versions),
         ..WriteResult::default()
     })
 }

@@ -3,8 +3,8 @@
 use crate::{delegate::DelegationUpdate, types::one_line};
 
 /// What happens in delegated work, as a line; nothing for what is too small.
-pub(crate) fn line(told: &DelegationUpdate) -> Option<String> {
-    Some(match told {
+pub(crate) fn line(update: &DelegationUpdate) -> Option<String> {
+    Some(match update {
         DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  is planned…"),
         DelegationUpdate::Planned { delegation, subtasks } => {
             let many = if subtasks.len() == 1 { "subtask" } else { "subtasks" };

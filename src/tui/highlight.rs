@@ -25,18 +25,18 @@ use super::{
 };
 
 /// Bytes of a piece of code that are looked at; what follows is plain.
-const MOST: usize = 32_000;
+const MAX_CODE_BYTES: usize = 32_000;
 /// The longest line that is looked at, in bytes: what a program wrote for programs.
-const LONGEST: usize = 2_000;
+const MAX_LINE_BYTES: usize = 2_000;
 /// How long is spent on a piece of code; what was not reached by then is plain.
-const PATIENCE: Duration = Duration::from_millis(400);
+const MAX_HIGHLIGHT_TIME: Duration = Duration::from_millis(400);
 /// Runs that are kept, some megabytes: several times what one screen shows.
-const KEPT: usize = 200_000;
+const MAX_CACHED_RUNS: usize = 200_000;
 /// Bytes of code that are coloured on one screen; see [`HighlightBudget`].
-const SCREEN: usize = 48_000;
+const MAX_SCREEN_BYTES: usize = 48_000;
 
 /// What the bytes of a piece of code are, run by run: lengths, and the role of each.
-pub(crate) type Runs = Arc<[(usize, ColorRole)]>;
+pub(crate) type StyledRuns = Arc<[(usize, ColorRole)]>;
 
 /// The colours of code as far as they are known. A clone is the same one.
 #[derive(Debug, Clone)]
@@ -44,12 +44,12 @@ pub(crate) struct Highlighter(Arc<Mutex<HighlightCache>>);
 
 #[derive(Debug)]
 struct HighlightCache {
-    kept: usize,
-    runs: HashMap<u64, Runs>,
-    asked: HashSet<u64>,
+    cached_runs: usize,
+    runs: HashMap<u64, StyledRuns>,
+    pending: HashSet<u64>,
     /// The thread, once there was code.
-    wanted: Option<mpsc::Sender<HighlightRequest>>,
-    tell: UnboundedSender<BackgroundReport>,
+    requests: Option<mpsc::Sender<HighlightRequest>>,
+    reports: UnboundedSender<BackgroundReport>,
 }
 
 /// A piece of code whose colours are looked for.
@@ -61,59 +61,59 @@ struct HighlightRequest {
 
 impl Highlighter {
     /// No colours yet; `tell` hears when there are more.
-    pub(crate) fn new(tell: UnboundedSender<BackgroundReport>) -> Self {
-        let (runs, asked) = (HashMap::new(), HashSet::new());
-        Self(Arc::new(Mutex::new(HighlightCache { kept: 0, runs, asked, wanted: None, tell })))
+    pub(crate) fn new(reports: UnboundedSender<BackgroundReport>) -> Self {
+        let (runs, pending) = (HashMap::new(), HashSet::new());
+        Self(Arc::new(Mutex::new(HighlightCache { cached_runs: 0, runs, pending, requests: None, reports })))
     }
 
-    fn known(&self) -> MutexGuard<'_, HighlightCache> {
+    fn cache(&self) -> MutexGuard<'_, HighlightCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The colours of a piece of code, if they are known by now; else they are looked for.
-    pub(crate) fn of(&self, language: &str, code: &str) -> Option<Runs> {
+    pub(crate) fn runs(&self, language: &str, code: &str) -> Option<StyledRuns> {
         let key = BuildHasherDefault::<DefaultHasher>::default().hash_one((language, code));
-        let mut known = self.known();
+        let mut known = self.cache();
         if let Some(runs) = known.runs.get(&key) {
             return Some(runs.clone());
         }
-        if known.asked.insert(key) {
-            if known.wanted.is_none() {
-                known.wanted = self.begin(known.tell.clone());
+        if known.pending.insert(key) {
+            if known.requests.is_none() {
+                known.requests = self.start_thread(known.reports.clone());
             }
             let wanted = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
             // Without the thread code stays plain.
-            let _ = known.wanted.as_ref().map(|thread| thread.send(wanted));
+            let _ = known.requests.as_ref().map(|thread| thread.send(wanted));
         }
         None
     }
 
     /// Starts the thread; it ends when nobody wants colours any more.
-    fn begin(&self, tell: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
+    fn start_thread(&self, reports: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
         let (sender, wanted) = mpsc::channel::<HighlightRequest>();
         let known = Arc::downgrade(&self.0);
         let work = move || {
             while let Ok(first) = wanted.recv() {
                 let mut done = Vec::new();
                 for HighlightRequest { key, language, code } in std::iter::once(first).chain(wanted.try_iter()) {
-                    let found = runs(&language, &code);
+                    let found = highlight(&language, &code);
                     let Some(known) = known.upgrade() else { return };
                     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                     let more = found.len() + 16;
-                    if known.kept + more > KEPT {
-                        known.kept = 0;
+                    if known.cached_runs + more > MAX_CACHED_RUNS {
+                        known.cached_runs = 0;
                         known.runs.clear();
                     }
-                    known.kept += more;
+                    known.cached_runs += more;
                     known.runs.insert(key, found);
                     done.push(key);
                 }
-                if tell.send(BackgroundReport(BackgroundEvent::Coloured)).is_err() {
+                if reports.send(BackgroundReport(BackgroundEvent::HighlightReady)).is_err() {
                     return;
                 }
                 let Some(known) = known.upgrade() else { return };
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.asked.retain(|key| !done.contains(key));
+                known.pending.retain(|key| !done.contains(key));
             }
         };
         thread::Builder::new().name("loomtree-colours".to_owned()).spawn(work).ok().map(|_| sender)
@@ -121,7 +121,7 @@ impl Highlighter {
 
     /// Whether colours are being looked for.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.known().asked.is_empty()
+        !self.cache().pending.is_empty()
     }
 }
 
@@ -132,18 +132,18 @@ pub(crate) struct HighlightBudget(Cell<usize>);
 
 impl HighlightBudget {
     pub(crate) const fn full() -> Self {
-        Self(Cell::new(SCREEN))
+        Self(Cell::new(MAX_SCREEN_BYTES))
     }
 
     /// The colours of a piece of code, if they can be paid and are known.
-    pub(crate) fn spend(&self, colours: &Highlighter, language: &str, code: &str) -> Option<Runs> {
-        self.0.set(self.0.get().checked_sub(code.len().min(MOST) + 64)?);
-        colours.of(language, code)
+    pub(crate) fn spend(&self, highlighter: &Highlighter, language: &str, code: &str) -> Option<StyledRuns> {
+        self.0.set(self.0.get().checked_sub(code.len().min(MAX_CODE_BYTES) + 64)?);
+        highlighter.runs(language, code)
     }
 }
 
 /// Code in its colours.
-pub(crate) fn painted(code: &str, runs: &Runs, palette: Palette) -> Vec<Piece> {
+pub(crate) fn styled_pieces(code: &str, runs: &StyledRuns, palette: Palette) -> Vec<Piece> {
     let base = palette.style(ColorRole::Code);
     let mut from = 0;
     let mut pieces: Vec<Piece> = Vec::with_capacity(runs.len() + 1);
@@ -157,7 +157,7 @@ pub(crate) fn painted(code: &str, runs: &Runs, palette: Palette) -> Vec<Piece> {
 }
 
 /// Languages as people write them, and as the rules call them: by the ends of their files' names.
-const NAMES: [(&str, &str); 31] = [
+const LANGUAGE_ALIASES: [(&str, &str); 31] = [
     ("rust", "rs"),
     ("python", "py"),
     ("py3", "py"),
@@ -192,14 +192,14 @@ const NAMES: [(&str, &str); 31] = [
 ];
 
 /// Columns of a tab. The rules count none: tabs are spaces to them.
-const TAB: usize = 1;
+const TAB_COLUMNS: usize = 1;
 
 /// The rules of the language of this name; none if nobody knows it.
 fn language(name: &str) -> synoptic::Highlighter {
     // A name may carry more: `rust,ignore`, `{.python}`.
     let name = name.trim_matches(['{', '}', '.']).split([',', ':', ' ']).next().unwrap_or_default().to_lowercase();
-    let name = NAMES.iter().find(|(one, _)| *one == name).map_or(name.as_str(), |(_, other)| other);
-    synoptic::from_extension(name, TAB).unwrap_or_else(|| synoptic::Highlighter::new(TAB))
+    let name = LANGUAGE_ALIASES.iter().find(|(one, _)| *one == name).map_or(name.as_str(), |(_, other)| other);
+    synoptic::from_extension(name, TAB_COLUMNS).unwrap_or_else(|| synoptic::Highlighter::new(TAB_COLUMNS))
 }
 
 /// How what the rules tell apart looks.
@@ -216,7 +216,7 @@ fn role(kind: &str) -> ColorRole {
 }
 
 /// The colours of a piece of code.
-pub(crate) fn runs(name: &str, code: &str) -> Runs {
+pub(crate) fn highlight(name: &str, code: &str) -> StyledRuns {
     let mut rules = language(name);
     let mut runs: Vec<(usize, ColorRole)> = Vec::new();
     let mut push = |length: usize, role: ColorRole| match runs.last_mut() {
@@ -230,7 +230,7 @@ pub(crate) fn runs(name: &str, code: &str) -> Runs {
             push(1, ColorRole::Code);
         }
         used += line.len() + 1;
-        if used > MOST || line.len() > LONGEST || began.elapsed() > PATIENCE {
+        if used > MAX_CODE_BYTES || line.len() > MAX_LINE_BYTES || began.elapsed() > MAX_HIGHLIGHT_TIME {
             break;
         }
         let line = line.replace('\t', " ");
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn roles(language: &str, code: &str) -> Vec<(String, ColorRole)> {
-        let runs = runs(language, code);
+        let runs = highlight(language, code);
         let mut from = 0;
         let piece = |(length, role): &(usize, ColorRole)| {
             from += length;
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_names_of_languages_are_names_of_rules() {
-        for (name, rules) in NAMES {
+        for (name, rules) in LANGUAGE_ALIASES {
             assert!(ALL.contains(&rules) && !ALL.contains(&name), "{name}: {rules}");
         }
     }
@@ -329,9 +329,9 @@ mod tests {
         texts.extend(["x\n".repeat(20_000), String::new(), "\n\n".to_owned(), "é".to_owned(), "\"".repeat(5_000)]);
         for language in ALL {
             for code in &texts {
-                let runs = runs(language, code);
-                let painted = painted(code, &runs, Palette::Dark);
-                let whole: String = painted.iter().map(|(text, _)| text.as_str()).collect();
+                let runs = highlight(language, code);
+                let styled = styled_pieces(code, &runs, Palette::Dark);
+                let whole: String = styled.iter().map(|(text, _)| text.as_str()).collect();
                 assert_eq!(&whole, code, "{language}");
             }
         }

@@ -180,7 +180,7 @@ pub(crate) struct Chord(KeyCode, KeyModifiers);
 
 impl Chord {
     /// The chord of an event. Shift says nothing where the character tells already.
-    pub(crate) fn of(event: &KeyEvent) -> Self {
+    pub(crate) fn from_event(event: &KeyEvent) -> Self {
         let held = event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         match event.code {
             KeyCode::Char(c) => {
@@ -194,7 +194,7 @@ impl Chord {
     }
 
     /// Reads what a key map file or the table calls a key: `j`, `ctrl-r`, `alt-enter`, `pagedown`, `f1`.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut held = KeyModifiers::NONE;
         let mut rest = text;
         loop {
@@ -285,7 +285,7 @@ impl KeyMap {
                 Keys::Many(keys) => keys,
             };
             for key in &keys {
-                let chord = Chord::read(key).ok_or_else(|| format!("{name}: {key:?} is no key"))?;
+                let chord = Chord::parse(key).ok_or_else(|| format!("{name}: {key:?} is no key"))?;
                 if let Some(other) = taken.insert(chord, name.clone()).filter(|other| *other != name) {
                     return Err(format!("{key:?} is both {other} and {name}"));
                 }
@@ -298,10 +298,10 @@ impl KeyMap {
     fn bind(&mut self, action: KeyAction, keys: Vec<String>) {
         self.chords.retain(|_, bound| *bound != action);
         for key in &keys {
-            if let Some(chord) = Chord::read(key) {
+            if let Some(chord) = Chord::parse(key) {
                 self.chords.insert(chord, action);
                 for names in self.names.values_mut() {
-                    names.retain(|name| Chord::read(name) != Some(chord));
+                    names.retain(|name| Chord::parse(name) != Some(chord));
                 }
             }
         }
@@ -310,7 +310,7 @@ impl KeyMap {
 
     /// What a key does.
     pub(crate) fn action(&self, event: &KeyEvent) -> Option<KeyAction> {
-        self.chords.get(&Chord::of(event)).copied()
+        self.chords.get(&Chord::from_event(event)).copied()
     }
 
     /// What an action's keys are called.
@@ -320,12 +320,12 @@ impl KeyMap {
 
     /// The key to name where a hint is given.
     pub(crate) fn hint(&self, action: KeyAction) -> &str {
-        self.names(action).first().map_or("?", |name| shown(name))
+        self.names(action).first().map_or("?", |name| key_label(name))
     }
 }
 
 /// How a key is written where people read it.
-pub(crate) fn shown(name: &str) -> &str {
+pub(crate) fn key_label(name: &str) -> &str {
     match name {
         "left" => "←",
         "right" => "→",
@@ -346,7 +346,7 @@ mod tests {
             assert!(!names.contains(&binding.name), "{} stands twice", binding.name);
             names.push(binding.name);
             for key in binding.keys {
-                let chord = Chord::read(key).unwrap_or_else(|| panic!("{key} is no key"));
+                let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} is no key"));
                 let before = chords.insert(chord, binding.name);
                 assert!(before.is_none(), "{key} is both {before:?} and {}", binding.name);
             }

@@ -20,7 +20,7 @@ pub(crate) struct ScreenLayout {
 }
 
 /// Columns below which one pane is enough.
-const NARROW: u16 = 72;
+const MIN_TWO_PANE_COLUMNS: u16 = 72;
 
 impl ScreenModel {
     /// Where things stand. Nothing but the size, the layout and what is written decides.
@@ -35,7 +35,7 @@ impl ScreenModel {
         let (tree, rule, text) = match self.layout {
             PaneLayout::Text => (none, none, middle),
             PaneLayout::Tree => (middle, none, none),
-            PaneLayout::Both if width < NARROW => {
+            PaneLayout::Both if width < MIN_TWO_PANE_COLUMNS => {
                 // One above the other: a third for the tree.
                 let upper = (middle.height / 3).max(3).min(middle.height);
                 let tree = Rect { height: upper, ..middle };
@@ -55,7 +55,7 @@ impl ScreenModel {
 
     /// Rows of the input.
     fn input_rows(&self, room: u16) -> u16 {
-        let ScreenMode::Type(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
+        let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
         let most = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
             room.saturating_sub(4)
         } else {
@@ -67,19 +67,19 @@ impl ScreenModel {
     }
 
     /// Columns of the text that is written now.
-    pub(crate) fn written_columns(&self) -> usize {
+    pub(crate) fn input_columns(&self) -> usize {
         match &self.mode {
-            ScreenMode::Write(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
+            ScreenMode::Buffer(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
             _ => usize::from(self.width).saturating_sub(4).max(2),
         }
     }
 
     /// Has what is written laid out anew for the screen as it is now.
-    pub(crate) fn fit(&mut self) {
-        let room = self.written_columns();
+    pub(crate) fn fit_inputs(&mut self) {
+        let room = self.input_columns();
         match &mut self.mode {
-            ScreenMode::Type(typing) => typing.editor.fit(room),
-            ScreenMode::Write(prose) => prose.editor.fit(room),
+            ScreenMode::Input(text_input) => text_input.editor.fit(room),
+            ScreenMode::Buffer(buffer) => buffer.editor.fit(room),
             _ => {}
         }
     }

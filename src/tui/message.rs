@@ -36,8 +36,8 @@ pub struct BackgroundReport(pub(crate) BackgroundEvent);
 
 impl BackgroundReport {
     /// Whether more of its kind comes at any moment, so that nobody waits for this one.
-    pub(super) fn streams(&self) -> bool {
-        matches!(self.0, BackgroundEvent::Grew(_, GenerationEvent::Text { .. }))
+    pub(super) fn is_stream_text(&self) -> bool {
+        matches!(self.0, BackgroundEvent::Generation(_, GenerationEvent::Text { .. }))
     }
 }
 
@@ -45,34 +45,34 @@ impl BackgroundReport {
 #[derive(Debug)]
 pub(crate) enum BackgroundEvent {
     /// A look is done.
-    Seen(u64, Result<Box<ScreenData>, String>),
+    ScreenLoaded(u64, Result<Box<ScreenData>, String>),
     /// A question is answered.
-    Answered(ScreenLookup, Result<LookupResult, String>),
+    QueryDone(ScreenLookup, Result<LookupResult, String>),
     /// A deed is done, or was not.
-    Done(Result<Box<WriteResult>, String>),
+    WriteDone(Result<Box<WriteResult>, String>),
     /// Something of a generation.
-    Grew(u64, GenerationEvent),
+    Generation(u64, GenerationEvent),
     /// Arrow lines of the person's are done.
-    Ran(u64, Result<Box<WriteResult>, String>),
+    CommandsDone(u64, Result<Box<WriteResult>, String>),
     /// The colours of code that is shown are known.
-    Coloured,
+    HighlightReady,
     /// A question was passed over for a newer one.
-    Passed,
+    Superseded,
     /// An agent asks whether it may do something.
-    Asking(u64, ApprovalRequest),
+    ApprovalRequested(u64, ApprovalRequest),
     /// Nobody waits for the answer any more.
-    Withdrawn(u64),
+    ApprovalWithdrawn(u64),
     /// The store was changed, by whomever.
-    Changed,
+    StoreChanged,
     /// What came back from the editor; `None`: nothing was changed.
-    Edited(InputPurpose, Option<String>),
+    EditorClosed(InputPurpose, Option<String>),
 }
 
 /// What a text is written for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InputPurpose {
     /// The next node, or arrow lines.
-    Say,
+    Append,
     /// A command of the program's.
     Command,
     /// How many continuations.
@@ -107,7 +107,7 @@ pub(crate) enum ScreenLookup {
     /// Two ends of branches.
     Diff(NodeId, NodeId),
     /// How much hangs below a node.
-    Below(NodeId),
+    DescendantCount(NodeId),
     /// What is in the store: a node's whole text.
     Text(NodeId, InputPurpose),
     /// The models there are.
@@ -118,8 +118,8 @@ pub(crate) enum ScreenLookup {
 
 impl ScreenLookup {
     /// Whether its answer opens something, or leads elsewhere: what is typed then is for there.
-    pub(crate) const fn leads(&self) -> bool {
-        matches!(self, Self::Document(_) | Self::Diff(..) | Self::Below(_) | Self::Text(..) | Self::Find(_))
+    pub(crate) const fn changes_focus(&self) -> bool {
+        matches!(self, Self::Document(_) | Self::Diff(..) | Self::DescendantCount(_) | Self::Text(..) | Self::Find(_))
     }
 }
 
@@ -160,7 +160,7 @@ pub(crate) enum LookupResult {
     /// What a prompt takes, and costs if that is known.
     Cost { tokens: u32, budget: u32, money: Option<String> },
     /// So many nodes, or more than somebody counts.
-    Below(usize, bool),
+    DescendantCount(usize, bool),
     /// A node's text.
     Text(String),
     /// A node that was meant.
@@ -173,32 +173,32 @@ pub(crate) struct ListItem {
     pub(crate) line: Line<'static>,
     /// What is searched when the list is narrowed down.
     pub(crate) words: String,
-    pub(crate) then: ItemAction,
+    pub(crate) action: ItemAction,
 }
 
 /// What choosing comes to.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ItemAction {
     /// Go to a node, perhaps of another tree.
-    Go(TreeId, NodeId),
+    GoToNode(TreeId, NodeId),
     /// Take up a tree.
-    Tree(TreeId),
+    OpenTree(TreeId),
     /// Go on with a session.
-    Resume(SessionId),
+    ResumeSession(SessionId),
     /// Bring a branch back.
     Restore(NodeId),
     /// Read a document.
-    Document(DocumentId),
+    ShowDocument(DocumentId),
     /// Take a model, or leave it out.
-    Model(String),
+    ToggleModel(String),
     /// A node of the context.
-    Part(Option<NodeId>),
+    ContextPart(Option<NodeId>),
 }
 
 /// Something to be done to the store, in the order in which it was asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WriteRequest {
-    Say(NodeId, String),
+    Append(NodeId, String),
     Edit(NodeId, String),
     Annotate(NodeId, String),
     Bookmark(NodeId, Option<String>),
@@ -217,24 +217,24 @@ pub(crate) enum WriteRequest {
     Move(NodeId, NodeId),
     Title(String),
     NewTree(String, bool),
-    Version(NodeId),
+    ChooseVersion(NodeId),
     /// What was written in the text of a path that ends at a node.
-    Write(NodeId, BufferEdit),
+    SaveBuffer(NodeId, BufferEdit),
     /// From where one stands, has another wording of a node read: the next or the previous one.
-    Turn(NodeId, NodeId, bool),
+    CycleVersion(NodeId, NodeId, bool),
     /// Where the person stands, so that other programs and the next time find it.
-    Stand(NodeId),
+    SetPosition(NodeId),
     /// Another tree is worked on, at this node or where one was last.
-    Enter(TreeId, Option<NodeId>),
+    OpenTree(TreeId, Option<NodeId>),
     /// A session goes on, the person's or an agent's.
     Resume(SessionId),
     /// Arrow lines led into this session of the person's; what is done next is done there.
-    Follow(SessionId),
+    AdoptSession(SessionId),
 }
 
 impl WriteRequest {
     /// Whether it may lead to another node or tree.
-    pub(crate) const fn leads(&self) -> bool {
+    pub(crate) const fn changes_focus(&self) -> bool {
         !matches!(
             self,
             Self::Annotate(..)
@@ -243,9 +243,9 @@ impl WriteRequest {
                 | Self::Exclude(..)
                 | Self::Pin(..)
                 | Self::Title(_)
-                | Self::Version(_)
-                | Self::Stand(_)
-                | Self::Follow(_)
+                | Self::ChooseVersion(_)
+                | Self::SetPosition(_)
+                | Self::AdoptSession(_)
         )
     }
 }
@@ -254,21 +254,21 @@ impl WriteRequest {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WriteResult {
     /// In words; empty: nothing to say.
-    pub(crate) said: String,
+    pub(crate) message: String,
     /// Where to go.
-    pub(crate) go: Option<NodeId>,
+    pub(crate) position: Option<NodeId>,
     /// The tree that is worked on now.
     pub(crate) tree: Option<TreeId>,
     /// The session in it.
     pub(crate) session: Option<SessionId>,
     /// Whether undo takes it back.
-    pub(crate) undo: bool,
+    pub(crate) undoable: bool,
     /// Versions that the session reads.
     pub(crate) versions: Option<Vec<NodeId>>,
     /// More to read than a line.
     pub(crate) page: Option<(String, Vec<Line<'static>>)>,
     /// Who answers from now on, in which session of theirs; nobody: the collaborator.
-    pub(crate) with: Option<Option<Responder>>,
+    pub(crate) responder: Option<Option<Responder>>,
 }
 
 /// Somebody who answers, in a session of theirs.
@@ -292,16 +292,16 @@ pub(crate) struct CommandJob {
 #[derive(Debug, Clone)]
 pub(crate) enum GenerationEvent {
     /// Columns more: one for each continuation that began, named by its model.
-    Began(Vec<String>),
+    Started(Vec<String>),
     Text(usize, String),
     Saved(usize, NodeId, String),
     /// Something happened in work that was handed over.
-    Noted(usize, String),
+    DelegationNote(usize, String),
     /// A command was run: the line, and the first line of its answer.
-    Ran(usize, String, String),
+    CommandRan(usize, String, String),
     Failed(usize, String, Option<NodeId>),
     /// All have ended. The node where the agent stands, if it acted.
-    Ended(Option<String>, Option<NodeId>),
+    Finished(Option<String>, Option<NodeId>),
 }
 
 /// What to generate.
@@ -317,24 +317,24 @@ pub(crate) struct GenerationJob {
     /// Whether it has the tools for the folder.
     pub(crate) tools: bool,
     /// Who answers; `None`: the collaborator, in its newest session here.
-    pub(crate) with: Option<Responder>,
+    pub(crate) responder: Option<Responder>,
 }
 
 /// Something to be done outside of the model.
 #[derive(Debug, Clone)]
 pub(crate) enum ScreenEffect {
-    Look(Arc<ScreenQuery>),
-    Ask(ScreenLookup),
-    Do(WriteRequest),
+    LoadScreen(Arc<ScreenQuery>),
+    Query(ScreenLookup),
+    Write(WriteRequest),
     Generate(GenerationJob),
     /// Runs arrow lines.
-    Run(CommandJob),
+    RunCommands(CommandJob),
     /// Ends a generation, or one continuation of it.
     Cancel(u64, Option<usize>),
     /// Answers an agent: whether it may, and whether that goes for all others like it.
-    Consent(u64, bool, bool),
+    AnswerApproval(u64, bool, bool),
     /// Opens a text in the person's editor.
-    Editor(String, InputPurpose),
+    OpenEditor(String, InputPurpose),
     Redraw,
     Suspend,
     Quit,

@@ -20,13 +20,13 @@ pub(crate) struct TextInput {
     /// What was written before the history was looked at.
     pub(crate) stash: String,
     /// What it began with.
-    pub(crate) began: String,
+    pub(crate) initial: String,
 }
 
 impl TextInput {
     pub(crate) fn new(purpose: InputPurpose, text: impl Into<String>) -> Self {
-        let began = text.into();
-        Self { editor: Editor::new(began.clone()), purpose, history: None, stash: String::new(), began }
+        let initial = text.into();
+        Self { editor: Editor::new(initial.clone()), purpose, history: None, stash: String::new(), initial }
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct ListPanel {
     pub(crate) kind: ListKind,
     pub(crate) filter: Editor,
     pub(crate) items: Vec<ListItem>,
-    pub(crate) at: usize,
+    pub(crate) selected: usize,
     /// What it is to show, as long as that is not known.
     pub(crate) awaits: Option<ScreenLookup>,
     /// What is said where there is nothing.
@@ -56,11 +56,11 @@ pub(crate) struct ListPanel {
 impl ListPanel {
     pub(crate) fn new(title: impl Into<String>, kind: ListKind, empty: &'static str) -> Self {
         let title = title.into();
-        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, awaits: None, empty }
+        Self { title, kind, filter: Editor::default(), items: Vec::new(), selected: 0, awaits: None, empty }
     }
 
     /// What fits what was typed.
-    pub(crate) fn shown(&self) -> Vec<&ListItem> {
+    pub(crate) fn visible_items(&self) -> Vec<&ListItem> {
         if matches!(self.kind, ListKind::Search(_)) {
             return self.items.iter().collect();
         }
@@ -73,8 +73,8 @@ impl ListPanel {
     }
 
     /// What choosing comes to now.
-    pub(crate) fn chosen(&self) -> Option<ItemAction> {
-        self.shown().get(self.at).map(|item| item.then.clone())
+    pub(crate) fn selected_action(&self) -> Option<ItemAction> {
+        self.visible_items().get(self.selected).map(|item| item.action.clone())
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct ConfirmPanel {
     pub(crate) no: Option<ScreenEffect>,
     pub(crate) always: Option<ScreenEffect>,
     /// Where one was before.
-    pub(crate) then: Box<ScreenMode>,
+    pub(crate) previous_mode: Box<ScreenMode>,
 }
 
 impl ConfirmPanel {
@@ -111,8 +111,8 @@ impl ConfirmPanel {
 
     /// A question with yes and no, asked over the tree.
     pub(crate) fn plain(text: impl Into<String>, yes: ScreenEffect) -> Self {
-        let (detail, then) = (Vec::new(), Box::default());
-        Self { text: text.into(), detail, scroll: 0, yes, no: None, always: None, then }
+        let (detail, previous_mode) = (Vec::new(), Box::default());
+        Self { text: text.into(), detail, scroll: 0, yes, no: None, always: None, previous_mode }
     }
 }
 
@@ -121,7 +121,7 @@ impl ConfirmPanel {
 pub(crate) struct GenerationPanel {
     pub(crate) job: GenerationJob,
     pub(crate) columns: Vec<GenerationColumn>,
-    pub(crate) at: usize,
+    pub(crate) selected: usize,
     /// Lines that all of them are scrolled on.
     pub(crate) scroll: usize,
     pub(crate) running: bool,
@@ -157,7 +157,7 @@ pub(crate) enum PaneLayout {
 /// What the next prompt takes, at which node.
 #[derive(Debug, Clone)]
 pub(crate) struct PanelCost {
-    pub(crate) at: NodeId,
+    pub(crate) node: NodeId,
     pub(crate) tokens: u32,
     pub(crate) budget: u32,
     pub(crate) money: Option<String>,

@@ -24,25 +24,25 @@ use crate::{
 };
 
 /// Notes shown under a node.
-const NOTES: u32 = 8;
+const MAX_NOTES: u32 = 8;
 
 /// Lays out the path.
 pub(super) struct PathLayout<'a> {
     pub(super) parts: &'a [ProsePart],
     pub(super) snapshot: &'a dyn Snapshot,
-    pub(super) look: &'a ScreenQuery,
+    pub(super) query: &'a ScreenQuery,
     pub(super) agents: &'a [Agent],
     pub(super) now: Timestamp,
-    pub(super) here: NodeId,
-    pub(super) purse: HighlightBudget,
+    pub(super) cursor: NodeId,
+    pub(super) highlight_budget: HighlightBudget,
 }
 
 impl PathLayout<'_> {
     /// The end of a path turn by turn: the last one, and as many before it as there are rows to be filled.
-    pub(super) fn talk(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
+    pub(super) fn transcript(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
         let (mut blocks, mut above): (Vec<PathBlock>, usize) = (Vec::new(), 0);
         for node in path.iter().rev() {
-            if above >= self.look.rows {
+            if above >= self.query.rows {
                 break;
             }
             let block = self.turn(node)?;
@@ -54,33 +54,33 @@ impl PathLayout<'_> {
     }
 
     fn turn(&mut self, node: &Node) -> Result<PathBlock> {
-        let palette = self.look.palette;
+        let palette = self.query.palette;
         let mut lines = vec![self.header(node)];
-        let room = self.look.columns;
+        let room = self.query.columns;
         if node.purged_at.is_some() {
             lines.push(Line::styled("(purged)", palette.style(ColorRole::Dim)));
         } else {
-            let coloured = palette != Palette::Plain;
-            let of_code = |language: &str, code: &str| {
-                coloured.then(|| self.purse.spend(&self.look.colours, language, code)).flatten()
+            let has_colors = palette != Palette::Plain;
+            let highlight_code = |language: &str, code: &str| {
+                has_colors.then(|| self.highlight_budget.spend(&self.query.highlighter, language, code)).flatten()
             };
             let words = palette.words(node.author_type);
-            lines.extend(markdown::render(&node.content, room, words, palette, &of_code));
+            lines.extend(markdown::render(&node.content, room, words, palette, &highlight_code));
         }
         if node.state.annotations > 0 || node.raw.is_some() {
-            lines.extend(self.beside(node)?);
+            lines.extend(self.attached_lines(node)?);
         }
         lines.push(Line::default());
         Ok(PathBlock { lines })
     }
 
     fn header(&self, node: &Node) -> Line<'static> {
-        let palette = self.look.palette;
+        let palette = self.query.palette;
         let name = self.agents.iter().find(|agent| agent.id() == node.author).map_or("?", Agent::name);
         let mut spans: Vec<Span<'static>> = Vec::new();
         let mut push = |text: String, style| spans.push(Span::styled(text, style));
-        let here = node.id == self.here;
-        push(if here { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
+        let cursor = node.id == self.cursor;
+        push(if cursor { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
         if node.role.is_some() {
             push(format!("{}, edited by ", node.role()), palette.style(ColorRole::Dim));
         }
@@ -97,12 +97,12 @@ impl PathLayout<'_> {
     }
 
     /// What stands beside a node: notes, thoughts, what commands were answered.
-    fn beside(&self, node: &Node) -> Result<Vec<Line<'static>>> {
-        let palette = self.look.palette;
+    fn attached_lines(&self, node: &Node) -> Result<Vec<Line<'static>>> {
+        let palette = self.query.palette;
         let mut lines = Vec::new();
-        let room = self.look.columns;
+        let room = self.query.columns;
         for (kind, sign) in [(EdgeKind::Annotation, "✎ "), (EdgeKind::Thought, "∴ "), (EdgeKind::Tool, "⤷ ")] {
-            let filter = ChildFilter { kind: Some(kind), pruned: false, limit: NOTES };
+            let filter = ChildFilter { kind: Some(kind), pruned: false, limit: MAX_NOTES };
             for note in self.snapshot.children(node.id, &filter)? {
                 // Answers of commands are folded to a line each; context and notes in full.
                 let words = if kind == EdgeKind::Annotation {
@@ -122,12 +122,12 @@ impl PathLayout<'_> {
 
     /// The path as one text, without seams: a model's words in their colour.
     pub(super) fn prose(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
-        let palette = self.look.palette;
+        let palette = self.query.palette;
         let pieces: Vec<Piece> = path
             .iter()
             .filter(|node| node.purged_at.is_none())
             .flat_map(|node| match self.parts.iter().find(|part| part.id == node.id) {
-                Some(part) => buffer_editor::coloured(
+                Some(part) => buffer_editor::authored_pieces(
                     &part.content,
                     &part.authorship,
                     palette.style(ColorRole::ModelWords),
@@ -138,17 +138,17 @@ impl PathLayout<'_> {
             .collect();
         let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len() * 2);
         for (words, style) in pieces {
-            let seam = joined.last().is_some_and(|(last, _)| needs_seam(last, &words)) && self.is_talk(path);
+            let seam = joined.last().is_some_and(|(last, _)| needs_seam(last, &words)) && self.is_dialogue(path);
             if seam {
                 joined.push(("\n\n".to_owned(), style));
             }
             joined.push((words, style));
         }
-        Ok(vec![PathBlock { lines: text::wrap(&joined, self.look.columns, &[], &[]) }])
+        Ok(vec![PathBlock { lines: text::wrap(&joined, self.query.columns, &[], &[]) }])
     }
 
     /// Whether the path is a conversation: then what each says is a paragraph of its own.
-    fn is_talk(&self, path: &[Arc<Node>]) -> bool {
+    fn is_dialogue(&self, path: &[Arc<Node>]) -> bool {
         path.first()
             .and_then(|node| self.snapshot.tree(node.tree).ok().flatten())
             .is_none_or(|tree| tree.mode == Mode::Dialogue)
@@ -200,11 +200,11 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
 }
 
 /// Wordings that are looked at to find out who wrote what.
-const WORDINGS: usize = 12;
+const MAX_VERSIONS: usize = 12;
 
 /// The end of a path as it is written in: each node's words, and whose they are.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
-    let mut room = buffer_editor::MOST;
+    let mut room = buffer_editor::MAX_BUFFER_BYTES;
     let mut parts = Vec::new();
     for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {
         if node.content.len() > room {
@@ -221,21 +221,21 @@ pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<P
 
 /// Whose the characters of a wording are: what stayed of the wording before it is whose it was there.
 fn authorship(snapshot: &dyn Snapshot, node: &Node) -> Result<buffer_editor::Authorship> {
-    let mut wordings = vec![node.clone()];
-    while wordings.len() < WORDINGS
-        && let Some(last) = wordings.last().filter(|last| last.kind == EdgeKind::Version)
+    let mut versions = vec![node.clone()];
+    while versions.len() < MAX_VERSIONS
+        && let Some(last) = versions.last().filter(|last| last.kind == EdgeKind::Version)
         && let Some(before) = last.edited_from.map(|id| snapshot.node(id)).transpose()?.flatten()
     {
-        wordings.push(before);
+        versions.push(before);
     }
     let mut before: Option<(String, buffer_editor::Authorship)> = None;
-    for node in wordings.into_iter().rev() {
+    for node in versions.into_iter().rev() {
         let by_model = node.author_type == AuthorType::Model;
-        let whose = match &before {
+        let authorship = match &before {
             None => vec![(node.content.len(), by_model)],
-            Some((words, whose)) => buffer_editor::inherited(words, whose, &node.content, by_model),
+            Some((words, authorship)) => buffer_editor::inherit_authorship(words, authorship, &node.content, by_model),
         };
-        before = Some((node.content, whose));
+        before = Some((node.content, authorship));
     }
-    Ok(before.map(|(_, whose)| whose).unwrap_or_default())
+    Ok(before.map(|(_, authorship)| authorship).unwrap_or_default())
 }

@@ -14,24 +14,24 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{
     message::{BackgroundEvent, BackgroundReport, ScreenLookup},
     path_cache::PathCache,
-    queries::{LookupContext, lookup},
-    screen_query::{ScreenQuery, look},
+    queries::{LookupContext, run_lookup},
+    screen_query::{ScreenQuery, load_screen},
 };
 use crate::{ops::Loom, store::Watch};
 
 /// How often it is looked whether something has changed.
-const POLL: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Something to be read.
 pub(crate) enum ReadRequest {
-    Look(Arc<ScreenQuery>),
-    Ask(ScreenLookup, Box<LookupContext>),
+    LoadScreen(Arc<ScreenQuery>),
+    Query(ScreenLookup, Box<LookupContext>),
 }
 
 /// Who reads.
 pub(crate) struct QueryThreads {
-    looks: mpsc::Sender<ReadRequest>,
-    questions: mpsc::Sender<ReadRequest>,
+    screens: mpsc::Sender<ReadRequest>,
+    lookups: mpsc::Sender<ReadRequest>,
 }
 
 impl QueryThreads {
@@ -39,25 +39,27 @@ impl QueryThreads {
     /// already.
     pub(crate) fn start(
         loom: &Loom,
-        tell: &UnboundedSender<BackgroundReport>,
+        reports: &UnboundedSender<BackgroundReport>,
         watch: Box<dyn Watch>,
-        kept: PathCache,
+        path_cache: PathCache,
     ) -> std::io::Result<Self> {
-        let start = |name: &str, watch: Option<Box<dyn Watch>>, kept: PathCache| {
-            let (loom, tell) = (loom.clone(), tell.clone());
+        let start = |name: &str, watch: Option<Box<dyn Watch>>, path_cache: PathCache| {
+            let (loom, reports) = (loom.clone(), reports.clone());
             let (sender, requests) = mpsc::channel();
-            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, watch, kept))?;
+            thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || read(&loom, &requests, &reports, watch, path_cache))?;
             std::io::Result::Ok(sender)
         };
         Ok(Self {
-            looks: start("loomtree-looks", Some(watch), kept)?,
-            questions: start("loomtree-questions", None, PathCache::default())?,
+            screens: start("loomtree-looks", Some(watch), path_cache)?,
+            lookups: start("loomtree-questions", None, PathCache::default())?,
         })
     }
 
     /// Has something read.
-    pub(crate) fn ask(&self, request: ReadRequest) {
-        let reader = if matches!(request, ReadRequest::Look(_)) { &self.looks } else { &self.questions };
+    pub(crate) fn send(&self, request: ReadRequest) {
+        let reader = if matches!(request, ReadRequest::LoadScreen(_)) { &self.screens } else { &self.lookups };
         // The threads are there as long as this is.
         let _ = reader.send(request);
     }
@@ -66,43 +68,44 @@ impl QueryThreads {
 fn read(
     loom: &Loom,
     requests: &mpsc::Receiver<ReadRequest>,
-    tell: &UnboundedSender<BackgroundReport>,
+    reports: &UnboundedSender<BackgroundReport>,
     mut watch: Option<Box<dyn Watch>>,
-    mut kept: PathCache,
+    mut path_cache: PathCache,
 ) {
     loop {
         let next = match watch {
-            Some(_) => requests.recv_timeout(POLL),
+            Some(_) => requests.recv_timeout(POLL_INTERVAL),
             None => requests.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
         };
         let first = match next {
             Ok(request) => request,
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                if has_changed(&mut watch) && tell.send(BackgroundReport(BackgroundEvent::Changed)).is_err() {
+                if has_changed(&mut watch) && reports.send(BackgroundReport(BackgroundEvent::StoreChanged)).is_err() {
                     return;
                 }
                 continue;
             }
         };
-        let (wanted, passed) = newest(std::iter::once(first).chain(requests.try_iter()));
-        for _ in 0..passed {
-            let _ = tell.send(BackgroundReport(BackgroundEvent::Passed));
+        let (wanted, superseded) = newest(std::iter::once(first).chain(requests.try_iter()));
+        for _ in 0..superseded {
+            let _ = reports.send(BackgroundReport(BackgroundEvent::Superseded));
         }
         for request in wanted {
-            let heard = match request {
-                ReadRequest::Look(wanted) => {
+            let event = match request {
+                ReadRequest::LoadScreen(query) => {
                     // What was changed until now is seen by this look.
                     has_changed(&mut watch);
-                    let seen = look(loom, &wanted, &mut kept).map(Box::new).map_err(|error| error.to_string());
-                    BackgroundEvent::Seen(wanted.number, seen)
+                    let seen =
+                        load_screen(loom, &query, &mut path_cache).map(Box::new).map_err(|error| error.to_string());
+                    BackgroundEvent::ScreenLoaded(query.number, seen)
                 }
-                ReadRequest::Ask(question, about) => {
-                    let answer = lookup(loom, &question, &about);
-                    BackgroundEvent::Answered(question, answer)
+                ReadRequest::Query(lookup, context) => {
+                    let answer = run_lookup(loom, &lookup, &context);
+                    BackgroundEvent::QueryDone(lookup, answer)
                 }
             };
-            if tell.send(BackgroundReport(heard)).is_err() {
+            if reports.send(BackgroundReport(event)).is_err() {
                 return;
             }
         }
@@ -116,17 +119,17 @@ fn has_changed(watch: &mut Option<Box<dyn Watch>>) -> bool {
 
 /// Requests without those that a newer one of their kind follows, and how many those were.
 fn newest(requests: impl Iterator<Item = ReadRequest>) -> (Vec<ReadRequest>, usize) {
-    let mut kept: Vec<ReadRequest> = Vec::new();
+    let mut newest: Vec<ReadRequest> = Vec::new();
     let mut all = 0;
     for request in requests {
         all += 1;
-        kept.retain(|before| match (before, &request) {
-            (ReadRequest::Look(_), ReadRequest::Look(_)) => false,
-            (ReadRequest::Ask(before, _), ReadRequest::Ask(now, _)) => discriminant(before) != discriminant(now),
+        newest.retain(|before| match (before, &request) {
+            (ReadRequest::LoadScreen(_), ReadRequest::LoadScreen(_)) => false,
+            (ReadRequest::Query(before, _), ReadRequest::Query(now, _)) => discriminant(before) != discriminant(now),
             _ => true,
         });
-        kept.push(request);
+        newest.push(request);
     }
-    let passed = all - kept.len();
-    (kept, passed)
+    let superseded = all - newest.len();
+    (newest, superseded)
 }

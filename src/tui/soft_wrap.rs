@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::text;
 
 /// Bytes of a line after which a row ends whatever stands there, so that a line of a megabyte is laid out in parts.
-const LONG: usize = 4_096;
+const MAX_SEGMENT_BYTES: usize = 4_096;
 
 /// Rows around a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,38 +31,38 @@ struct RowSegment {
 }
 
 /// A grapheme as it is shown, and its columns.
-pub(crate) fn shown(grapheme: &str) -> (String, usize) {
+pub(crate) fn displayed(grapheme: &str) -> (String, usize) {
     if grapheme == "\t" { ("    ".to_owned(), 4) } else { text::cell(grapheme) }
 }
 
 /// The rows of a text of at most `room` columns around its cursor: so many above the cursor's and below, if there are.
 pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: usize) -> VisualRows {
     let room = if room == 0 { usize::MAX } else { room.max(2) };
-    let mut part = part_at(text, at);
-    let mut rows = wrapped(text, &part, room);
+    let mut segment = segment_at(text, at);
+    let mut rows = wrap(text, &segment, room);
     let mut row = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
     let mut column = columns(&text[rows[row].start..at]);
     // Behind a full row the cursor stands in one that begins there.
-    if column >= room && row + 1 == rows.len() && part.ends && at == part.bytes.end {
+    if column >= room && row + 1 == rows.len() && segment.ends && at == segment.bytes.end {
         rows.push(at..at);
         (row, column) = (row + 1, 0);
     }
-    let mut last = part.clone();
-    while row < above && part.bytes.start > 0 {
-        let before = text[..part.bytes.start].char_indices().next_back().map_or(0, |(at, _)| at);
-        part = part_at(text, before);
-        let mut before = wrapped(text, &part, room);
+    let mut last = segment.clone();
+    while row < above && segment.bytes.start > 0 {
+        let before = text[..segment.bytes.start].char_indices().next_back().map_or(0, |(at, _)| at);
+        segment = segment_at(text, before);
+        let mut before = wrap(text, &segment, room);
         row += before.len();
         before.append(&mut rows);
         rows = before;
     }
     while rows.len() <= row + below
-        && let Some(next) = part_after(text, &last)
+        && let Some(next) = next_segment(text, &last)
     {
         last = next;
-        rows.extend(wrapped(text, &last, room));
+        rows.extend(wrap(text, &last, room));
     }
-    let (top, bottom) = (part.bytes.start == 0 && row <= above, part_after(text, &last).is_none());
+    let (top, bottom) = (segment.bytes.start == 0 && row <= above, next_segment(text, &last).is_none());
     let bottom = bottom && rows.len() <= row + below + 1;
     rows.truncate(row + below + 1);
     let first = row.saturating_sub(above);
@@ -76,7 +76,7 @@ pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize 
     // A place behind the space that a row ends with would be in the next row.
     let words = text[row.clone()].trim_end_matches(' ');
     for (at, grapheme) in words.grapheme_indices(true) {
-        let wide = shown(grapheme).1;
+        let wide = displayed(grapheme).1;
         if used + wide > column {
             return row.start + at;
         }
@@ -93,15 +93,15 @@ pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize 
 
 /// Columns of a text on one row.
 fn columns(text: &str) -> usize {
-    text.graphemes(true).map(|grapheme| shown(grapheme).1).sum()
+    text.graphemes(true).map(|grapheme| displayed(grapheme).1).sum()
 }
 
 /// The part of a text that a place is in.
-fn part_at(text: &str, at: usize) -> RowSegment {
+fn segment_at(text: &str, at: usize) -> RowSegment {
     let mut start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
     loop {
-        let cut = cut(text, start, end);
+        let cut = segment_end(text, start, end);
         if at < cut || cut == end {
             return RowSegment { bytes: start..cut, ends: cut == end };
         }
@@ -109,17 +109,17 @@ fn part_at(text: &str, at: usize) -> RowSegment {
     }
 }
 
-fn part_after(text: &str, part: &RowSegment) -> Option<RowSegment> {
-    let next = part.bytes.end + usize::from(part.ends);
-    (next <= text.len()).then(|| part_at(text, next))
+fn next_segment(text: &str, segment: &RowSegment) -> Option<RowSegment> {
+    let next = segment.bytes.end + usize::from(segment.ends);
+    (next <= text.len()).then(|| segment_at(text, next))
 }
 
 /// Where a part that begins at `start` ends: at the line's end, or behind a space well before that.
-fn cut(text: &str, start: usize, end: usize) -> usize {
-    if end - start <= LONG {
+fn segment_end(text: &str, start: usize, end: usize) -> usize {
+    if end - start <= MAX_SEGMENT_BYTES {
         return end;
     }
-    let mut most = start + LONG;
+    let mut most = start + MAX_SEGMENT_BYTES;
     while !text.is_char_boundary(most) {
         most -= 1;
     }
@@ -129,32 +129,32 @@ fn cut(text: &str, start: usize, end: usize) -> usize {
 
 /// The rows of a part: broken behind spaces and beside wide characters, or within what is too long. Spaces at the end of a
 /// row hang over.
-fn wrapped(text: &str, part: &RowSegment, room: usize) -> Vec<Range<usize>> {
-    let (mut rows, mut from, mut used) = (Vec::new(), part.bytes.start, 0);
+fn wrap(text: &str, segment: &RowSegment, room: usize) -> Vec<Range<usize>> {
+    let (mut rows, mut from, mut used) = (Vec::new(), segment.bytes.start, 0);
     // Where the row can be broken, and the columns up to there.
-    let mut brk: Option<(usize, usize)> = None;
-    for (at, grapheme) in text[part.bytes.clone()].grapheme_indices(true) {
-        let at = part.bytes.start + at;
-        let (_, wide) = shown(grapheme);
+    let mut break_at: Option<(usize, usize)> = None;
+    for (at, grapheme) in text[segment.bytes.clone()].grapheme_indices(true) {
+        let at = segment.bytes.start + at;
+        let (_, wide) = displayed(grapheme);
         if grapheme == " " {
             used += wide;
-            brk = Some((at + 1, used));
+            break_at = Some((at + 1, used));
             continue;
         }
         if wide > 1 && at > from {
-            brk = Some((at, used));
+            break_at = Some((at, used));
         }
         if used + wide > room && at > from {
-            let (cut, before) = brk.take().filter(|(cut, _)| *cut > from).unwrap_or((at, used));
+            let (cut, before) = break_at.take().filter(|(cut, _)| *cut > from).unwrap_or((at, used));
             rows.push(from..cut);
             (from, used) = (cut, used - before);
         }
         used += wide;
         if wide > 1 {
-            brk = Some((at + grapheme.len(), used));
+            break_at = Some((at + grapheme.len(), used));
         }
     }
-    rows.push(from..part.bytes.end);
+    rows.push(from..segment.bytes.end);
     rows
 }
 

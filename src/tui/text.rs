@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::types::harmless;
 
 /// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
-const GRAPHEME: usize = 48;
+const MAX_GRAPHEME_BYTES: usize = 48;
 
 /// Columns that a text takes on one line.
 pub(crate) fn width(text: &str) -> usize {
@@ -22,7 +22,7 @@ pub(crate) fn width(text: &str) -> usize {
 pub(crate) fn cell(grapheme: &str) -> (String, usize) {
     // A joiner that joins nothing yet would join what the terminal is sent next.
     let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(harmless).collect();
-    let shown = if shown.len() > GRAPHEME { shown.chars().take(1).collect() } else { shown };
+    let shown = if shown.len() > MAX_GRAPHEME_BYTES { shown.chars().take(1).collect() } else { shown };
     match shown.width() {
         // What has no columns of its own cannot stand alone.
         0 => (String::from("\u{fffd}"), 1),
@@ -76,8 +76,15 @@ pub(crate) type Piece = (String, Style);
 /// Breaks styled text into lines of at most `room` columns, between words where that is possible. Line feeds end lines.
 /// `first` stands before the first line and `rest` before the others; both count towards the room.
 pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
-    let mut wrapper =
-        TextWrapper { room: room.max(1), rest, lines: Vec::new(), line: Vec::new(), used: 0, brk: None, own: 0 };
+    let mut wrapper = TextWrapper {
+        room: room.max(1),
+        rest,
+        lines: Vec::new(),
+        line: Vec::new(),
+        used: 0,
+        break_at: None,
+        prefix_cells: 0,
+    };
     wrapper.begin(first);
     for (text, style) in pieces {
         for grapheme in text.graphemes(true) {
@@ -96,14 +103,14 @@ struct TextWrapper<'a> {
     line: Vec<(String, Style, usize)>,
     used: usize,
     /// Where the line can be broken: the cells before that place stay.
-    brk: Option<usize>,
+    break_at: Option<usize>,
     /// Cells of the prefix.
-    own: usize,
+    prefix_cells: usize,
 }
 
 impl TextWrapper<'_> {
     fn begin(&mut self, prefix: &[Piece]) {
-        self.brk = None;
+        self.break_at = None;
         for (text, style) in prefix {
             for grapheme in text.graphemes(true) {
                 let (shown, columns) = cell(grapheme);
@@ -111,7 +118,7 @@ impl TextWrapper<'_> {
                 self.line.push((shown, *style, columns));
             }
         }
-        self.own = self.line.len();
+        self.prefix_cells = self.line.len();
     }
 
     fn push(&mut self, grapheme: &str, style: Style) {
@@ -134,30 +141,30 @@ impl TextWrapper<'_> {
     }
 
     fn put(&mut self, shown: String, style: Style, columns: usize) {
-        if self.used + columns > self.room && self.line.len() > self.own {
+        if self.used + columns > self.room && self.line.len() > self.prefix_cells {
             if shown == " " {
                 // A space that does not fit ends the line and is not seen.
-                self.brk = Some(self.line.len());
+                self.break_at = Some(self.line.len());
                 self.wrap_here();
                 return;
             }
             self.wrap_here();
         }
         let wide = columns > 1;
-        if wide && self.line.len() > self.own {
-            self.brk = Some(self.line.len());
+        if wide && self.line.len() > self.prefix_cells {
+            self.break_at = Some(self.line.len());
         }
         let space = shown == " ";
         self.used += columns;
         self.line.push((shown, style, columns));
-        if (space || wide) && self.line.len() > self.own {
-            self.brk = Some(self.line.len());
+        if (space || wide) && self.line.len() > self.prefix_cells {
+            self.break_at = Some(self.line.len());
         }
     }
 
     /// Ends the line at the last place where it can be broken, and carries what is behind it over.
     fn wrap_here(&mut self) {
-        let at = self.brk.filter(|at| *at > self.own).unwrap_or(self.line.len());
+        let at = self.break_at.filter(|at| *at > self.prefix_cells).unwrap_or(self.line.len());
         let carried = self.line.split_off(at);
         self.end();
         let rest = self.rest;

@@ -70,7 +70,7 @@ pub(crate) enum ColorRole {
 }
 
 /// Dark and light colours of a role.
-const fn colours(role: ColorRole) -> Option<(u8, u8)> {
+const fn color_indexes(role: ColorRole) -> Option<(u8, u8)> {
     Some(match role {
         ColorRole::Human => (114, 28),
         ColorRole::Model => (141, 92),
@@ -108,14 +108,14 @@ impl Palette {
             ColorRole::Added if self == Self::Plain => style.add_modifier(Modifier::UNDERLINED),
             _ => style,
         };
-        match (self, colours(role)) {
+        match (self, color_indexes(role)) {
             (Self::Plain, _) | (_, None) => shaped,
-            (Self::Dark, Some((dark, _))) => Self::painted(shaped, role, dark),
-            (Self::Light, Some((_, light))) => Self::painted(shaped, role, light),
+            (Self::Dark, Some((dark, _))) => Self::with_color(shaped, role, dark),
+            (Self::Light, Some((_, light))) => Self::with_color(shaped, role, light),
         }
     }
 
-    fn painted(style: Style, role: ColorRole, colour: u8) -> Style {
+    fn with_color(style: Style, role: ColorRole, colour: u8) -> Style {
         match role {
             ColorRole::Cursor => style.bg(Color::Indexed(colour)),
             _ => style.fg(Color::Indexed(colour)),

@@ -13,13 +13,13 @@ pub(crate) const STEPS: [(KeyAction, &str); 6] = [
 ];
 
 /// A key was pressed: the tour goes on if it is the one that is waited for.
-pub(crate) fn pressed(model: &mut ScreenModel, action: KeyAction) {
+pub(crate) fn advance(model: &mut ScreenModel, action: KeyAction) {
     if let Some(step) = model.tour
-        && STEPS.get(step).is_some_and(|(wanted, _)| *wanted == action)
+        && STEPS.get(step).is_some_and(|(expected, _)| *expected == action)
     {
         model.tour = Some(step + 1).filter(|next| *next < STEPS.len());
         if model.tour.is_none() {
-            model.say("that was the tour; everything else is in the help");
+            model.notify("that was the tour; everything else is in the help");
         }
     }
 }
@@ -28,6 +28,6 @@ pub(crate) fn pressed(model: &mut ScreenModel, action: KeyAction) {
 pub(crate) fn line(model: &ScreenModel) -> Option<String> {
     let step = model.tour?;
     let (action, text) = STEPS.get(step)?;
-    let key = super::keys::shown(model.keys.hint(*action)).to_owned();
+    let key = super::keys::key_label(model.keys.hint(*action)).to_owned();
     Some(format!("{}/{}  {key}  {text}", step + 1, STEPS.len()))
 }

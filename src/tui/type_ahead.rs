@@ -14,9 +14,9 @@ use super::{
 };
 
 /// What waits at most; whoever types more to a screen that does not move has left it.
-const HELD: usize = 1 << 16;
+const MAX_QUEUED: usize = 1 << 16;
 /// Steps that are taken in one look at most.
-pub(crate) const STEPS: usize = 64;
+pub(crate) const MAX_PENDING_STEPS: usize = 64;
 
 /// Something that was typed.
 #[derive(Debug, Clone)]
@@ -24,108 +24,112 @@ pub(crate) enum QueuedInput {
     Key(KeyEvent),
     Paste(String),
     /// What a key comes to that means two things, one after the other.
-    Then(KeyAction),
+    Action(KeyAction),
 }
 
 /// What was typed ahead, and what it waits for.
 #[derive(Debug, Default)]
 pub(crate) struct TypeAhead {
-    held: VecDeque<QueuedInput>,
+    queue: VecDeque<QueuedInput>,
     /// The question whose answer opens something.
-    awaited: Option<ScreenLookup>,
+    awaited_lookup: Option<ScreenLookup>,
     /// Deeds under way up to the last one that leads elsewhere; they are done in order.
-    leading: usize,
+    focus_writes: usize,
 }
 
 impl TypeAhead {
     /// Whether something waits, or is waited for.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.held.is_empty() || self.awaited.is_some() || self.leading > 0
+        !self.queue.is_empty() || self.awaited_lookup.is_some() || self.focus_writes > 0
     }
 
     /// Forgets what was typed and what was asked for it.
-    pub(crate) fn forget(&mut self) {
-        self.held.clear();
-        self.awaited = None;
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+        self.awaited_lookup = None;
     }
 
     /// Has something done next, when it is known where.
-    pub(crate) fn then(&mut self, action: KeyAction) {
-        self.held.push_front(QueuedInput::Then(action));
+    pub(crate) fn push_action(&mut self, action: KeyAction) {
+        self.queue.push_front(QueuedInput::Action(action));
     }
 
     /// A deed is done.
-    pub(crate) fn done(&mut self) {
-        self.leading = self.leading.saturating_sub(1);
+    pub(crate) fn write_done(&mut self) {
+        self.focus_writes = self.focus_writes.saturating_sub(1);
     }
 
     /// Whether an answer is for somebody who still waits for it. What opens nothing is for everybody.
-    pub(crate) fn hears(&mut self, question: &ScreenLookup) -> bool {
-        !question.leads() || self.awaited.take_if(|awaited| awaited == question).is_some()
+    pub(crate) fn accepts(&mut self, lookup: &ScreenLookup) -> bool {
+        !lookup.changes_focus() || self.awaited_lookup.take_if(|awaited_lookup| awaited_lookup == lookup).is_some()
     }
 }
 
 impl ScreenModel {
     /// What was typed, if it is to be acted on now; else it is kept.
-    pub(crate) fn typed(&mut self, typed: QueuedInput) -> Option<QueuedInput> {
-        if self.ahead.held.is_empty() && !self.waits(&typed) {
-            return Some(typed);
+    pub(crate) fn queue_input(&mut self, input: QueuedInput) -> Option<QueuedInput> {
+        if self.type_ahead.queue.is_empty() && !self.must_wait(&input) {
+            return Some(input);
         }
-        if self.ahead.held.len() < HELD {
-            self.ahead.held.push_back(typed);
+        if self.type_ahead.queue.len() < MAX_QUEUED {
+            self.type_ahead.queue.push_back(input);
         }
         None
     }
 
     /// The next of what was kept, if nothing is in its way any more.
-    pub(crate) fn next_typed(&mut self) -> Option<QueuedInput> {
-        let next = self.ahead.held.front()?;
-        if self.waits(next) { None } else { self.ahead.held.pop_front() }
+    pub(crate) fn next_input(&mut self) -> Option<QueuedInput> {
+        let next = self.type_ahead.queue.front()?;
+        if self.must_wait(next) { None } else { self.type_ahead.queue.pop_front() }
     }
 
     /// Takes notice of what is asked for and done.
-    pub(crate) fn expects(&mut self, effects: &[ScreenEffect]) {
+    pub(crate) fn track(&mut self, effects: &[ScreenEffect]) {
         for effect in effects {
             match effect {
-                ScreenEffect::Do(deed) => {
-                    self.unsaved += 1;
-                    if deed.leads() {
-                        self.ahead.leading = self.unsaved;
+                ScreenEffect::Write(request) => {
+                    self.pending_writes += 1;
+                    if request.changes_focus() {
+                        self.type_ahead.focus_writes = self.pending_writes;
                     }
                 }
-                ScreenEffect::Ask(question) if question.leads() => self.ahead.awaited = Some(question.clone()),
+                ScreenEffect::Query(lookup) if lookup.changes_focus() => {
+                    self.type_ahead.awaited_lookup = Some(lookup.clone())
+                }
                 _ => {}
             }
         }
     }
 
-    fn waits(&self, typed: &QueuedInput) -> bool {
-        if self.ahead.awaited.is_some() {
+    fn must_wait(&self, input: &QueuedInput) -> bool {
+        if self.type_ahead.awaited_lookup.is_some() {
             return true;
         }
         match &self.mode {
-            ScreenMode::Walk => match typed {
+            ScreenMode::Tree => match input {
                 QueuedInput::Key(key) if self.keys.action(key).is_some_and(is_step) => {
-                    self.ahead.leading > 0 || self.steps.len() >= STEPS
+                    self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS
                 }
                 // What changes something is done to what is on the screen.
-                _ => self.unsaved > 0 || self.looking || !self.steps.is_empty(),
+                _ => self.pending_writes > 0 || self.is_loading || !self.steps.is_empty(),
             },
-            ScreenMode::Choose(list) => match typed {
+            ScreenMode::List(list) => match input {
                 QueuedInput::Key(key) if key.code == KeyCode::Esc => false,
-                _ if list.kind == ListKind::Context => list.awaits.is_some() || self.unsaved > 0 || self.looking,
-                QueuedInput::Key(key) => list.awaits.is_some() && chooses(key),
-                QueuedInput::Paste(_) | QueuedInput::Then(_) => false,
+                _ if list.kind == ListKind::Context => {
+                    list.awaits.is_some() || self.pending_writes > 0 || self.is_loading
+                }
+                QueuedInput::Key(key) => list.awaits.is_some() && selects(key),
+                QueuedInput::Paste(_) | QueuedInput::Action(_) => false,
             },
             // Another wording is on its way to under the caret.
-            ScreenMode::Write(prose) => prose.turning,
+            ScreenMode::Buffer(buffer) => buffer.awaits_version,
             _ => false,
         }
     }
 }
 
 /// Whether a key is about what a list shows, and not about what it is narrowed down by.
-fn chooses(key: &KeyEvent) -> bool {
+fn selects(key: &KeyEvent) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Enter => true,

@@ -16,11 +16,11 @@ pub(crate) struct WideGraphemeRows(HashMap<u16, Vec<Cell>>);
 
 impl WideGraphemeRows {
     /// Takes a frame in that was drawn; returns the rows that are to be written whole.
-    pub(crate) fn drawn(&mut self, frame: &Buffer) -> Vec<(u16, Vec<Cell>)> {
+    pub(crate) fn update(&mut self, frame: &Buffer) -> Vec<(u16, Vec<Cell>)> {
         let width = usize::from(frame.area().width).max(1);
         let mut whole = Vec::new();
         for (row, y) in frame.content.chunks(width).zip(frame.area().top()..) {
-            let has = row.iter().any(is_picture);
+            let has = row.iter().any(is_wide_grapheme);
             let same = self.0.get(&y).map(|before| before == row);
             if !has && same.is_none() || same == Some(true) {
                 continue;
@@ -33,13 +33,13 @@ impl WideGraphemeRows {
 }
 
 /// Whether a cell has several characters that not every terminal makes one of.
-fn is_picture(cell: &Cell) -> bool {
+fn is_wide_grapheme(cell: &Cell) -> bool {
     let joins = |c| matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}');
     cell.symbol().len() > 4 && cell.symbol().chars().any(joins)
 }
 
 /// A row's cells with their places, without those that a wide one covers.
-pub(crate) fn places(y: u16, row: &[Cell]) -> impl Iterator<Item = (Position, &Cell)> {
+pub(crate) fn cells(y: u16, row: &[Cell]) -> impl Iterator<Item = (Position, &Cell)> {
     let mut covered = 0;
     (0..).zip(row).filter_map(move |(x, cell)| {
         if covered > 0 {

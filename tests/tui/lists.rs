@@ -136,7 +136,7 @@ fn an_error_is_read_to_its_end() {
 fn errors_go_away_by_themselves() {
     let mut stage = Stage::new();
     stage.press("M").shows("mark another node with x first");
-    assert!(stage.app.wakes().is_some(), "it is known when it goes");
+    assert!(stage.app.next_wake().is_some(), "it is known when it goes");
     stage.press("esc").lacks("mark another node");
 }
 

@@ -31,7 +31,7 @@ fn what_is_being_written_and_chosen_is_left_alone_by_others() {
 fn others_are_shown_where_they_are_and_vanish_by_time_alone() {
     let mut stage = Stage::new();
     stage.until("at rest", |_| true);
-    assert_eq!(stage.app.wakes(), None, "with nobody there, nothing is waited for");
+    assert_eq!(stage.app.next_wake(), None, "with nobody there, nothing is waited for");
     stage.play.session("collaborator", stage.play.nine);
     stage.wait("● collaborator").shows("◂collaborator");
     // A second before they count as gone, something makes the screen look.
@@ -42,7 +42,7 @@ fn others_are_shown_where_they_are_and_vanish_by_time_alone() {
     stage.play.later(2);
     stage.until("gone", |screen| !screen.contains("● collaborator"));
     stage.lacks("◂collaborator");
-    assert_eq!(stage.app.wakes(), None);
+    assert_eq!(stage.app.next_wake(), None);
 }
 
 #[test]

@@ -166,7 +166,7 @@ impl Stage {
     pub(crate) fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
         for _ in 0..4_000 {
             self.app.tick();
-            self.app.hear();
+            self.app.process_reports();
             if wanted(&self.screen()) {
                 return self;
             }

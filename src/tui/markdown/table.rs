@@ -43,7 +43,7 @@ impl MarkdownPage<'_> {
             self.table_row(row, &widths, &table.alignments, index == 0);
             if index == 0 {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                let mut spans: Vec<Span<'static>> = self.prefix();
+                let mut spans: Vec<Span<'static>> = self.prefix_spans();
                 spans.push(Span::styled(rule.join("─┼─"), bar));
                 self.lines.push(Line::from(spans));
             }
@@ -51,8 +51,8 @@ impl MarkdownPage<'_> {
         self.gap = true;
     }
 
-    fn prefix(&self) -> Vec<Span<'static>> {
-        self.before.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
+    fn prefix_spans(&self) -> Vec<Span<'static>> {
+        self.prefix.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
     }
 
     /// A row of a table: cells that do not fit are wrapped in their column.
@@ -65,7 +65,7 @@ impl MarkdownPage<'_> {
             .map(|(at, width)| wrap(row.get(at).map_or(&[][..], Vec::as_slice), *width, &[], &[]))
             .collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut spans = self.prefix();
+            let mut spans = self.prefix_spans();
             for (at, width) in widths.iter().enumerate() {
                 if at > 0 {
                     spans.push(Span::styled(" │ ", bar));

@@ -1,6 +1,6 @@
 //! The command line that `:` opens: words for what has no key, and for what has.
 
-use super::{command_jobs, does, generation, tree_keys};
+use super::{command_jobs, generation, tree_keys, write};
 use crate::tui::{
     keys::KEYS,
     message::{ScreenEffect, ScreenLookup, WriteRequest},
@@ -25,35 +25,35 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     let needs = |model: &mut ScreenModel| {
-        model.fail(format!(":{word} needs more: it is written as :{}", usage(word)));
+        model.notify_error(format!(":{word} needs more: it is written as :{}", usage(word)));
         Vec::new()
     };
     match word {
         "chat" if rest.is_empty() => generation::begin(model, true),
         "chat" => {
-            let after = model.at;
-            model.answer_after_say = true;
-            does(WriteRequest::Say(after, rest.to_owned()))
+            let after = model.cursor;
+            model.answer_after_append = true;
+            write(WriteRequest::Append(after, rest.to_owned()))
         }
         "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
-        "new" | "buffer" => does(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
-        "title" => does(WriteRequest::Title(rest.to_owned())),
+        "new" | "buffer" => write(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
+        "title" => write(WriteRequest::Title(rest.to_owned())),
         "model" => {
-            generation::toggle(model, rest);
+            generation::toggle_model(model, rest);
             Vec::new()
         }
-        "go" => vec![ScreenEffect::Ask(ScreenLookup::Find(rest.to_owned()))],
-        "bookmark" => does(WriteRequest::Bookmark(model.at, Some(rest.to_owned()))),
+        "go" => vec![ScreenEffect::Query(ScreenLookup::Find(rest.to_owned()))],
+        "bookmark" => write(WriteRequest::Bookmark(model.cursor, Some(rest.to_owned()))),
         "theme" => match crate::tui::Palette::named(rest) {
             Some(palette) => {
                 model.palette = palette;
-                model.look()
+                model.load_screen()
             }
             None => needs(model),
         },
         "tools" => {
             model.tools = !model.tools;
-            model.say(if model.tools {
+            model.notify(if model.tools {
                 "the collaborator may work in this folder; it asks before it changes something"
             } else {
                 "no tools for the folder"
@@ -64,11 +64,11 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         "h" => tree_keys::act(model, crate::tui::keys::KeyAction::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {
             Some(binding) => tree_keys::act(model, binding.action),
-            None if word.starts_with(['→', '-', '=']) => command_jobs::begin(model, text.to_owned()),
+            None if word.starts_with(['→', '-', '=']) => command_jobs::start(model, text.to_owned()),
             None => {
                 let mut list = ListPanel::new(format!("there is no :{word}"), ListKind::Plain, "");
                 list.items = all(model);
-                model.mode = ScreenMode::Choose(list);
+                model.mode = ScreenMode::List(list);
                 Vec::new()
             }
         },
@@ -97,7 +97,7 @@ fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
                 Span::raw(help),
             ]),
             words: format!("{usage} {help}"),
-            then: ItemAction::Part(None),
+            action: ItemAction::ContextPart(None),
         })
         .collect()
 }

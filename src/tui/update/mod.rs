@@ -25,70 +25,70 @@ use super::{
 
 /// Takes a message in.
 pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
-    let effects = taken_in(model, message);
+    let effects = handle(model, message);
     // What is written is laid out for the screen as it is now.
-    model.fit();
+    model.fit_inputs();
     effects
 }
 
-fn taken_in(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
+fn handle(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let mut effects = match message {
         ScreenMessage::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
         // Whoever interrupts does not wait for what they interrupt.
         ScreenMessage::Key(key) if is_interrupt(&key) => {
-            model.ahead.forget();
-            interrupted(model)
+            model.type_ahead.clear();
+            interrupt(model)
         }
-        ScreenMessage::Key(key) => typed(model, QueuedInput::Key(key)),
-        ScreenMessage::Paste(text) => typed(model, QueuedInput::Paste(text)),
+        ScreenMessage::Key(key) => queue_input(model, QueuedInput::Key(key)),
+        ScreenMessage::Paste(text) => queue_input(model, QueuedInput::Paste(text)),
         // What is on the screen may go before what was typed is done.
-        ScreenMessage::Mouse(_) if model.ahead.is_busy() => Vec::new(),
-        ScreenMessage::Mouse(event) => mouse::happened(model, event),
+        ScreenMessage::Mouse(_) if model.type_ahead.is_busy() => Vec::new(),
+        ScreenMessage::Mouse(event) => mouse::handle(model, event),
         ScreenMessage::Resize(width, height) => {
             (model.width, model.height) = (width, height);
-            model.look()
+            model.load_screen()
         }
-        ScreenMessage::Report(report) => background::heard(model, report.0),
+        ScreenMessage::Report(report) => background::handle(model, report.0),
     };
-    model.expects(&effects);
-    while let Some(next) = model.next_typed() {
-        let more = act_on(model, next);
-        model.expects(&more);
+    model.track(&effects);
+    while let Some(next) = model.next_input() {
+        let more = handle_input(model, next);
+        model.track(&more);
         effects.extend(more);
     }
     // An agent's question is not answered by what was typed before it was asked.
-    if !model.ahead.is_busy() {
-        effects.extend(list_keys::put(model));
+    if !model.type_ahead.is_busy() {
+        effects.extend(list_keys::show_next_approval(model));
     }
     effects
 }
 
-fn typed(model: &mut ScreenModel, typed: QueuedInput) -> Vec<ScreenEffect> {
-    match model.typed(typed) {
-        Some(now) => act_on(model, now),
+fn queue_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect> {
+    match model.queue_input(input) {
+        Some(now) => handle_input(model, now),
         None => Vec::new(),
     }
 }
 
-fn act_on(model: &mut ScreenModel, typed: QueuedInput) -> Vec<ScreenEffect> {
-    model.fit();
-    match typed {
-        QueuedInput::Key(key) => pressed(model, &key),
-        QueuedInput::Paste(text) => pasted(model, &text),
-        QueuedInput::Then(action) => tree_keys::act(model, action),
+fn handle_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect> {
+    model.fit_inputs();
+    match input {
+        QueuedInput::Key(key) => handle_key(model, &key),
+        QueuedInput::Paste(text) => paste(model, &text),
+        QueuedInput::Action(action) => tree_keys::act(model, action),
     }
 }
 
 /// Has something done.
-fn does(deed: WriteRequest) -> Vec<ScreenEffect> {
-    vec![ScreenEffect::Do(deed)]
+fn write(request: WriteRequest) -> Vec<ScreenEffect> {
+    vec![ScreenEffect::Write(request)]
 }
 
 fn is_interrupt(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-fn pressed(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
+fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     // These are the same wherever one is.
     match key.code {
@@ -97,58 +97,62 @@ fn pressed(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
         _ => {}
     }
     match &model.mode {
-        ScreenMode::Walk => tree_keys::key(model, key),
-        ScreenMode::Type(_) => input_keys::key(model, key),
-        ScreenMode::Choose(_) => list_keys::key(model, key),
-        ScreenMode::Read(_) => list_keys::read(model, key),
-        ScreenMode::Ask(_) => list_keys::answer(model, key),
-        ScreenMode::Grow => generation::key(model, key),
-        ScreenMode::Write(_) => buffer_keys::key(model, key),
+        ScreenMode::Tree => tree_keys::key(model, key),
+        ScreenMode::Input(_) => input_keys::key(model, key),
+        ScreenMode::List(_) => list_keys::key(model, key),
+        ScreenMode::Page(_) => list_keys::page_key(model, key),
+        ScreenMode::Confirm(_) => list_keys::confirm_key(model, key),
+        ScreenMode::Generating => generation::key(model, key),
+        ScreenMode::Buffer(_) => buffer_keys::key(model, key),
     }
 }
 
 /// Ctrl-C: what is open closes, what runs is stopped; where nothing is and nothing does, the program ends.
-fn interrupted(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let running = model.growth.as_ref().filter(|growth| growth.running).map(|growth| growth.job.number);
+fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let running = model
+        .generation_panel
+        .as_ref()
+        .filter(|generation_panel| generation_panel.running)
+        .map(|generation_panel| generation_panel.job.number);
     if let Some(job) = running {
         return vec![ScreenEffect::Cancel(job, None)];
     }
-    if let Some(stop) = command_jobs::stop(model) {
+    if let Some(stop) = command_jobs::cancel_latest(model) {
         return stop;
     }
     match model.mode {
-        ScreenMode::Walk => return tree_keys::quit(model),
-        ScreenMode::Write(_) => return buffer_keys::leave(model),
-        ScreenMode::Type(_) => return input_keys::left(model),
+        ScreenMode::Tree => return tree_keys::quit(model),
+        ScreenMode::Buffer(_) => return buffer_keys::leave(model),
+        ScreenMode::Input(_) => return input_keys::leave(model),
         // An agent waits for an answer.
-        ScreenMode::Ask(_) => return list_keys::answer(model, &KeyCode::Esc.into()),
+        ScreenMode::Confirm(_) => return list_keys::confirm_key(model, &KeyCode::Esc.into()),
         _ => {}
     }
-    model.mode = ScreenMode::Walk;
-    model.look()
+    model.mode = ScreenMode::Tree;
+    model.load_screen()
 }
 
-fn pasted(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
+fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     match &mut model.mode {
-        ScreenMode::Type(typing) => {
-            typing.editor.insert(text);
+        ScreenMode::Input(text_input) => {
+            text_input.editor.insert(text);
             Vec::new()
         }
-        ScreenMode::Choose(list) => {
+        ScreenMode::List(list) => {
             list.filter.insert(&text.replace(['\n', '\r'], " "));
-            list.at = 0;
-            list_keys::searched(model)
+            list.selected = 0;
+            list_keys::search(model)
         }
         // Whoever pastes over the tree wants to say it, and can look at it first.
-        ScreenMode::Walk => {
-            let effects = input_keys::begin(model, super::message::InputPurpose::Say, "");
-            if let ScreenMode::Type(typing) = &mut model.mode {
-                typing.editor.insert(text);
+        ScreenMode::Tree => {
+            let effects = input_keys::open(model, super::message::InputPurpose::Append, "");
+            if let ScreenMode::Input(text_input) = &mut model.mode {
+                text_input.editor.insert(text);
             }
             effects
         }
-        ScreenMode::Write(prose) => {
-            prose.edit(|editor| editor.insert(text));
+        ScreenMode::Buffer(buffer) => {
+            buffer.edit(|editor| editor.insert(text));
             Vec::new()
         }
         _ => Vec::new(),

@@ -15,15 +15,15 @@ use crate::tui::{
 };
 
 /// Columns of text below which fewer continuations are shown at once.
-const NARROWEST: u16 = 26;
+const MIN_COLUMN_WIDTH: u16 = 26;
 /// Bytes of a continuation that are laid out while it comes: its end.
-const TAIL: usize = 6_000;
+const TAIL_BYTES: usize = 6_000;
 
 /// The areas of the continuations that are shown, with their numbers.
-fn areas(growth: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
-    let count = growth.columns.len().max(1);
-    let fits = usize::from((area.width / NARROWEST).max(1)).min(count);
-    let first = (growth.at + 1).saturating_sub(fits).min(count - fits);
+fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
+    let count = generation_panel.columns.len().max(1);
+    let fits = usize::from((area.width / MIN_COLUMN_WIDTH).max(1)).min(count);
+    let first = (generation_panel.selected + 1).saturating_sub(fits).min(count - fits);
     let wide = area.width / u16::try_from(fits).unwrap_or(1);
     (0..fits)
         .map(|at| {
@@ -36,11 +36,11 @@ fn areas(growth: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
 
 /// Which continuation stands at a place of the screen.
 pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
-    let growth = model.growth.as_ref()?;
+    let generation_panel = model.generation_panel.as_ref()?;
     let areas_ = model.areas();
     let whole = areas_.tree.union(areas_.text).union(areas_.rule);
-    let found = areas(growth, below(whole)).into_iter().find(|(_, area)| area.contains(at))?;
-    Some(found.0).filter(|index| *index < growth.columns.len())
+    let found = areas(generation_panel, below(whole)).into_iter().find(|(_, area)| area.contains(at))?;
+    Some(found.0).filter(|index| *index < generation_panel.columns.len())
 }
 
 /// What is below the line that says what is continued.
@@ -49,37 +49,40 @@ fn below(area: Rect) -> Rect {
 }
 
 pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
-    let Some(growth) = &model.growth else { return };
+    let Some(generation_panel) = &model.generation_panel else { return };
     let palette = model.palette;
-    let before = model.sight.as_ref().and_then(|sight| sight.path.iter().rev().find(|node| node.id == growth.job.from));
+    let before = model
+        .screen
+        .as_ref()
+        .and_then(|screen| screen.path.iter().rev().find(|node| node.id == generation_panel.job.from));
     if let Some(node) = before {
         let room = usize::from(area.width).saturating_sub(4);
-        let words = ending(&node.content, room);
+        let words = last_line(&node.content, room);
         put(&Line::styled(format!(" {words}"), palette.style(ColorRole::Dim)), area, buffer);
     }
     let area = below(area);
-    if growth.columns.is_empty() {
+    if generation_panel.columns.is_empty() {
         put(&Line::styled(" waiting for the model…", palette.style(ColorRole::Dim)), area, buffer);
         return;
     }
     let whole = area.width;
-    for (index, area) in areas(growth, area) {
-        if let Some(column) = growth.columns.get(index) {
-            draw_column(model, growth, (index, column), (area, whole), buffer);
+    for (index, area) in areas(generation_panel, area) {
+        if let Some(column) = generation_panel.columns.get(index) {
+            draw_column(model, generation_panel, (index, column), (area, whole), buffer);
         }
     }
 }
 
 fn draw_column(
     model: &ScreenModel,
-    growth: &GenerationPanel,
+    generation_panel: &GenerationPanel,
     (index, column): (usize, &GenerationColumn),
     (area, whole): (Rect, u16),
     buffer: &mut Buffer,
 ) {
     let palette = model.palette;
-    let here = index == growth.at;
-    let many = growth.columns.len() > 1;
+    let here = index == generation_panel.selected;
+    let many = generation_panel.columns.len() > 1;
     let (sign, role) = match column {
         GenerationColumn { error: Some(_), .. } => ("✗", ColorRole::Error),
         GenerationColumn { ended: true, .. } => ("✓", ColorRole::Good),
@@ -92,8 +95,8 @@ fn draw_column(
     };
     let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(ColorRole::Accent))];
     if many {
-        let count = growth.columns.len();
-        let all = usize::from(whole / NARROWEST).max(1) >= count;
+        let count = generation_panel.columns.len();
+        let all = usize::from(whole / MIN_COLUMN_WIDTH).max(1) >= count;
         let number = if all { format!("{} ", index + 1) } else { format!("{}/{count} ", index + 1) };
         head.push(Span::styled(number, name_style));
     }
@@ -107,7 +110,7 @@ fn draw_column(
     if area.height < 3 {
         return;
     }
-    let mut lines = laid_out(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
+    let mut lines = layout_lines(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
     if let Some(error) = &column.error {
         lines.extend(text::wrap(
             &[(error.clone(), palette.style(ColorRole::Error))],
@@ -119,18 +122,18 @@ fn draw_column(
     let rows = usize::from(body.height);
     // While words come, the newest are shown; then one reads from the beginning.
     let most = lines.len().saturating_sub(rows);
-    let first = if column.ended { growth.scroll.min(most) } else { most };
+    let first = if column.ended { generation_panel.scroll.min(most) } else { most };
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
         put(line, row(body, at), buffer);
     }
 }
 
-fn laid_out(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
-    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL) };
+fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
+    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL_BYTES) };
     while !column.text.is_char_boundary(from) {
         from += 1;
     }
-    let mut end = column.text.len().min(from + 8 * TAIL);
+    let mut end = column.text.len().min(from + 8 * TAIL_BYTES);
     while !column.text.is_char_boundary(end) {
         end -= 1;
     }
@@ -139,7 +142,7 @@ fn laid_out(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'
 }
 
 /// The end of a text on one line.
-fn ending(words: &str, room: usize) -> String {
+fn last_line(words: &str, room: usize) -> String {
     let mut from = words.len().saturating_sub(room * 4);
     while !words.is_char_boundary(from) {
         from += 1;

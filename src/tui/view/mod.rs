@@ -16,7 +16,7 @@ use ratatui::{
 
 pub(crate) use columns::column_at;
 pub(crate) use popup::{first_item, list_area, width as popup_width};
-pub(crate) use text_pane::{scrollable, written_at};
+pub(crate) use text_pane::{byte_at, scrollable};
 pub(crate) use tree::first_row;
 
 use super::{
@@ -30,26 +30,26 @@ pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
     let areas = model.areas();
     let buffer = frame.buffer_mut();
     title(model, areas.title, buffer);
-    if matches!(model.mode, ScreenMode::Grow) {
+    if matches!(model.mode, ScreenMode::Generating) {
         let whole = areas.tree.union(areas.text).union(areas.rule);
         columns::draw(model, whole, buffer);
     } else {
         tree::draw(model, areas.tree, buffer);
         rule(model, areas.rule, buffer);
-        if !matches!(model.mode, ScreenMode::Write(_)) {
+        if !matches!(model.mode, ScreenMode::Buffer(_)) {
             text_pane::draw(model, areas.text, buffer);
         }
     }
     let mut cursor = status::input(model, areas.input, buffer);
-    if let ScreenMode::Write(prose) = &model.mode {
-        cursor = Some(text_pane::written(model, prose, areas.text, buffer));
+    if let ScreenMode::Buffer(text) = &model.mode {
+        cursor = Some(text_pane::draw_buffer(model, text, areas.text, buffer));
     }
     status::status(model, areas.status, buffer);
     let screen = *buffer.area();
     match &model.mode {
-        ScreenMode::Choose(list) => cursor = Some(popup::list(model, list, screen, buffer)),
-        ScreenMode::Read(page) => popup::page(model, page, screen, buffer),
-        ScreenMode::Ask(ask) => popup::ask(model, ask, screen, buffer),
+        ScreenMode::List(list) => cursor = Some(popup::list(model, list, screen, buffer)),
+        ScreenMode::Page(page) => popup::page(model, page, screen, buffer),
+        ScreenMode::Confirm(confirm) => popup::confirm(model, confirm, screen, buffer),
         _ => {}
     }
     if let Some(cursor) = cursor.filter(|cursor| screen.contains(*cursor)) {
@@ -80,20 +80,20 @@ fn rule(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
 
 /// The tree's title, how large it is, and who else is in it.
 fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
-    let Some(sight) = &model.sight else { return };
+    let Some(screen) = &model.screen else { return };
     let palette = model.palette;
     let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
     let width = usize::from(area.width);
     let mut others: Vec<Span<'_>> = Vec::new();
-    for other in sight.others.iter().take(3) {
+    for other in screen.others.iter().take(3) {
         let doing = if other.generating { " writes" } else { "" };
         others.push(Span::styled(format!("● {}{doing}  ", text::cut(&other.name, 16)), accent));
     }
     let others = Line::from(others);
     let taken = text::line_width(&others);
-    let counts = &sight.tree.counts;
+    let counts = &screen.tree.counts;
     let room = width.saturating_sub(taken + 2);
-    let title = text::cut(&sight.tree.title, room);
+    let title = text::cut(&screen.tree.title, room);
     let nodes = format!("  {}", number(counts.nodes, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
     // What does not fit beside enough of the title is left out whole.

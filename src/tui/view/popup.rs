@@ -15,11 +15,11 @@ use crate::tui::{
 };
 
 /// The most columns of a popup.
-const WIDEST: u16 = 100;
+const MAX_POPUP_COLUMNS: u16 = 100;
 
 /// Columns of a popup on a screen of so many.
 pub(crate) fn width(screen: u16) -> u16 {
-    if screen < 60 { screen } else { (screen - 4).min(WIDEST) }
+    if screen < 60 { screen } else { (screen - 4).min(MAX_POPUP_COLUMNS) }
 }
 
 /// The area of a list on a screen. It is as high as all of it needs, whatever it is narrowed down to; but a search has no
@@ -88,27 +88,27 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
         Line::from(vec![Span::styled("› ", palette.style(ColorRole::Accent)), Span::raw(typed)])
     };
     put(&line, inner, buffer);
-    let shown = list.shown();
+    let shown = list.visible_items();
     let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1), ..inner };
     if shown.is_empty() {
-        let said = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
+        let message = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
             (false, ListKind::Search(_), true) => "write what you look for",
             (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "nothing of that name",
             _ => list.empty,
         };
-        put(&Line::styled(said, palette.style(ColorRole::Dim)), body, buffer);
+        put(&Line::styled(message, palette.style(ColorRole::Dim)), body, buffer);
     }
-    let first = first_item(list.at, whole);
+    let first = first_item(list.selected, whole);
     for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
         let place = row(body, at);
         put(&item.line, place, buffer);
-        if index == list.at {
+        if index == list.selected {
             let bar = Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place };
             buffer.set_style(bar.intersection(*buffer.area()), palette.style(ColorRole::Cursor));
         }
     }
-    let before = &list.filter.text()[..list.filter.at()];
+    let before = &list.filter.text()[..list.filter.cursor()];
     let column = if context { 0 } else { (2 + text::width(before)).min(width) };
     Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
 }
@@ -126,24 +126,24 @@ pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: 
     }
     if page.lines.len() > rows && inner.width > 12 {
         let percent = 100 * (first + rows).min(page.lines.len()) / page.lines.len();
-        let said = Line::styled(format!(" {percent}% "), model.palette.style(ColorRole::Dim));
+        let message = Line::styled(format!(" {percent}% "), model.palette.style(ColorRole::Dim));
         let place = Rect { x: inner.right().saturating_sub(6), y: inner.bottom(), width: 6, height: 1 };
-        put(&said, place, buffer);
+        put(&message, place, buffer);
     }
 }
 
 /// A question, small and in the middle, with what there is to read before one answers.
-pub(super) fn ask(model: &ScreenModel, ask: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
-    let most = if ask.detail.is_empty() { 64 } else { WIDEST };
+pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
+    let most = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
     let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);
-    let lines = text::wrap(&[(ask.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
-    let gap = usize::from(!ask.detail.is_empty());
-    let height = u16::try_from(lines.len() + gap + ask.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
+    let lines = text::wrap(&[(confirm.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
+    let gap = usize::from(!confirm.detail.is_empty());
+    let height = u16::try_from(lines.len() + gap + confirm.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let title = if ask.no.is_some() { "may it?" } else { "?" };
+    let title = if confirm.no.is_some() { "may it?" } else { "?" };
     let inner = frame(model, area, title, buffer);
     let rows = usize::from(inner.height).saturating_sub(2);
-    let shown = ask.detail.iter().skip(ask.scroll);
+    let shown = confirm.detail.iter().skip(confirm.scroll);
     let blank = Line::default();
     let all = lines.iter().chain(std::iter::repeat_n(&blank, gap)).chain(shown);
     for (at, line) in all.take(rows).enumerate() {
@@ -152,10 +152,10 @@ pub(super) fn ask(model: &ScreenModel, ask: &ConfirmPanel, screen: Rect, buffer:
     let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Id));
     let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Dim));
     let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
-    if ask.always.is_some() {
+    if confirm.always.is_some() {
         keys.extend([key("A"), dim(" always   ")]);
     }
-    if lines.len() + gap + ask.detail.len() > rows {
+    if lines.len() + gap + confirm.detail.len() > rows {
         keys.extend([key("↓ ↑"), dim(" all of it")]);
     }
     put(&Line::from(keys), row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
