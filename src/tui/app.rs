@@ -1,4 +1,5 @@
-//! The model with what does its effects. Nothing here waits, but for [`App::settle`].
+//! Application: the model and the threads that perform its effects. No method blocks, except [`App::settle`] and
+//! [`App::close`].
 
 use std::{
     sync::mpsc,
@@ -29,18 +30,18 @@ use super::{
 };
 use crate::session::Decision;
 
-/// What only the one who holds the terminal can do.
+/// Effect that needs the terminal.
 #[derive(Debug, Clone)]
 pub(crate) enum TerminalRequest {
-    /// Open a text in the person's editor.
+    /// Opens a text in the user's editor.
     OpenEditor(String, InputPurpose),
     Redraw,
     Suspend,
 }
 
-/// The screen without a terminal: takes messages, draws frames.
+/// Screen without a terminal: receives messages, draws frames.
 ///
-/// Made on a tokio runtime's handle, on which models stream.
+/// A tokio runtime's handle runs the models' streams.
 pub struct App {
     model: ScreenModel,
     inbox: UnboundedReceiver<BackgroundReport>,
@@ -49,14 +50,14 @@ pub struct App {
     writer: Option<JoinHandle<()>>,
     jobs: GenerationJobs,
     terminal_requests: Vec<TerminalRequest>,
-    /// Requests that are not answered yet.
+    /// Read and write requests without a reply.
     pending_replies: usize,
     began: Instant,
     setup: ScreenSetup,
 }
 
 impl App {
-    /// Opens a screen of this size on what the setup says. The first look is taken here: what is drawn next shows it.
+    /// Opens a screen of this size. The first query runs here, so the first frame shows its result.
     ///
     /// # Errors
     /// If a thread cannot be started, or the tree cannot be read.
@@ -78,9 +79,9 @@ impl App {
         setup.consent.connect(reports.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
         let mut model = ScreenModel::new(init, width, height);
-        // Before the first look: what comes after that is a change.
+        // Created before the first query, so that no later change is missed.
         let watch = setup.loom.store().watch().map_err(|error| error.to_string())?;
-        // On this thread: there is nothing to show before.
+        // On this thread: nothing can be drawn before.
         let (mut path_cache, mut first) = (PathCache::default(), Vec::new());
         for effect in model.load_screen() {
             if let ScreenEffect::LoadScreen(query) = effect {
@@ -109,7 +110,7 @@ impl App {
         Ok(app)
     }
 
-    /// Takes a message in, and begins what it comes to.
+    /// Applies a message and starts its effects.
     pub fn send(&mut self, message: ScreenMessage) {
         self.tick();
         if let ScreenMessage::Report(BackgroundReport(event)) = &message {
@@ -120,7 +121,7 @@ impl App {
         }
     }
 
-    /// Lets time pass: whether something changed by that.
+    /// Updates the clock. Returns whether the screen changed by that.
     pub fn tick(&mut self) -> bool {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let changed = self.model.tick(now);
@@ -130,7 +131,7 @@ impl App {
         changed
     }
 
-    /// In how long the screen changes by itself, if it does.
+    /// Time until the screen changes by itself. `None`: never.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let until = Duration::from_millis(self.model.next_wake()?);
@@ -158,7 +159,7 @@ impl App {
             }
             ScreenEffect::Write(request) => {
                 self.pending_replies += 1;
-                // The thread is there as long as this is.
+                // The thread lives as long as the application.
                 let _ = self.writes.as_ref().map(|writes| writes.send(request));
             }
             ScreenEffect::Generate(job) => self.jobs.start(job, self.model.session),
@@ -182,23 +183,23 @@ impl App {
         self.readers.send(request);
     }
 
-    /// Whether the screen is being read anew.
+    /// Returns whether a screen query is in progress.
     #[must_use]
     pub(crate) fn is_loading(&self) -> bool {
         self.model.is_loading
     }
 
-    /// Draws the screen.
+    /// Draws the screen into a frame.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         view::draw(&self.model, frame);
     }
 
-    /// Waits for the next report of the background.
+    /// Waits for the next report of a background thread.
     pub async fn next_report(&mut self) -> Option<BackgroundReport> {
         self.inbox.recv().await
     }
 
-    /// Takes in what has been reported by now: whether there was something.
+    /// Processes all reports received so far. Returns whether there were any.
     pub fn process_reports(&mut self) -> bool {
         let mut received = false;
         while let Ok(report) = self.inbox.try_recv() {
@@ -208,7 +209,7 @@ impl App {
         received
     }
 
-    /// Waits until everything that was asked for is done, generations too, at most so long: whether it is.
+    /// Blocks until all requests and generations are done, at most `longest`. Returns whether they are.
     pub fn settle(&mut self, longest: Duration) -> bool {
         let until = Instant::now() + longest;
         while Instant::now() < until {
@@ -230,33 +231,33 @@ impl App {
         matches!(&self.model.mode, ScreenMode::List(list) if list.awaits.is_some()) || self.pending_replies > 0
     }
 
-    /// Whether the person has left.
+    /// Returns whether the user has quit.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.model.has_ended
     }
 
-    /// Whether something is to be done before more is heard: only the terminal's holder can do it, or the person leaves.
+    /// Returns whether the terminal's owner has to act before the next event: a terminal request, or the end.
     pub(crate) fn needs_terminal(&self) -> bool {
         !self.terminal_requests.is_empty() || self.has_ended()
     }
 
-    /// What only the terminal's holder can do, to be done now.
+    /// Removes and returns the pending terminal requests.
     pub(crate) fn take_terminal_requests(&mut self) -> Vec<TerminalRequest> {
         std::mem::take(&mut self.terminal_requests)
     }
 
-    /// What a person's editor gave back.
+    /// Applies the text from the user's editor.
     pub(crate) fn editor_closed(&mut self, purpose: InputPurpose, text: Option<String>) {
         self.send(ScreenMessage::Report(BackgroundReport(BackgroundEvent::EditorClosed(purpose, text))));
     }
 
-    /// The command that edits a file.
+    /// Shell command that edits a file.
     pub(crate) fn editor(&self) -> &str {
         &self.setup.editor
     }
 
-    /// Ends: what is being written is saved as far as it came, and every deed is on the disk.
+    /// Ends the application: cancels generations, saves partial replies and completes all write requests.
     pub fn close(mut self, longest: Duration) {
         self.jobs.cancel_all();
         let background = std::sync::Arc::clone(&self.setup.commands.background);
@@ -268,7 +269,7 @@ impl App {
         }
         self.writes.take();
         if let Some(writer) = self.writer.take() {
-            // A panic in it was told already.
+            // The panic hook has reported a panic of the thread.
             let _ = writer.join();
         }
     }

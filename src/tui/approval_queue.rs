@@ -1,5 +1,5 @@
-//! Consent, asked for on the screen: what an agent is about to do waits for a person's yes. Questions wait for each other,
-//! and none is put while somebody writes: what is typed into a text is no answer.
+//! Approval requests of agents, shown on the screen. An agent waits until the user answers. Requests queue up; none is
+//! shown while the user types, because typed text is no answer.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::message::{BackgroundEvent, BackgroundReport};
 use crate::session::{Approval, ApprovalRequest, Decision, Promise};
 
-/// Asks on the screen that it was given to in a [`super::Setup`]. Before that, and after, everything is refused.
+/// Approval queue of the screen whose [`super::ScreenSetup`] holds it. Without an open screen every request is refused.
 #[derive(Debug, Clone, Default)]
 pub struct ApprovalQueue(Arc<Mutex<ApprovalState>>);
 
@@ -20,7 +20,7 @@ struct ApprovalState {
     reports: Option<mpsc::UnboundedSender<BackgroundReport>>,
     last_number: u64,
     pending: HashMap<u64, (ApprovalRequest, oneshot::Sender<Decision>)>,
-    /// What was allowed for good: the tool, and what it is about.
+    /// Allowed without asking: tool and subject.
     always: HashSet<(String, String)>,
 }
 
@@ -29,24 +29,24 @@ impl ApprovalQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Questions go to this screen from now on.
+    /// Sends requests to this screen from now on.
     pub(crate) fn connect(&self, reports: mpsc::UnboundedSender<BackgroundReport>) {
         self.state().reports = Some(reports);
     }
 
-    /// A person's answer to a question; `always`: to all others like it too.
+    /// Answers a request with the user's decision; `always` also allows later requests with the same tool and subject.
     pub(crate) fn answer(&self, number: u64, decision: Decision, always: bool) {
         let mut state = self.state();
         let Some((request, answer)) = state.pending.remove(&number) else { return };
         if always {
             state.always.insert((request.tool, request.subject));
         }
-        // The agent may have been stopped meanwhile.
+        // The agent may have been cancelled meanwhile.
         let _ = answer.send(decision);
     }
 }
 
-/// A question that somebody waits for; nobody does any more when this goes, and it is taken off the screen.
+/// A request that an agent waits for. Dropping it withdraws the request from the screen.
 struct PendingApproval<'a>(&'a ApprovalQueue, u64);
 
 impl Drop for PendingApproval<'_> {
@@ -55,7 +55,7 @@ impl Drop for PendingApproval<'_> {
         if state.pending.remove(&self.1).is_some()
             && let Some(reports) = &state.reports
         {
-            // A screen that is gone shows nothing.
+            // A closed screen needs no withdrawal.
             let _ = reports.send(BackgroundReport(BackgroundEvent::ApprovalWithdrawn(self.1)));
         }
     }

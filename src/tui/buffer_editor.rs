@@ -1,6 +1,5 @@
-//! A path as one text that is written in: prose without seams. Every byte knows the node that it belongs to and whether a
-//! model wrote it, so that what is saved is the nodes that were changed, each as a version of its place, and what is still a
-//! model's shows as the model's.
+//! Editor for the text of a path without node boundaries. Each byte records its node and whether a model wrote it. So
+//! saving creates versions of the changed nodes only, and model text stays visible as such.
 
 use std::ops::Range;
 
@@ -17,15 +16,15 @@ use super::{
 };
 use crate::{id::NodeId, types::AuthorType};
 
-/// Bytes of a path that are opened for writing: its end.
+/// Bytes at the end of a path that are opened for editing.
 pub(crate) const MAX_BUFFER_BYTES: usize = 48_000;
-/// Bytes of a node up to which it is found out who wrote which of them.
+/// Bytes of a node up to which authorship is computed by a diff.
 const MAX_DIFF_BYTES: usize = 24_000;
 
-/// Who wrote which part of a node: lengths in bytes, and whether a model did.
+/// Authorship of a node's content: lengths in bytes, and whether a model wrote them.
 pub(crate) type Authorship = Vec<(usize, bool)>;
 
-/// Whose the parts of a text are that came of another one: what stayed is whose it was, the rest is its writer's.
+/// Computes the authorship of an edited text: unchanged parts keep their author, the rest is the editor's.
 pub(crate) fn inherit_authorship(before: &str, authorship: &Authorship, after: &str, by_model: bool) -> Authorship {
     if before.len().max(after.len()) > MAX_DIFF_BYTES {
         return vec![(after.len(), by_model)];
@@ -52,7 +51,7 @@ pub(crate) fn inherit_authorship(before: &str, authorship: &Authorship, after: &
     found
 }
 
-/// A node's part of the text, as it was read.
+/// A node's part of the text, as read from the store.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProsePart {
     pub(crate) id: NodeId,
@@ -61,26 +60,26 @@ pub(crate) struct ProsePart {
     pub(crate) authorship: Authorship,
 }
 
-/// To which part a byte belongs, and whether a model wrote it.
+/// Part that a byte belongs to, and whether a model wrote it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ProseMark {
     part: usize,
     model: bool,
 }
 
-/// The text, its cursor, and whose each byte is.
+/// Text with its cursor, and the origin of each byte.
 #[derive(Debug)]
 pub(crate) struct BufferEditor {
     pub(crate) editor: Editor,
     parts: Vec<ProsePart>,
     marks: Vec<ProseMark>,
-    /// The text as it was when it was last saved.
+    /// Text that the last save request wrote.
     pub(crate) saving_text: Option<String>,
-    /// Whether another wording of the caret's place was asked for.
+    /// True while another version of the cursor's node is being loaded.
     pub(crate) awaits_version: bool,
 }
 
-/// What was written: nodes with their new words, and what comes after the last.
+/// Changes to save: new contents of nodes, and text after the last node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BufferEdit {
     pub(crate) edits: Vec<(NodeId, String)>,
@@ -88,7 +87,7 @@ pub(crate) struct BufferEdit {
 }
 
 impl BufferEditor {
-    /// Opens the end of a path, with the cursor behind it.
+    /// Opens the end of a path, with the cursor at its end.
     pub(crate) fn open(parts: &[ProsePart]) -> Self {
         let mut room = MAX_BUFFER_BYTES;
         let fits = |part: &&ProsePart| {
@@ -108,7 +107,7 @@ impl BufferEditor {
         Self { editor: Editor::new(text), parts, marks, saving_text: None, awaits_version: false }
     }
 
-    /// Has the editor do something, and follows what it did.
+    /// Applies an edit and updates the origin of the changed bytes.
     pub(crate) fn edit<T>(&mut self, change: impl FnOnce(&mut Editor) -> T) -> T {
         let before = self.editor.text().to_owned();
         let done = change(&mut self.editor);
@@ -121,8 +120,7 @@ impl BufferEditor {
         done
     }
 
-    /// Whose what is written at a place is: it belongs to what stands before it. What comes after the end of a model's
-    /// words is a part of its own, past all that there are.
+    /// Origin of text inserted at a position: the part before it. Text after a model's last part forms a new part.
     fn mark_for_insert(&self, at: usize) -> ProseMark {
         let before = at.checked_sub(1).and_then(|before| self.marks.get(before));
         let part = match before {
@@ -135,14 +133,14 @@ impl BufferEditor {
         ProseMark { part, model: false }
     }
 
-    /// The node that the cursor is in.
+    /// Node that the cursor is in.
     pub(crate) fn node_at_cursor(&self) -> Option<NodeId> {
         let at = self.editor.cursor().saturating_sub(1);
         let part = self.marks.get(at).map_or(0, |mark| mark.part);
         self.parts.get(part).or(self.parts.last()).map(|part| part.id)
     }
 
-    /// What was changed.
+    /// Changes since the text was opened.
     pub(crate) fn changes(&self) -> BufferEdit {
         let text = self.editor.text();
         let mut now = vec![String::new(); self.parts.len() + 1];
@@ -157,7 +155,7 @@ impl BufferEditor {
         BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), appended: last.zip(appended) }
     }
 
-    /// Whether something was changed.
+    /// Returns whether the text differs from the stored one.
     pub(crate) fn is_changed(&self) -> bool {
         let text = self.editor.text();
         let whole: usize = self.parts.iter().map(|part| part.content.len()).sum();
@@ -165,13 +163,13 @@ impl BufferEditor {
         text.len() != whole || !text.bytes().all(|byte| before.next() == Some(byte))
     }
 
-    /// What stands in a row, each piece in the colour of who wrote it.
+    /// Text of a row, each piece in its author's color.
     pub(crate) fn line(&self, row: &Range<usize>, palette: Palette) -> Line<'static> {
         let style = |model| palette.style(if model { ColorRole::ModelWords } else { ColorRole::Words });
         let mut spans = Vec::new();
         let mut from = row.start;
         for run in self.marks[row.clone()].chunk_by(|one, other| one.model == other.model) {
-            // Marks follow whole characters, so a run begins and ends between them.
+            // Marks cover whole characters, so runs never split one.
             let to = from + run.len();
             spans.push(Span::styled(self.editor.line(&(from..to)), style(run[0].model)));
             from = to;
@@ -180,7 +178,7 @@ impl BufferEditor {
     }
 }
 
-/// Pieces of a node's words, each in the colour of who wrote it.
+/// Splits a node's content into pieces in their author's style.
 pub(crate) fn authored_pieces(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
     let mut from = 0;
     let mut pieces = Vec::new();
@@ -192,7 +190,7 @@ pub(crate) fn authored_pieces(content: &str, authorship: &Authorship, model: Sty
     pieces
 }
 
-/// Which bytes went and which came between two texts, on the boundaries of characters.
+/// Removed and inserted byte ranges between two texts, on character boundaries.
 fn changed_ranges(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
     let front = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
     let front = (0..=front).rev().find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at)).unwrap_or(0);

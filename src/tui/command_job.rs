@@ -1,5 +1,5 @@
-//! The person's own arrow lines, run as a generation is: beside everything else, told of while it goes on, and stopped by
-//! a key. What a model says that a line has continue comes in columns, to be chosen from like any other.
+//! Arrow lines of the user, run as a job: without blocking the screen, with progress reports, and cancelled by a key.
+//! Continuations that a line requests appear in columns, like those of a generation.
 
 use std::{
     collections::HashMap,
@@ -23,14 +23,14 @@ use crate::{
     session::{Progress, SessionHost, seat, seat_in},
 };
 
-/// What is told of an errand while it runs.
+/// Progress reports of a running command job.
 struct CommandProgress {
     number: u64,
     reports: UnboundedSender<BackgroundReport>,
     columns: Mutex<CommandColumns>,
 }
 
-/// Which column the words of which continuation go to. Every line counts its continuations from none.
+/// Maps continuations to columns; every line counts its continuations from zero.
 #[derive(Default)]
 struct CommandColumns {
     line: String,
@@ -44,18 +44,18 @@ impl CommandProgress {
     }
 
     fn emit(&self, event: GenerationEvent) {
-        // If nobody is there to hear it, it is done all the same.
+        // The job finishes even if the screen is closed.
         let _ = self.reports.send(BackgroundReport(BackgroundEvent::Generation(self.number, event)));
     }
 
-    /// The next line is run.
+    /// Starts the columns of the next line.
     fn begin_line(&self, line: &str) {
         let mut columns = self.columns();
         columns.line = line.to_owned();
         columns.by_continuation.clear();
     }
 
-    /// A column for what was heard, opened by the first that is heard of it.
+    /// Reports progress to its column; the first report of a continuation opens one.
     fn on_progress(&self, progress: Progress) {
         let Some(event) = generation_event(progress) else { return };
         let mut columns = self.columns();
@@ -85,7 +85,7 @@ impl CommandProgress {
     }
 }
 
-/// Runs the lines as a model's are, in the person's session. Blocks until all are done or it was cancelled.
+/// Runs the lines in the user's session. Blocks until all are done or the job is cancelled.
 pub(crate) fn run_job(
     setup: &ScreenSetup,
     runtime: Handle,

@@ -1,8 +1,8 @@
-//! What is heard of delegated work, as lines of a column.
+//! Formats progress of delegations as lines of a column.
 
 use crate::{delegate::DelegationUpdate, types::one_line};
 
-/// What happens in delegated work, as a line; nothing for what is too small.
+/// Formats an update as a line. `None`: too minor to show.
 pub(crate) fn line(update: &DelegationUpdate) -> Option<String> {
     Some(match update {
         DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  is planned…"),

@@ -1,5 +1,4 @@
-//! A text being written: its characters and the cursor among them. The input line, the editing of a node and every other
-//! field use it, so they all know the same keys.
+//! Text editor: characters and a cursor. Every input field uses it, so all have the same keys.
 
 use std::ops::Range;
 
@@ -8,38 +7,37 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 use super::soft_wrap::{self, VisualRows};
 
-/// A text with a cursor.
+/// Text with a cursor between graphemes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Editor {
     text: String,
-    /// The cursor, as a byte position between two graphemes.
+    /// Byte position between two graphemes.
     cursor: usize,
-    /// What was last cut, to be put in again.
+    /// Text of the last cut, which ctrl-y inserts.
     cut: String,
-    /// Columns that it is shown in; none: it is one line.
+    /// Columns to wrap at; 0: a single line.
     room: usize,
-    /// The column that keys up and down keep to.
+    /// Column that the up and down keys try to keep.
     column: Option<usize>,
 }
 
 impl Editor {
-    /// A text with the cursor behind it.
+    /// Creates an editor with the cursor at the text's end.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { cursor: text.len(), text, ..Self::default() }
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The cursor, in bytes.
+    /// Cursor position in bytes.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Puts the cursor at a byte, or at the grapheme before it.
+    /// Moves the cursor to a byte position, or to the character boundary before it.
     pub(crate) fn set_cursor(&mut self, at: usize) {
         let mut at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {
@@ -48,31 +46,31 @@ impl Editor {
         (self.cursor, self.column) = (at, None);
     }
 
-    /// Another text, with the cursor behind it.
+    /// Replaces the text and moves the cursor to its end.
     pub(crate) fn set(&mut self, text: impl Into<String>) {
         self.text = text.into();
         self.cursor = self.text.len();
     }
 
-    /// Puts text in at the cursor. Line ends become line feeds.
+    /// Inserts text at the cursor. Line ends become line feeds.
     pub(crate) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
     }
 
-    /// Whether the cursor is in the first or the last row.
+    /// Returns whether the cursor is in the first (`up`) or last row.
     pub(crate) fn at_edge(&self, up: bool) -> bool {
         let seen = self.rows(0, 0);
         if up { seen.top } else { seen.bottom }
     }
 
-    /// Is shown in rows of so many columns from now on.
+    /// Sets the columns to wrap at.
     pub(crate) fn fit(&mut self, room: usize) {
         self.room = room;
     }
 
-    /// Does what a key says, if it is one that edits.
+    /// Handles a key; ignores keys that do not edit.
     pub(crate) fn key(&mut self, key: &KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -156,7 +154,7 @@ impl Editor {
         }
     }
 
-    /// Goes so many rows up or down, in the column where that began; beyond the first and the last to the end.
+    /// Moves the cursor by rows in its column; beyond the first or last row, to the text's start or end.
     pub(crate) fn vertical(&mut self, up: bool, by: usize) {
         let seen = if up { self.rows(by, 0) } else { self.rows(0, by) };
         let (row, column) = seen.cursor;
@@ -170,19 +168,19 @@ impl Editor {
         self.column = Some(column);
     }
 
-    /// The beginning or the end of the cursor's row.
+    /// Start or end of the cursor's row.
     fn row_end(&self, start: bool) -> usize {
         let seen = self.rows(0, 0);
         let row = &seen.rows[seen.cursor.0];
         if start { row.start } else { soft_wrap::at_column(&self.text, row, usize::MAX) }
     }
 
-    /// The rows around the cursor, so many above and below it.
+    /// Rows around the cursor: at most `above` above it and `below` below.
     pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
         soft_wrap::around(&self.text, self.cursor, self.room, above, below)
     }
 
-    /// What stands in a row.
+    /// Displayed text of a row.
     pub(crate) fn line(&self, row: &Range<usize>) -> String {
         self.text[row.clone()].graphemes(true).map(|grapheme| soft_wrap::displayed(grapheme).0).collect()
     }
@@ -228,7 +226,7 @@ mod tests {
         assert!(editor.at_edge(true) && !editor.at_edge(false));
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
         assert_eq!(editor.cursor(), 0);
-        // One line of the text in three rows.
+        // One line, wrapped to three rows.
         let mut editor = Editor::new("one two three four");
         editor.fit(8);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);

@@ -1,4 +1,5 @@
-//! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
+//! Generation jobs on tokio's threads. They start the same requests as other front ends and translate progress into
+//! messages.
 
 use std::collections::HashMap;
 
@@ -17,19 +18,19 @@ use crate::{
     types::{Agent, Permission},
 };
 
-/// The agent that continues.
+/// Agent that writes continuations.
 pub(crate) const SUBJECT: &str = "subject";
-/// The name of the agent that answers, and acts by commands.
+/// Name of the agent that answers and runs commands.
 pub const COLLABORATOR: &str = "collaborator";
 
-/// What ends a job early, and what each of its continuations.
+/// Cancellation tokens of a job and of each of its continuations.
 #[derive(Clone)]
 struct CancelTokens {
     all: CancellationToken,
     each: Vec<CancellationToken>,
 }
 
-/// What is being generated.
+/// Running generation and command jobs.
 pub(crate) struct GenerationJobs {
     setup: ScreenSetup,
     runtime: Handle,
@@ -42,10 +43,10 @@ impl GenerationJobs {
         Self { setup, runtime, reports, running: HashMap::new() }
     }
 
-    /// Starts a job, in the person's session if there is one.
+    /// Starts a job, in the user's session if there is one.
     pub(crate) fn start(&mut self, job: GenerationJob, session: Option<SessionId>) {
         let columns = job.n * job.models.len().max(1);
-        // Each is a token of its own: a clone would be the same one.
+        // Tokens are created one by one: clones would be cancelled together.
         let each = std::iter::repeat_with(CancellationToken::new).take(columns).collect();
         let tokens = CancelTokens { all: CancellationToken::new(), each };
         self.running.insert(job.number, tokens.clone());
@@ -61,7 +62,7 @@ impl GenerationJobs {
         });
     }
 
-    /// Runs arrow lines of the person's, on a thread that may wait.
+    /// Runs a command job on a blocking thread.
     pub(crate) fn run(&mut self, command_job: CommandJob, session: Option<SessionId>) {
         let all = CancellationToken::new();
         self.running.insert(command_job.number, CancelTokens { all: all.clone(), each: Vec::new() });
@@ -73,7 +74,7 @@ impl GenerationJobs {
         });
     }
 
-    /// Ends a job early, or one continuation of it; what came is saved.
+    /// Cancels a job, or one continuation of it. Received text is saved.
     pub(crate) fn cancel(&mut self, number: u64, column: Option<usize>) {
         let Some(tokens) = self.running.get(&number) else { return };
         match column {
@@ -82,19 +83,19 @@ impl GenerationJobs {
         }
     }
 
-    /// A job has ended.
+    /// Forgets a finished job.
     pub(crate) fn remove(&mut self, number: u64) {
         self.running.remove(&number);
     }
 
-    /// Ends all of them early.
+    /// Cancels all jobs.
     pub(crate) fn cancel_all(&mut self) {
         for tokens in self.running.values() {
             tokens.all.cancel();
         }
     }
 
-    /// Whether something is being generated.
+    /// Returns whether a job runs.
     pub(crate) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
@@ -160,19 +161,19 @@ async fn run_job(
     }
 }
 
-/// What the agent may do: with the tools for the folder, if it has them.
+/// Commands of the job's agent, with the tools of the folder if enabled.
 fn tool_access(setup: &ScreenSetup, job: &GenerationJob) -> ToolAccess {
     setup.tools.as_ref().filter(|_| job.tools).unwrap_or(&setup.commands).clone()
 }
 
-/// An agent that has another model.
+/// Returns the agent with another model.
 fn with_model(author: &Agent, reference: &str) -> Agent {
     let mut author = author.clone();
     author.profile.model = Some(reference.to_owned());
     author
 }
 
-/// Who carries it out: the agent itself where it acts by commands, else the person.
+/// Actor of the job: the agent if it uses commands, else the user.
 fn actor(
     setup: &ScreenSetup,
     author: &Agent,

@@ -1,4 +1,4 @@
-//! Where things stand on the screen: a function of its size, the layout and what is being written.
+//! Layout of the screen: a function of its size, the pane layout and the open input.
 
 use ratatui::layout::Rect;
 
@@ -7,23 +7,23 @@ use super::{
     model::{PaneLayout, ScreenMode, ScreenModel, TextInput},
 };
 
-/// Where things stand on the screen.
+/// Areas of the screen's parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ScreenLayout {
     pub(crate) title: Rect,
     pub(crate) tree: Rect,
-    /// The line between the panes.
+    /// Line between the panes.
     pub(crate) rule: Rect,
     pub(crate) text: Rect,
     pub(crate) input: Rect,
     pub(crate) status: Rect,
 }
 
-/// Columns below which one pane is enough.
+/// Screen width in columns below which the panes are stacked.
 const MIN_TWO_PANE_COLUMNS: u16 = 72;
 
 impl ScreenModel {
-    /// Where things stand. Nothing but the size, the layout and what is written decides.
+    /// Computes the areas from the size, the pane layout and the open input alone.
     pub(crate) fn areas(&self) -> ScreenLayout {
         let (width, height) = (self.width, self.height);
         let title = Rect::new(0, 0, width, height.min(1));
@@ -36,7 +36,7 @@ impl ScreenModel {
             PaneLayout::Text => (none, none, middle),
             PaneLayout::Tree => (middle, none, none),
             PaneLayout::Both if width < MIN_TWO_PANE_COLUMNS => {
-                // One above the other: a third for the tree.
+                // Stacked: a third of the rows for the tree.
                 let upper = (middle.height / 3).max(3).min(middle.height);
                 let tree = Rect { height: upper, ..middle };
                 let rule = Rect { y: tree.bottom(), height: u16::from(middle.height > upper), ..middle };
@@ -53,7 +53,7 @@ impl ScreenModel {
         ScreenLayout { title, tree, rule, text, input, status }
     }
 
-    /// Rows of the input.
+    /// Rows of the text input, at least one.
     fn input_rows(&self, room: u16) -> u16 {
         let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
         let most = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
@@ -66,7 +66,7 @@ impl ScreenModel {
         u16::try_from(seen.rows.len()).unwrap_or(most).min(most)
     }
 
-    /// Columns of the text that is written now.
+    /// Columns of the open text input.
     pub(crate) fn input_columns(&self) -> usize {
         match &self.mode {
             ScreenMode::Buffer(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
@@ -74,7 +74,7 @@ impl ScreenModel {
         }
     }
 
-    /// Has what is written laid out anew for the screen as it is now.
+    /// Lays out the open input for the current size.
     pub(crate) fn fit_inputs(&mut self) {
         let room = self.input_columns();
         match &mut self.mode {

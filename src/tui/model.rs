@@ -1,5 +1,5 @@
-//! Everything that the screen shows and the keys change, in one value. It holds what was last seen of the store, never a
-//! way to it.
+//! Model of the screen: everything that it shows and that keys change, in one value. It holds the last data read from
+//! the store, never a handle on it.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -25,39 +25,39 @@ use crate::{
     types::Node,
 };
 
-/// How long a notice is shown, in milliseconds, and an error.
+/// Display time of a notice and of an error, in milliseconds.
 const NOTICE_MS: u64 = 4_000;
 const ERROR_NOTICE_MS: u64 = 9_000;
-/// How long is waited at least before it is looked whether others are still there.
+/// Minimum interval between presence refreshes, in milliseconds.
 const MIN_PRESENCE_REFRESH_MS: u64 = 1_000;
 /// Nodes whose last visited continuation is remembered.
 const MAX_VISITED: usize = 20_000;
-/// Lines of history that are kept.
+/// Lines of the input history.
 const MAX_HISTORY_LINES: usize = 200;
-/// The most continuations that are asked for at once.
+/// Continuations of one generation, at most.
 pub(crate) const MAX_CONTINUATIONS: usize = 9;
 
-/// What the keys are for at the moment.
+/// Mode of the screen; it decides which handler gets a key.
 #[derive(Debug, Default)]
 pub(crate) enum ScreenMode {
-    /// Walking the tree.
+    /// Navigation in the tree.
     #[default]
     Tree,
-    /// Writing a text.
+    /// Text input at the bottom.
     Input(TextInput),
-    /// Choosing from a list.
+    /// A list over the panes.
     List(ListPanel),
-    /// Reading a page.
+    /// A page over the panes.
     Page(PagePanel),
-    /// Answering a question.
+    /// A dialog with yes and no.
     Confirm(Box<ConfirmPanel>),
-    /// Watching continuations grow.
+    /// Continuations side by side.
     Generating,
-    /// Writing in the text of a buffer tree.
+    /// Editing the text of a buffer tree.
     Buffer(BufferEditor),
 }
 
-/// The whole.
+/// State of the whole screen.
 #[derive(Debug)]
 pub(crate) struct ScreenModel {
     pub(crate) width: u16,
@@ -66,7 +66,7 @@ pub(crate) struct ScreenModel {
     pub(crate) highlighter: Highlighter,
     pub(crate) keys: KeyMap,
     pub(crate) mode: ScreenMode,
-    /// Milliseconds since the beginning.
+    /// Milliseconds since the application started.
     pub(crate) now: u64,
 
     pub(crate) agent: AgentId,
@@ -78,22 +78,22 @@ pub(crate) struct ScreenModel {
     pub(crate) folds: Arc<HashSet<NodeId>>,
     pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
     pub(crate) hoist: Option<NodeId>,
-    /// Where one was before, the newest last.
+    /// Earlier cursor positions, the newest last.
     pub(crate) back_stack: Vec<NodeId>,
-    /// Steps that wait for a look that is under way.
+    /// Steps that wait for the screen query in progress.
     pub(crate) steps: VecDeque<NavigationStep>,
-    /// Number of the last look, and whether it is under way.
+    /// Number of the last screen query; `is_loading` while it runs.
     pub(crate) query_number: u64,
     pub(crate) is_loading: bool,
-    /// What was typed before it was known what for.
+    /// Input that waits until its target is known.
     pub(crate) type_ahead: TypeAhead,
-    /// Whether something changed since the look under way began.
+    /// True if the screen has to be queried again after the current query.
     pub(crate) stale: bool,
-    /// Whether the cursor was put elsewhere since then.
+    /// True if the cursor moved since the current query began.
     pub(crate) cursor_moved: bool,
-    /// The cursor's line in the tree pane.
+    /// Row of the cursor in the tree pane; `usize::MAX` until the first screen.
     pub(crate) cursor_row: usize,
-    /// Lines that the text is scrolled back; less than none: on.
+    /// Lines that the text is scrolled up; negative: down.
     pub(crate) scroll: isize,
     pub(crate) layout: PaneLayout,
     pub(crate) reading: ReadingMode,
@@ -101,35 +101,35 @@ pub(crate) struct ScreenModel {
 
     pub(crate) count: usize,
     pub(crate) models: Vec<String>,
-    /// The model that continues where none is taken, if one is set up.
+    /// Default model reference, if configured.
     pub(crate) default_model: Option<String>,
-    /// Whether the collaborator has the tools for the folder.
+    /// True if the collaborator gets the tools of the folder.
     pub(crate) tools: bool,
-    /// What agents ask that was not put yet.
+    /// Approval requests that were not shown yet, with their numbers.
     pub(crate) approvals: VecDeque<(u64, ApprovalRequest)>,
     pub(crate) generation_panel: Option<GenerationPanel>,
-    /// Arrow lines of the person's that run.
+    /// Command jobs that run.
     pub(crate) command_jobs: Vec<CommandJob>,
-    /// Who answers, where a session of theirs was gone on with.
+    /// Agent that answers, if the user resumed a session of it.
     pub(crate) responder: Option<Responder>,
     pub(crate) jobs: u64,
-    /// Whether the collaborator is to answer what is being said.
+    /// True if the collaborator answers the node being appended.
     pub(crate) answer_after_append: bool,
     pub(crate) cost: Option<PanelCost>,
     pub(crate) history: Vec<String>,
-    /// What was written last and left without being saved.
+    /// Text that the user left unsaved; opened again for the same purpose.
     pub(crate) unsaved_input: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
-    /// When the first of the others is gone, unless it is heard of again.
+    /// Time at which the first present agent counts as gone, in milliseconds since the start.
     pub(crate) presence_expires_at: Option<u64>,
-    /// Deeds that are on their way to the disk.
+    /// Write requests that have not finished.
     pub(crate) pending_writes: usize,
-    /// The step of the tour, if it is on.
+    /// Current step of the tour; `None`: no tour.
     pub(crate) tour: Option<usize>,
     pub(crate) has_ended: bool,
 }
 
-/// What a model begins with.
+/// Initial values of a model.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelInit {
     pub(crate) agent: AgentId,
@@ -197,22 +197,22 @@ impl ScreenModel {
         }
     }
 
-    /// Says something for a while.
+    /// Shows a notice for some seconds.
     pub(crate) fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice { text: text.into(), role: ColorRole::Dim, until: self.now + NOTICE_MS });
     }
 
-    /// Says what went wrong, for a while.
+    /// Shows an error for some seconds.
     pub(crate) fn notify_error(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice { text: text.into(), role: ColorRole::Error, until: self.now + ERROR_NOTICE_MS });
     }
 
-    /// When something on the screen changes by itself, in milliseconds since the beginning.
+    /// Next time at which the screen changes by itself, in milliseconds since the start.
     pub(crate) fn next_wake(&self) -> Option<u64> {
         self.notice.as_ref().map(|notice| notice.until).into_iter().chain(self.presence_expires_at).min()
     }
 
-    /// Looks whether somebody is still there who may have left; nobody says so.
+    /// Queries the screen again when an agent may have gone: no event reports that.
     pub(crate) fn refresh_presence(&mut self) -> Vec<ScreenEffect> {
         if self.presence_expires_at.take_if(|gone| *gone <= self.now).is_some() {
             self.load_screen()
@@ -221,7 +221,7 @@ impl ScreenModel {
         }
     }
 
-    /// The time is now so much. Whether something on the screen changed by that.
+    /// Sets the time. Returns whether the screen changed by that.
     pub(crate) fn tick(&mut self, now: u64) -> bool {
         self.now = now;
         let over = self.notice.as_ref().is_some_and(|notice| notice.until <= now);
@@ -231,12 +231,12 @@ impl ScreenModel {
         over
     }
 
-    /// The node under the cursor.
+    /// Node under the cursor; `None` before the first screen.
     pub(crate) fn node(&self) -> Option<&Node> {
         self.screen.as_ref().map(|screen| &screen.node)
     }
 
-    /// Has the screen read anew: at once, or when the look under way is done.
+    /// Queries the screen: at once, or after the query in progress.
     pub(crate) fn load_screen(&mut self) -> Vec<ScreenEffect> {
         if self.is_loading {
             self.stale = true;
@@ -254,7 +254,7 @@ impl ScreenModel {
             folds: Arc::clone(&self.folds),
             visited: Arc::clone(&self.visited),
             hoist: self.hoist,
-            // The cursor may stand anywhere on the screen.
+            // The cursor may be on any row.
             above: usize::from(self.height),
             below: usize::from(self.height),
             columns: usize::from(areas.text.width).saturating_sub(2).max(8),
@@ -269,9 +269,9 @@ impl ScreenModel {
         vec![ScreenEffect::LoadScreen(Arc::new(query))]
     }
 
-    /// Takes a step as soon as the ones before it are taken.
+    /// Queues a step; the next screen query takes it.
     pub(crate) fn step(&mut self, step: NavigationStep) -> Vec<ScreenEffect> {
-        // The wheel turns faster than anybody can look.
+        // The wheel produces steps faster than queries finish.
         if self.steps.len() < super::type_ahead::MAX_PENDING_STEPS {
             self.steps.push_back(step);
         }
@@ -279,7 +279,7 @@ impl ScreenModel {
         self.load_screen()
     }
 
-    /// Goes to a node of this tree.
+    /// Moves the cursor to a node of this tree.
     pub(crate) fn go_to(&mut self, to: NodeId) -> Vec<ScreenEffect> {
         if to != self.cursor {
             self.back_stack.push(self.cursor);
@@ -291,9 +291,9 @@ impl ScreenModel {
         self.load_screen()
     }
 
-    /// Takes in what was seen.
+    /// Applies the result of a screen query.
     pub(crate) fn apply_screen(&mut self, screen: Box<ScreenData>) {
-        // Where nothing stepped, one stands elsewhere because what one stood on is gone.
+        // Without steps the cursor moved only if its node is gone.
         let passed = if screen.trail.passed.is_empty() { &[self.cursor][..] } else { &screen.trail.passed };
         let back = if passed.last() == Some(&screen.node.id) { &passed[..passed.len() - 1] } else { passed };
         if !back.is_empty() {
@@ -313,11 +313,11 @@ impl ScreenModel {
         self.screen = Some(screen);
     }
 
-    /// Opens what is folded above the cursor: whoever goes into a branch wants to see where that is.
+    /// Unfolds the nodes above the cursor, so that its place in the tree is visible.
     fn unfold(&mut self, screen: &ScreenData) {
         let above = screen.path.iter().filter(|node| node.id != screen.node.id);
         let folded: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
-        // What was opened on the way is seen as such already.
+        // The query has already drawn what its own steps unfolded.
         self.stale |= !folded.is_empty();
         if !folded.is_empty() || !screen.trail.unfolded.is_empty() {
             let open = |id: &NodeId| folded.contains(id) || screen.trail.unfolded.contains(id);
@@ -325,7 +325,7 @@ impl ScreenModel {
         }
     }
 
-    /// Remembers which continuations lead here.
+    /// Remembers the continuations on the path to the cursor.
     fn remember_visits(&mut self, screen: &ScreenData) {
         let visited = Arc::make_mut(&mut self.visited);
         if visited.len() > MAX_VISITED {
@@ -335,8 +335,7 @@ impl ScreenModel {
         visited.extend(continuation_choices(&screen.path));
     }
 
-    /// The line of the tree pane that the cursor is shown in: where its line was, if that was on the screen; else as near
-    /// as it can be.
+    /// Row of the tree pane for the cursor: its line's old row if it was visible, else as near as possible.
     fn row_for_cursor(&self, screen: &ScreenData, rows: usize) -> usize {
         let margin = (rows / 6).min(3);
         let window = &screen.window;
@@ -347,13 +346,13 @@ impl ScreenModel {
         });
         let row = shown.unwrap_or(if self.cursor_row == usize::MAX { rows / 3 } else { rows / 2 });
         let row = row.clamp(margin, rows.saturating_sub(margin + 1).max(margin));
-        // No empty lines above what there is, nor below it while there is more above.
+        // Avoids empty rows above the first line, and below the last while more lines are above.
         let below = window.rows.len() - window.cursor_row;
         let row = if below < rows { row.max(rows - below) } else { row };
         row.min(window.cursor_row).min(rows - 1)
     }
 
-    /// Keeps a line that was written.
+    /// Appends an input line to the history.
     pub(crate) fn record_history(&mut self, line: &str) {
         if self.history.last().is_none_or(|last| last != line) && !line.trim().is_empty() {
             self.history.push(line.to_owned());
