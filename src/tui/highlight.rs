@@ -1,9 +1,9 @@
-//! Code in colours. A language's rules take some milliseconds to be made and its code some more to be read, so that is done
-//! on a thread of its own, begun by the first code that is seen: code is shown plain first and coloured when its colours are
-//! known, and neither a key nor the first screen waits for them. They are kept for the code that was shown last.
+//! Syntax highlighting. Building a language's rules and applying them takes milliseconds, so a separate thread does
+//! both; it starts with the first code block. Code is drawn plain first and colored once its highlighting is ready, so
+//! neither keys nor the first frame wait. Results of recent code are cached.
 //!
-//! The rules are `synoptic`'s: regular expressions that tell words, strings and comments apart, in less than half a megabyte
-//! a language. Whole grammars (`syntect`) see more and take ten, of the fifty that the screen may have.
+//! The rules are `synoptic`'s: regular expressions for keywords, strings and comments, under half a megabyte a
+//! language. Full grammars (`syntect`) are more exact but take ten of the screen's fifty megabytes.
 
 use std::{
     cell::Cell,
@@ -24,21 +24,21 @@ use super::{
     theme::{ColorRole, Palette},
 };
 
-/// Bytes of a piece of code that are looked at; what follows is plain.
+/// Bytes of a code block that are highlighted; the rest stays plain.
 const MAX_CODE_BYTES: usize = 32_000;
-/// The longest line that is looked at, in bytes: what a program wrote for programs.
+/// Bytes of the longest line that is highlighted; longer ones are usually generated.
 const MAX_LINE_BYTES: usize = 2_000;
-/// How long is spent on a piece of code; what was not reached by then is plain.
+/// Time limit for one code block; the rest stays plain.
 const MAX_HIGHLIGHT_TIME: Duration = Duration::from_millis(400);
-/// Runs that are kept, some megabytes: several times what one screen shows.
+/// Cached runs, a few megabytes: several times the need of one screen.
 const MAX_CACHED_RUNS: usize = 200_000;
-/// Bytes of code that are coloured on one screen; see [`HighlightBudget`].
+/// Bytes of code highlighted for one screen; see [`HighlightBudget`].
 const MAX_SCREEN_BYTES: usize = 48_000;
 
-/// What the bytes of a piece of code are, run by run: lengths, and the role of each.
+/// Color roles of a code block: lengths in bytes, each with its role.
 pub(crate) type StyledRuns = Arc<[(usize, ColorRole)]>;
 
-/// The colours of code as far as they are known. A clone is the same one.
+/// Highlighting thread and its cache. Clones share both.
 #[derive(Debug, Clone)]
 pub(crate) struct Highlighter(Arc<Mutex<HighlightCache>>);
 
@@ -47,12 +47,12 @@ struct HighlightCache {
     cached_runs: usize,
     runs: HashMap<u64, StyledRuns>,
     pending: HashSet<u64>,
-    /// The thread, once there was code.
+    /// Queue of the thread; `None` until the first code block.
     requests: Option<mpsc::Sender<HighlightRequest>>,
     reports: UnboundedSender<BackgroundReport>,
 }
 
-/// A piece of code whose colours are looked for.
+/// Code block to highlight.
 struct HighlightRequest {
     key: u64,
     language: String,
@@ -60,7 +60,7 @@ struct HighlightRequest {
 }
 
 impl Highlighter {
-    /// No colours yet; `tell` hears when there are more.
+    /// Creates an empty cache. `reports` receives an event after each batch.
     pub(crate) fn new(reports: UnboundedSender<BackgroundReport>) -> Self {
         let (runs, pending) = (HashMap::new(), HashSet::new());
         Self(Arc::new(Mutex::new(HighlightCache { cached_runs: 0, runs, pending, requests: None, reports })))
@@ -70,7 +70,7 @@ impl Highlighter {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The colours of a piece of code, if they are known by now; else they are looked for.
+    /// Returns the cached runs of a code block, or requests them and returns `None`.
     pub(crate) fn runs(&self, language: &str, code: &str) -> Option<StyledRuns> {
         let key = BuildHasherDefault::<DefaultHasher>::default().hash_one((language, code));
         let mut known = self.cache();
@@ -82,13 +82,13 @@ impl Highlighter {
                 known.requests = self.start_thread(known.reports.clone());
             }
             let wanted = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
-            // Without the thread code stays plain.
+            // Without the thread, code stays plain.
             let _ = known.requests.as_ref().map(|thread| thread.send(wanted));
         }
         None
     }
 
-    /// Starts the thread; it ends when nobody wants colours any more.
+    /// Starts the thread; it ends with the last clone of the highlighter.
     fn start_thread(&self, reports: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
         let (sender, wanted) = mpsc::channel::<HighlightRequest>();
         let known = Arc::downgrade(&self.0);
@@ -119,14 +119,14 @@ impl Highlighter {
         thread::Builder::new().name("loomtree-colours".to_owned()).spawn(work).ok().map(|_| sender)
     }
 
-    /// Whether colours are being looked for.
+    /// Returns whether highlighting requests are pending.
     pub(crate) fn is_busy(&self) -> bool {
         !self.cache().pending.is_empty()
     }
 }
 
-/// What is left of what one screen may ask for. Without a limit a text of thousands of pieces would push its own colours
-/// out of what is kept, and ask for them for ever.
+/// Remaining bytes of code that one screen may request. Without it, a text with thousands of code blocks would evict
+/// its own cache entries and request them again for ever.
 #[derive(Debug)]
 pub(crate) struct HighlightBudget(Cell<usize>);
 
@@ -135,14 +135,14 @@ impl HighlightBudget {
         Self(Cell::new(MAX_SCREEN_BYTES))
     }
 
-    /// The colours of a piece of code, if they can be paid and are known.
+    /// Returns the runs of a code block if the budget allows and they are cached.
     pub(crate) fn spend(&self, highlighter: &Highlighter, language: &str, code: &str) -> Option<StyledRuns> {
         self.0.set(self.0.get().checked_sub(code.len().min(MAX_CODE_BYTES) + 64)?);
         highlighter.runs(language, code)
     }
 }
 
-/// Code in its colours.
+/// Splits code into pieces in the style of their role.
 pub(crate) fn styled_pieces(code: &str, runs: &StyledRuns, palette: Palette) -> Vec<Piece> {
     let base = palette.style(ColorRole::Code);
     let mut from = 0;
@@ -156,7 +156,7 @@ pub(crate) fn styled_pieces(code: &str, runs: &StyledRuns, palette: Palette) -> 
     pieces
 }
 
-/// Languages as people write them, and as the rules call them: by the ends of their files' names.
+/// Common language names with the file extension that `synoptic` knows.
 const LANGUAGE_ALIASES: [(&str, &str); 31] = [
     ("rust", "rs"),
     ("python", "py"),
@@ -191,18 +191,18 @@ const LANGUAGE_ALIASES: [(&str, &str); 31] = [
     ("scss", "css"),
 ];
 
-/// Columns of a tab. The rules count none: tabs are spaces to them.
+/// Columns of a tab. Tabs are replaced by one space before the rules run.
 const TAB_COLUMNS: usize = 1;
 
-/// The rules of the language of this name; none if nobody knows it.
+/// Returns the rules of a language; an empty set if it is unknown.
 fn language(name: &str) -> synoptic::Highlighter {
-    // A name may carry more: `rust,ignore`, `{.python}`.
+    // A name may have attributes: `rust,ignore`, `{.python}`.
     let name = name.trim_matches(['{', '}', '.']).split([',', ':', ' ']).next().unwrap_or_default().to_lowercase();
     let name = LANGUAGE_ALIASES.iter().find(|(one, _)| *one == name).map_or(name.as_str(), |(_, other)| other);
     synoptic::from_extension(name, TAB_COLUMNS).unwrap_or_else(|| synoptic::Highlighter::new(TAB_COLUMNS))
 }
 
-/// How what the rules tell apart looks.
+/// Color role of a token kind.
 fn role(kind: &str) -> ColorRole {
     match kind {
         "comment" => ColorRole::Dim,
@@ -215,7 +215,7 @@ fn role(kind: &str) -> ColorRole {
     }
 }
 
-/// The colours of a piece of code.
+/// Computes the runs of a code block.
 pub(crate) fn highlight(name: &str, code: &str) -> StyledRuns {
     let mut rules = language(name);
     let mut runs: Vec<(usize, ColorRole)> = Vec::new();
@@ -291,7 +291,7 @@ mod tests {
         }
     }
 
-    /// Every language that there are rules for.
+    /// Extensions that `synoptic` has rules for.
     const ALL: [&str; 36] = [
         "rs", "asm", "py", "rb", "cgi", "lua", "r", "go", "js", "ts", "dart", "c", "cpp", "cs", "swift", "json", "kt",
         "java", "vb", "m", "php", "scala", "pl", "hs", "css", "html", "md", "toml", "yaml", "csv", "sh", "sql", "xml",

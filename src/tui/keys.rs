@@ -1,13 +1,13 @@
-//! Keys as data. One table says which keys there are, what they are called in a key map file, and what they do; the
-//! bindings, the help that `?` shows, the file's reader and the guide are all made of it.
+//! Key bindings as data. One table holds each action's keys, its name in a key map file and its help. The bindings, the
+//! `?` page, the file reader and the guide derive from it.
 
 use std::collections::HashMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key can do.
+/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // the table below says of each what it does
+#[allow(missing_docs)] // `KEYS` describes each action
 pub enum KeyAction {
     Parent,
     Child,
@@ -62,23 +62,23 @@ pub enum KeyAction {
     Quit,
 }
 
-/// What keys of one kind have in common.
+/// Group of related keys in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyGroup {
-    /// Getting about.
+    /// Navigation.
     Walk,
-    /// Saying and generating.
+    /// Writing and generating.
     Write,
-    /// Changing what is there.
+    /// Changing existing nodes.
     Change,
-    /// Looking at other things.
+    /// Reading and searching.
     Look,
-    /// The program.
+    /// Keys of the program itself.
     Program,
 }
 
 impl KeyGroup {
-    /// Its heading.
+    /// Returns the group's heading in the help.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -90,22 +90,22 @@ impl KeyGroup {
         }
     }
 
-    /// All of them, in the order in which help shows them.
+    /// All groups, in the order of the help.
     pub const ALL: [Self; 5] = [Self::Walk, Self::Write, Self::Change, Self::Look, Self::Program];
 }
 
-/// One row of the table.
+/// Row of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// What happens.
+    /// Action of the keys.
     pub action: KeyAction,
-    /// How a key map file calls it.
+    /// Name in a key map file.
     pub name: &'static str,
-    /// The keys that do it unless a file says otherwise.
+    /// Default keys.
     pub keys: &'static [&'static str],
-    /// Where it stands in the help.
+    /// Group in the help.
     pub group: KeyGroup,
-    /// What it does, in a few words.
+    /// Short description for the help.
     pub help: &'static str,
 }
 
@@ -119,7 +119,7 @@ const fn bind(
     Binding { action, name, keys, group, help }
 }
 
-/// Every key of the tree.
+/// Key bindings of the tree view.
 pub const KEYS: &[Binding] = &[
     bind(KeyAction::Parent, "parent", &["left", "h"], KeyGroup::Walk, "to the node before"),
     bind(KeyAction::Child, "child", &["right", "l"], KeyGroup::Walk, "to the continuation visited last"),
@@ -174,12 +174,12 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; everything is saved"),
 ];
 
-/// A key with what is held down.
+/// Key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Chord(KeyCode, KeyModifiers);
 
 impl Chord {
-    /// The chord of an event. Shift says nothing where the character tells already.
+    /// Converts a key event. Shift is dropped for characters, whose case shows it.
     pub(crate) fn from_event(event: &KeyEvent) -> Self {
         let held = event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         match event.code {
@@ -193,7 +193,7 @@ impl Chord {
         }
     }
 
-    /// Reads what a key map file or the table calls a key: `j`, `ctrl-r`, `alt-enter`, `pagedown`, `f1`.
+    /// Parses a key name: `j`, `ctrl-r`, `alt-enter`, `pagedown`, `f1`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut held = KeyModifiers::NONE;
         let mut rest = text;
@@ -235,17 +235,17 @@ impl Chord {
     }
 }
 
-/// The one character of a text.
+/// Returns the character of a one-character text.
 fn single(text: &str) -> Option<char> {
     let mut chars = text.chars();
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// Which key does what.
+/// Mapping from keys to actions.
 #[derive(Debug, Clone)]
 pub struct KeyMap {
     chords: HashMap<Chord, KeyAction>,
-    /// What each action's keys are called, for the help.
+    /// Key names of each action, for the help.
     names: HashMap<KeyAction, Vec<String>>,
 }
 
@@ -260,11 +260,11 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Reads a key map file: YAML, an action's name and its key or list of keys a line. An action that is not named keeps
-    /// its keys, but for those that another one takes.
+    /// Parses a key map file: YAML, one action a line with a key or list of keys. Actions that the file does not name
+    /// keep their default keys, except keys that it binds to other actions.
     ///
     /// # Errors
-    /// What is wrong, in a sentence.
+    /// A sentence that describes the first mistake.
     pub fn read(text: &str) -> Result<Self, String> {
         #[derive(serde::Deserialize)]
         #[serde(untagged)]
@@ -308,23 +308,23 @@ impl KeyMap {
         self.names.insert(action, keys);
     }
 
-    /// What a key does.
+    /// Returns the action of a key event, if it is bound.
     pub(crate) fn action(&self, event: &KeyEvent) -> Option<KeyAction> {
         self.chords.get(&Chord::from_event(event)).copied()
     }
 
-    /// What an action's keys are called.
+    /// Returns the key names of an action.
     pub(crate) fn names(&self, action: KeyAction) -> &[String] {
         self.names.get(&action).map_or(&[], Vec::as_slice)
     }
 
-    /// The key to name where a hint is given.
+    /// Label of an action's first key, for hints.
     pub(crate) fn hint(&self, action: KeyAction) -> &str {
         self.names(action).first().map_or("?", |name| key_label(name))
     }
 }
 
-/// How a key is written where people read it.
+/// Label of a key for display.
 pub(crate) fn key_label(name: &str) -> &str {
     match name {
         "left" => "←",

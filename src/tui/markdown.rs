@@ -1,5 +1,5 @@
-//! Markdown on a screen: paragraphs, lists, tables, code, quotations, in lines of a given width. What is no Markdown reads
-//! as it was written: single line feeds stay line feeds, for most of what people and models say is no document.
+//! Markdown renderer: paragraphs, lists, tables, code and quotations in lines of a given width. Plain text keeps its
+//! line breaks, because most messages are not documents.
 
 mod table;
 
@@ -16,13 +16,13 @@ use super::{
     theme::{ColorRole, Palette},
 };
 
-/// Bytes of one node that are laid out; the rest is named.
+/// Bytes of one node that are rendered; a note names the rest.
 pub(crate) const MAX_NODE_BYTES: usize = 120_000;
 
-/// The colours of code in a language, if they are known.
+/// Callback that returns the highlighting of code in a language, if it is ready.
 pub(crate) type CodeSpan<'a> = &'a dyn Fn(&str, &str) -> Option<StyledRuns>;
 
-/// Lays a text out in lines of at most `room` columns, its words in `style`.
+/// Renders a text in lines of at most `room` columns, with `style` as its base style.
 pub(crate) fn render(
     source: &str,
     room: usize,
@@ -60,7 +60,7 @@ pub(crate) fn render(
     page.lines
 }
 
-/// Pieces line by line.
+/// Splits pieces at line feeds.
 fn split_lines(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = vec![Vec::new()];
     for (text, style) in pieces {
@@ -76,7 +76,7 @@ fn split_lines(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// As much of a text as is laid out.
+/// Returns the part of a text that is rendered.
 fn truncate(source: &str) -> &str {
     let mut end = source.len().min(MAX_NODE_BYTES);
     while !source.is_char_boundary(end) {
@@ -85,7 +85,7 @@ fn truncate(source: &str) -> &str {
     &source[..end]
 }
 
-/// Text in lines as it stands.
+/// Wraps a text without interpreting Markdown.
 pub(crate) fn plain(source: &str, room: usize, style: Style) -> Vec<Line<'static>> {
     wrap(&[(truncate(source.trim_end_matches('\n')).to_owned(), style)], room, &[], &[])
 }
@@ -97,16 +97,16 @@ struct MarkdownPage<'a> {
     highlight_code: CodeSpan<'a>,
     lines: Vec<Line<'static>>,
     pieces: Vec<Piece>,
-    /// The styles that are on, the innermost last.
+    /// Active styles, the innermost last.
     styles: Vec<Style>,
-    /// What stands before every line: bars of quotations, indents of lists.
+    /// Prefix of every line: bars of quotations, indents of lists.
     prefix: Vec<Piece>,
-    /// What stands before the next line instead of the last of `before`: a bullet.
+    /// Bullet that replaces the last prefix on the next line.
     item_prefix: Option<Piece>,
     lists: Vec<Option<u64>>,
     code: Option<String>,
     table: Option<MarkdownTable>,
-    /// Whether a blank line goes before the next block.
+    /// True if a blank line precedes the next block.
     gap: bool,
     links: Vec<String>,
 }
@@ -151,7 +151,7 @@ impl MarkdownPage<'_> {
         self.room.saturating_sub(prefix_width).max(4)
     }
 
-    /// Begins a block: what was before it ends, with a blank line where one belongs.
+    /// Starts a block: flushes the one before, with a blank line if needed.
     fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
@@ -170,7 +170,7 @@ impl MarkdownPage<'_> {
             first.pop();
             first.push(item_prefix);
         }
-        // A line of nothing but its prefix keeps one column at least.
+        // Leaves a few columns for text beside a long prefix.
         let prefix_width: usize = self.prefix.iter().map(|(text, _)| text::width(text)).sum();
         self.lines.extend(wrap(&pieces, self.room.max(prefix_width + 4), &first, &self.prefix));
     }
@@ -284,7 +284,7 @@ impl MarkdownPage<'_> {
             TagEnd::Link | TagEnd::Image => {
                 self.styles.pop();
                 let target = self.links.pop().unwrap_or_default();
-                // Where it leads is said: nobody should have to trust the words.
+                // Shows the target, because link text may disguise it.
                 let words = self.pieces.last().is_some_and(|(words, _)| *words == target);
                 if !words && !target.is_empty() {
                     self.push(&format!(" ({target})"), self.palette.style(ColorRole::Dim));
@@ -311,7 +311,7 @@ impl MarkdownPage<'_> {
             Some(runs) => highlight::styled_pieces(code, &runs, self.palette),
             None => vec![(code.to_owned(), style)],
         };
-        // A line that does not fit goes on under a sign, so that it is not taken for two.
+        // Marks continuation rows, so that one line of code does not look like two.
         let mut rest = prefix.clone();
         rest.push(("↪ ".to_owned(), bar));
         for line in split_lines(pieces) {

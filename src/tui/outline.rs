@@ -1,10 +1,10 @@
-//! The outline around the cursor: a window of a tree's lines, read from the cursor outwards, so that a tree of a million
-//! nodes costs what is shown of it.
+//! Outline around the cursor: a window of a tree's lines, read from the cursor outwards. The cost depends on the
+//! visible lines, not on the size of the tree.
 //!
-//! It indents at branch points only: what follows without a choice stands in one column. The order of lines depends on
-//! what is folded and on nothing else; moving the cursor never moves a line, it only scrolls.
+//! Only branch points indent; nodes without siblings share a column. The order of lines depends only on folds, so
+//! moving the cursor scrolls but never moves a line.
 //!
-//! A place that has several wordings is one line, which shows the one that is read.
+//! A node with several versions is one line, which shows the selected version.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
@@ -14,42 +14,42 @@ use crate::{
     types::{EdgeKind, Node},
 };
 
-/// Nodes of the path above the cursor that are looked at.
+/// Nodes of the path above the cursor that are read.
 pub(crate) const MAX_PATH_NODES: u32 = 2_000;
-/// Levels of branches, from the cursor outwards, whose guides are looked for.
+/// Branch levels, from the cursor outwards, whose guides are read.
 const MAX_GUIDE_LEVELS: usize = 64;
-/// Steps down that are taken at most to find the line above one.
+/// Steps down to the last descendant of the branch above, at most.
 const MAX_DESCENT_STEPS: usize = 600;
 
-/// A line of an outline.
+/// Line of the outline.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OutlineRow {
-    /// What the line is about.
+    /// Content of the line.
     pub(crate) kind: RowKind,
-    /// For each level of branches that the line is in, whether its branch is the last there; of far ones it is not known.
+    /// For each branch level of the line: true if its branch is the last there. Distant levels count as last.
     pub(crate) levels: Vec<bool>,
-    /// Whether the node begins a branch of the last level.
+    /// True if the node begins a branch of the last level.
     pub(crate) opens_branch: bool,
 }
 
-/// What a line is about.
+/// Content of an outline line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowKind {
-    /// A node as it is read, the node whose place that is, and whether what follows is folded.
+    /// A node in its selected version.
     Node {
-        /// The wording that is read.
+        /// Selected version of the node.
         node: Box<Node>,
-        /// The original, under which things hang.
+        /// Original node, the parent of continuations.
         place: NodeId,
-        /// Whether something follows that is not shown.
+        /// True if a fold hides continuations.
         folded: bool,
     },
-    /// Lines that were not looked at.
+    /// Marks lines that were not read.
     Omitted,
 }
 
 impl OutlineRow {
-    /// The node of the line.
+    /// Returns the node of the line; `None` for omitted lines.
     pub(crate) fn node(&self) -> Option<&Node> {
         match &self.kind {
             RowKind::Node { node, .. } => Some(node),
@@ -62,26 +62,26 @@ impl OutlineRow {
     }
 }
 
-/// A branch that a line is in.
+/// Branch that contains a line.
 #[derive(Debug, Clone)]
 struct BranchEdge {
     parent: NodeId,
-    /// The sequence number of the branch's first place.
+    /// Sequence number of the branch's first node.
     seq: u64,
-    /// Whether no branch follows; looked up when it is asked for.
+    /// True if no sibling branch follows; `None` until read.
     last: Option<bool>,
 }
 
-/// A place in the outline.
+/// Position in the outline.
 #[derive(Debug, Clone)]
 struct OutlinePosition {
-    /// The original of the place.
+    /// Original node of the position.
     place: Node,
     edges: Vec<BranchEdge>,
     opens_branch: bool,
 }
 
-/// Reads an outline.
+/// Reader of an outline.
 pub(crate) struct OutlineReader<'a> {
     pub(crate) snapshot: &'a dyn Snapshot,
     pub(crate) versions: &'a [NodeId],
@@ -89,22 +89,23 @@ pub(crate) struct OutlineReader<'a> {
     pub(crate) hoist: Option<NodeId>,
 }
 
-/// The lines around a node, and which of them is its own.
+/// Lines around the cursor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OutlineWindow {
     pub(crate) rows: Vec<OutlineRow>,
     pub(crate) cursor_row: usize,
-    /// For each line, whether it is on the path to the cursor.
+    /// For each line: true if it is on the path to the cursor.
     pub(crate) path: Vec<bool>,
 }
 
 impl OutlineReader<'_> {
-    /// The lines around the end of `path`: so many above it and below. Folds on the path itself are looked past.
+    /// Reads the lines around the end of `path`, at most `above` above it and `below` below. Folds on the path itself
+    /// are ignored.
     pub(crate) fn around(&self, path: &[Arc<Node>], above: usize, below: usize) -> Result<OutlineWindow> {
         let Some(mut position) = self.position(path)? else { return Ok(OutlineWindow::default()) };
         let top = match self.hoist {
             Some(hoist) => Some(hoist),
-            // Where the path begins below the root, nobody looked further up.
+            // A truncated path ends the outline at its first node.
             None => match path.first() {
                 Some(first) => Some(self.original(first)?).filter(|first| first.parent.is_some()).map(|first| first.id),
                 None => None,
@@ -144,7 +145,7 @@ impl OutlineReader<'_> {
         Ok(OutlineWindow { rows, cursor_row, path })
     }
 
-    /// The line after or before the end of `path`.
+    /// Returns the node on the line after or before the end of `path`.
     pub(crate) fn adjacent(&self, path: &[Arc<Node>], down: bool) -> Result<Option<Node>> {
         let Some(mut position) = self.position(path)? else { return Ok(None) };
         let found = if down {
@@ -157,12 +158,12 @@ impl OutlineReader<'_> {
         found.map(|position| self.selected_version(&position.place)).transpose()
     }
 
-    /// The place at the end of a path, with the branches that it is in.
+    /// Position at the end of a path, with its branches.
     fn position(&self, path: &[Arc<Node>]) -> Result<Option<OutlinePosition>> {
         let mut places: Vec<Cow<'_, Node>> = Vec::with_capacity(path.len());
         for node in path {
             let place = self.original(node)?;
-            // The halves of a split are one place.
+            // Both halves of a split have the same original.
             if places.last().is_none_or(|last| last.id != place.id) {
                 places.push(place);
             }
@@ -184,7 +185,7 @@ impl OutlineReader<'_> {
     fn original<'n>(&self, node: &'n Node) -> Result<Cow<'n, Node>> {
         let mut place = Cow::Borrowed(node);
         while place.kind == EdgeKind::Version {
-            // A first half that stands for itself hangs above the second; that one names the place.
+            // The first half of a split is above the second, which records the original.
             let Some(of) = place.version_of.or(place.edited_from) else { break };
             let Some(original) = self.snapshot.node(of)? else { break };
             place = Cow::Owned(original);
@@ -192,7 +193,7 @@ impl OutlineReader<'_> {
         Ok(place)
     }
 
-    /// The wording of a place that is read.
+    /// Returns the selected version of an original node, else the newest.
     pub(crate) fn selected_version(&self, place: &Node) -> Result<Node> {
         if place.state.versions == 0 {
             return Ok(place.clone());
@@ -249,7 +250,7 @@ impl OutlineReader<'_> {
         Ok(None)
     }
 
-    /// The line above; `Err` if it is further down than anybody looks.
+    /// Returns the position of the line above; `Err` if it is too deep to search.
     fn previous(&self, position: &OutlinePosition) -> Result<Option<std::result::Result<OutlinePosition, TooDeep>>> {
         let mut edges = position.edges.clone();
         if let Some(edge) = edges.last_mut().filter(|_| position.opens_branch) {
@@ -285,5 +286,5 @@ impl OutlineReader<'_> {
     }
 }
 
-/// A branch is too deep to look for its end.
+/// Marker: the search for a branch's last descendant was given up.
 struct TooDeep;

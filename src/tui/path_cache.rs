@@ -1,15 +1,15 @@
-//! What who looks keeps from one look to the next: the path, because most steps lead to a node beside the last, and
-//! reading two thousand nodes anew costs more than all else.
+//! Cache of the path between screen queries. Most steps lead to a neighbour of the last node, and reading two thousand
+//! nodes again would cost more than everything else.
 
 use std::sync::Arc;
 
 use super::outline::MAX_PATH_NODES;
 use crate::{id::NodeId, ops::Result, store::Snapshot, types::Node};
 
-/// Nodes at the end of a path that are read at every look.
+/// Nodes at the end of a path that every query reads.
 const NEAR_NODES: u32 = 32;
 
-/// The path of the last look.
+/// Path of the last query, valid for one sequence number of the store.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
     seq: u64,
@@ -18,7 +18,7 @@ pub(crate) struct PathCache {
 }
 
 impl PathCache {
-    /// The path to a node. What was read of it is not read again as long as nothing has changed in the file.
+    /// Returns the path to a node. Cached nodes are reused while the store is unchanged.
     pub(super) fn path(&mut self, snapshot: &dyn Snapshot, to: NodeId, versions: &[NodeId]) -> Result<Vec<Arc<Node>>> {
         let seq = snapshot.last_seq()?;
         let near = snapshot.path_back(to, versions, NEAR_NODES)?;
@@ -38,8 +38,8 @@ impl PathCache {
         Ok(path)
     }
 
-    /// Where the beginning of `near` is in the path that is known, if what is above it is enough. Wordings may have another
-    /// path above them than their places have, so where there are some it is read.
+    /// Returns the index of the first node of `near` in the cached path, if the cache is long enough. Versions may have
+    /// other parents than their originals, so paths with versions are read again.
     fn overlap(&self, near: &[Node]) -> Option<usize> {
         let first = near.first()?;
         let at = self.path.iter().rposition(|node| node.id == first.id)?;
@@ -76,7 +76,7 @@ mod tests {
         path.iter().map(|node| node.id).collect()
     }
 
-    /// The path by what is kept is the path as it is read anew.
+    /// Asserts that the cached path equals the stored one.
     #[track_caller]
     fn assert_path(cache: &mut PathCache, owner: &Actor, to: NodeId, versions: &[NodeId]) {
         let snapshot = owner.loom().snapshot().unwrap();
@@ -95,13 +95,13 @@ mod tests {
         }
         let side = owner.append(Parent::Node(chain[120]), NodeDraft::text("another way")).unwrap().nodes[0].id;
         let mut cache = PathCache::default();
-        // Up, down again, aside, far away, to the root, and the same once more.
+        // Up, down again, to a sibling, far away, to the root, and each twice.
         for to in [200, 199, 198, 199, 121, 120, 150, 3, 0, 40, 39, 200] {
             assert_path(&mut cache, &owner, chain[to], &[]);
             assert_path(&mut cache, &owner, chain[to], &[]);
         }
         assert_path(&mut cache, &owner, side, &[]);
-        // What is added, worded anew, and read in that wording.
+        // Appended nodes, edits and selected versions.
         let added = owner.append(Parent::Node(chain[200]), NodeDraft::text("more")).unwrap().nodes[0].id;
         assert_path(&mut cache, &owner, added, &[]);
         let worded = owner.edit(chain[190], "in other words").unwrap().nodes[0].id;

@@ -1,5 +1,5 @@
-//! The path laid out in lines: as a conversation, turn by turn, or as one text. Done by the reader, so that a frame only
-//! copies lines.
+//! Layout of the path in lines: as a transcript or as one text. The query thread computes it, so a frame only copies
+//! lines.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ use crate::{
     types::{Agent, AuthorType, EdgeKind, Mode, Node, Timestamp},
 };
 
-/// Notes shown under a node.
+/// Attached nodes of one kind shown under a node.
 const MAX_NOTES: u32 = 8;
 
-/// Lays out the path.
+/// Layout of a path, with the data it needs.
 pub(super) struct PathLayout<'a> {
     pub(super) parts: &'a [ProsePart],
     pub(super) snapshot: &'a dyn Snapshot,
@@ -38,7 +38,7 @@ pub(super) struct PathLayout<'a> {
 }
 
 impl PathLayout<'_> {
-    /// The end of a path turn by turn: the last one, and as many before it as there are rows to be filled.
+    /// Lays out the end of a path as turns: the last one, and earlier ones until the rows are filled.
     pub(super) fn transcript(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
         let (mut blocks, mut above): (Vec<PathBlock>, usize) = (Vec::new(), 0);
         for node in path.iter().rev() {
@@ -96,7 +96,7 @@ impl PathLayout<'_> {
         Line::from(spans)
     }
 
-    /// What stands beside a node: notes, thoughts, what commands were answered.
+    /// Lays out the nodes attached to a node: notes, thoughts, results of commands.
     fn attached_lines(&self, node: &Node) -> Result<Vec<Line<'static>>> {
         let palette = self.query.palette;
         let mut lines = Vec::new();
@@ -104,7 +104,7 @@ impl PathLayout<'_> {
         for (kind, sign) in [(EdgeKind::Annotation, "✎ "), (EdgeKind::Thought, "∴ "), (EdgeKind::Tool, "⤷ ")] {
             let filter = ChildFilter { kind: Some(kind), pruned: false, limit: MAX_NOTES };
             for note in self.snapshot.children(node.id, &filter)? {
-                // Answers of commands are folded to a line each; context and notes in full.
+                // Thoughts and results get one line each; notes are shown in full.
                 let words = if kind == EdgeKind::Annotation {
                     note.content.clone()
                 } else {
@@ -120,7 +120,7 @@ impl PathLayout<'_> {
         Ok(lines)
     }
 
-    /// The path as one text, without seams: a model's words in their colour.
+    /// Lays out the path as one text, model text in its own color.
     pub(super) fn prose(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
         let palette = self.query.palette;
         let pieces: Vec<Piece> = path
@@ -147,7 +147,7 @@ impl PathLayout<'_> {
         Ok(vec![PathBlock { lines: text::wrap(&joined, self.query.columns, &[], &[]) }])
     }
 
-    /// Whether the path is a conversation: then what each says is a paragraph of its own.
+    /// Returns whether the tree is a dialogue: each turn then is a paragraph.
     fn is_dialogue(&self, path: &[Arc<Node>]) -> bool {
         path.first()
             .and_then(|node| self.snapshot.tree(node.tree).ok().flatten())
@@ -159,7 +159,7 @@ fn needs_seam(before: &str, after: &str) -> bool {
     !before.ends_with('\n') && !after.starts_with('\n')
 }
 
-/// What there is to say of a node in a word each.
+/// Short labels of a node's state.
 pub(crate) fn marks(node: &Node) -> Vec<String> {
     let state = &node.state;
     let mut marks = Vec::new();
@@ -189,7 +189,7 @@ pub(crate) fn marks(node: &Node) -> Vec<String> {
     marks
 }
 
-/// The sign of an author in the outline.
+/// Sign of an author type in the outline.
 pub(crate) fn sign(kind: AuthorType) -> &'static str {
     match kind {
         AuthorType::Human => "○",
@@ -199,10 +199,10 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
     }
 }
 
-/// Wordings that are looked at to find out who wrote what.
+/// Versions of a node that are compared to determine authorship.
 const MAX_VERSIONS: usize = 12;
 
-/// The end of a path as it is written in: each node's words, and whose they are.
+/// Parts of the end of a path for the buffer editor, with their authorship.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
     let mut room = buffer_editor::MAX_BUFFER_BYTES;
     let mut parts = Vec::new();
@@ -219,7 +219,7 @@ pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<P
     Ok(parts)
 }
 
-/// Whose the characters of a wording are: what stayed of the wording before it is whose it was there.
+/// Authorship of a version: unchanged parts keep the author they had in the version before.
 fn authorship(snapshot: &dyn Snapshot, node: &Node) -> Result<buffer_editor::Authorship> {
     let mut versions = vec![node.clone()];
     while versions.len() < MAX_VERSIONS

@@ -1,5 +1,4 @@
-//! Questions that the screen asks beside its looks: what lists show, what pages say. Each is answered on the reader's
-//! thread, and bounded.
+//! Lookups of the screen for lists, pages and dialogs. A query thread runs each; all are bounded.
 
 mod branches;
 mod lists;
@@ -28,18 +27,18 @@ use crate::{
     types::{Agent, Node},
 };
 
-/// Things listed at most.
+/// Items of a list, at most.
 const MAX_LISTED: u32 = 500;
-/// Nodes looked through for words as they stand.
+/// Nodes scanned for the exact search text.
 const MAX_PHRASE_NODES: u32 = 20_000;
-/// Hits of a search.
+/// Hits of a search, at most.
 const MAX_HITS: usize = 100;
-/// Nodes counted below one that is to be pruned.
+/// Descendants counted before a prune, at most.
 const MAX_COUNTED_NODES: usize = 2_000;
 /// Nodes of a path that are searched or compared.
 const MAX_PATH_NODES: u32 = 20_000;
 
-/// What a question is asked about: where the screen stands, and what it is set up with.
+/// Context of a lookup: the screen's position and its configuration.
 pub(crate) struct LookupContext {
     tree: TreeId,
     at: NodeId,
@@ -76,7 +75,7 @@ impl LookupContext {
     }
 }
 
-/// Answers a question.
+/// Runs a lookup.
 pub(crate) fn run_lookup(
     loom: &Loom,
     lookup: &ScreenLookup,
@@ -102,7 +101,7 @@ pub(crate) fn run_lookup(
     answer.map_err(|error| error_line(&error))
 }
 
-/// The branch that one stands on when this one is gone: the one before it, else the one after.
+/// Returns the branch to select after a node is pruned: the one before it, else the one after.
 pub(crate) fn adjacent_branch(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<NodeId>> {
     let Some(parent) = node.parent else { return Ok(None) };
     let before = snapshot.continuations(parent, SiblingCursor::Before(node.seq), 1)?.pop();
@@ -113,7 +112,7 @@ pub(crate) fn adjacent_branch(snapshot: &dyn Snapshot, node: &Node) -> Result<Op
     Ok(found.map(|node| node.id))
 }
 
-/// A text as a page, as it stands.
+/// Wraps a text as a page, without interpreting Markdown.
 pub(crate) fn plain_page(text: &str) -> Vec<Line<'static>> {
     markdown::plain(text, 92, ratatui::style::Style::new())
 }
@@ -142,7 +141,7 @@ impl LookupRequest<'_> {
         Ok(LookupResult::Items(items.collect()))
     }
 
-    /// A node on one line; what was looked for is lit up.
+    /// Formats a node on one line and highlights search terms.
     fn node(&self, node: &Node, before: &str, highlight: Option<(&str, &[String])>, action: ItemAction) -> ListItem {
         let palette = self.context.palette;
         let mut spans = vec![
@@ -196,7 +195,7 @@ impl LookupRequest<'_> {
             }
         }
         hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
-        // What holds what was typed comes before what only has to do with it.
+        // Exact matches come first.
         hits.sort_by_cached_key(|node| find(&node.content, words).is_none());
         let items = hits.iter().map(|node| {
             let elsewhere =
@@ -206,7 +205,7 @@ impl LookupRequest<'_> {
         Ok(LookupResult::Items(items.collect()))
     }
 
-    /// Adds what holds the words as they stand: the last of them may be half written.
+    /// Adds nodes that contain the exact text: its last word may be incomplete.
     fn add_phrase_hits(
         &self,
         snapshot: &dyn Snapshot,
@@ -250,7 +249,7 @@ impl LookupRequest<'_> {
     }
 }
 
-/// Where words stand in a text, whatever their case.
+/// Returns the byte position of words in a text, ignoring case.
 fn find(text: &str, words: &str) -> Option<usize> {
     let words = words.trim();
     if words.is_empty() {
@@ -260,11 +259,11 @@ fn find(text: &str, words: &str) -> Option<usize> {
         return Some(at);
     }
     let lower = text.to_lowercase();
-    // Where lower case is longer or shorter, places are not the same any more; then it is only said that it is there.
+    // If lower-casing changes the length, positions are unknown: returns 0.
     lower.find(&words.to_lowercase()).map(|at| if lower.len() == text.len() { at } else { 0 })
 }
 
-/// A text from shortly before what was looked for.
+/// Returns the text from shortly before a match.
 fn excerpt(text: &str, at: Option<usize>) -> &str {
     let Some(at) = at.filter(|at| *at > 40) else { return text };
     let mut from = at - 24;

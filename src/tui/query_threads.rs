@@ -1,6 +1,5 @@
-//! The threads that read: one looks for the screen, one looks up what was asked, so that no question makes a key wait. Of
-//! looks and of questions of one kind only the newest is answered: what came before it nobody waits for any more.
-//! Between looks, the first watches the store for changes.
+//! Reading threads: one runs screen queries, one runs lookups, so that a slow lookup does not delay a key. Of several
+//! waiting requests of one kind only the newest runs. Between queries the first thread polls the store for changes.
 
 use std::{
     mem::discriminant,
@@ -19,24 +18,23 @@ use super::{
 };
 use crate::{ops::Loom, store::Watch};
 
-/// How often it is looked whether something has changed.
+/// Interval between polls of the store.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Something to be read.
+/// Request of a read.
 pub(crate) enum ReadRequest {
     LoadScreen(Arc<ScreenQuery>),
     Query(ScreenLookup, Box<LookupContext>),
 }
 
-/// Who reads.
+/// Queues of the reading threads.
 pub(crate) struct QueryThreads {
     screens: mpsc::Sender<ReadRequest>,
     lookups: mpsc::Sender<ReadRequest>,
 }
 
 impl QueryThreads {
-    /// Starts the threads; they end when nobody can ask them any more. `kept` is of the look that was taken
-    /// already.
+    /// Starts the threads; they end when the queues are dropped. `path_cache` comes from the first query.
     pub(crate) fn start(
         loom: &Loom,
         reports: &UnboundedSender<BackgroundReport>,
@@ -57,10 +55,10 @@ impl QueryThreads {
         })
     }
 
-    /// Has something read.
+    /// Queues a request on its thread.
     pub(crate) fn send(&self, request: ReadRequest) {
         let reader = if matches!(request, ReadRequest::LoadScreen(_)) { &self.screens } else { &self.lookups };
-        // The threads are there as long as this is.
+        // The threads live as long as their queues.
         let _ = reader.send(request);
     }
 }
@@ -94,7 +92,7 @@ fn read(
         for request in wanted {
             let event = match request {
                 ReadRequest::LoadScreen(query) => {
-                    // What was changed until now is seen by this look.
+                    // This query sees all changes made until now.
                     has_changed(&mut watch);
                     let seen =
                         load_screen(loom, &query, &mut path_cache).map(Box::new).map_err(|error| error.to_string());
@@ -112,12 +110,12 @@ fn read(
     }
 }
 
-/// Whether the store was changed; what cannot be read now is looked at by the next look, which says so.
+/// Returns whether the store was changed. Errors are ignored here; the next query reports them.
 fn has_changed(watch: &mut Option<Box<dyn Watch>>) -> bool {
     watch.as_mut().is_some_and(|watch| watch.has_changed().unwrap_or(false))
 }
 
-/// Requests without those that a newer one of their kind follows, and how many those were.
+/// Removes requests that a newer one of their kind replaces. Returns the rest and the number removed.
 fn newest(requests: impl Iterator<Item = ReadRequest>) -> (Vec<ReadRequest>, usize) {
     let mut newest: Vec<ReadRequest> = Vec::new();
     let mut all = 0;

@@ -1,5 +1,5 @@
-//! What is read for the screen: a [`Look`] says from where and how much, a [`ScreenData`] is what is seen there. A look reads
-//! what is visible and a screen around it; what it costs does not depend on the size of the tree.
+//! Data of the screen: a [`ScreenQuery`] states position and size, [`ScreenData`] is the result. A query reads the
+//! visible part and one screen around it; its cost does not depend on the size of the tree.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,45 +23,45 @@ use crate::{
     types::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
 };
 
-/// For how long one who did something counts as present, in milliseconds.
+/// Time after its last activity during which an agent counts as present, in milliseconds.
 const PRESENCE_MS: i64 = 120_000;
-/// Others who are named at most.
+/// Present agents read, at most.
 const MAX_PRESENCES: u32 = 16;
-/// Siblings that are counted one by one.
+/// Siblings counted to find a branch's number.
 const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 
-/// A step from a node.
+/// Navigation step from a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavigationStep {
-    /// To the node before.
+    /// To the parent.
     Parent,
     /// To the continuation visited last, else the first.
     Child,
-    /// To the branch beside this one; after the last the first.
+    /// To the next (`true`) or previous sibling; wraps around.
     Sibling(bool),
-    /// To the line of the outline below or above.
+    /// To the outline line below (`true`) or above.
     Line(bool),
-    /// To the root.
+    /// To the root, or to the hoisted node.
     Root,
     /// To the end of the branch.
     End,
-    /// To the next bookmark.
+    /// To the next bookmark; wraps around.
     Bookmark,
-    /// To another wording of the place.
+    /// To the next (`true`) or previous version.
     Version(bool),
 }
 
-/// How the path is read.
+/// Layout of the path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReadingMode {
-    /// Turns, each with its header.
+    /// Turns, each with a header.
     #[default]
     Transcript,
-    /// One text without seams.
+    /// One continuous text.
     Prose,
 }
 
-/// What to read.
+/// Query for the visible screen.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenQuery {
     pub(crate) cursor: NodeId,
@@ -70,10 +70,10 @@ pub(crate) struct ScreenQuery {
     pub(crate) folds: Arc<HashSet<NodeId>>,
     pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
     pub(crate) hoist: Option<NodeId>,
-    /// Lines of the outline above and below the cursor.
+    /// Outline lines above and below the cursor.
     pub(crate) above: usize,
     pub(crate) below: usize,
-    /// Columns and rows of the text; rows count those that were scrolled back.
+    /// Columns and rows of the text; rows include those scrolled back.
     pub(crate) columns: usize,
     pub(crate) rows: usize,
     pub(crate) reading: ReadingMode,
@@ -81,17 +81,17 @@ pub(crate) struct ScreenQuery {
     pub(crate) highlighter: Highlighter,
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
-    /// Counts looks, so that only the newest is shown.
+    /// Number of the query; results of older ones are dropped.
     pub(crate) number: u64,
 }
 
-/// A node of the path, laid out.
+/// Rendered lines of a node of the path.
 #[derive(Debug, Clone)]
 pub(crate) struct PathBlock {
     pub(crate) lines: Vec<Line<'static>>,
 }
 
-/// Somebody else in the tree.
+/// Another agent that is present in the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Presence {
     pub(crate) name: String,
@@ -99,48 +99,48 @@ pub(crate) struct Presence {
     pub(crate) generating: bool,
 }
 
-/// What is seen.
+/// Result of a screen query.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenData {
     pub(crate) tree: Tree,
     pub(crate) node: Node,
-    /// The place that the cursor's node is a wording of.
+    /// Original node of the cursor's version.
     pub(crate) place: NodeId,
     pub(crate) window: OutlineWindow,
     pub(crate) blocks: Vec<PathBlock>,
-    /// The end of a buffer tree's text, as it is written in; empty in other trees.
+    /// Editable end of a buffer tree's text; empty in other trees.
     pub(crate) parts: Vec<ProsePart>,
-    /// The ends of the path, the oldest first, as it is read.
+    /// End of the path to the cursor, the oldest node first.
     pub(crate) path: Vec<Arc<Node>>,
-    /// Which of how many branches this one is.
+    /// Number of the cursor's branch, from 1, and the number of its siblings including itself.
     pub(crate) branch: (usize, usize),
     pub(crate) others: Vec<Presence>,
-    /// In how many milliseconds the first of them is gone, unless it is heard of again.
+    /// Milliseconds until the first present agent counts as gone. `None`: no agent is present.
     pub(crate) presence_expires_in: Option<u64>,
-    /// Whether the last step led nowhere.
+    /// Last step, if it led nowhere.
     pub(crate) blocked_step: Option<NavigationStep>,
-    /// The branch that is shown alone, as long as one is in it.
+    /// Hoisted branch; `None` once the cursor leaves it.
     pub(crate) hoist: Option<NodeId>,
-    /// Where the steps led through.
+    /// Nodes that the steps passed.
     pub(crate) trail: VisitedTrail,
-    /// Versions that are chosen now.
+    /// Selected versions after the steps.
     pub(crate) versions: Vec<NodeId>,
     pub(crate) pins: Vec<NodeId>,
 }
 
-/// What steps that are taken in one look leave behind, as if each had been seen: keys come to the same however fast they are.
+/// Traces of the steps of one query, so that fast and slow typing lead to the same state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct VisitedTrail {
-    /// Where one stood before the last step, in order.
+    /// Cursor positions before the last step, in order.
     pub(crate) passed: Vec<NodeId>,
-    /// The continuations that were visited on the way, by what they continue.
+    /// Continuations visited on the way, by parent.
     pub(crate) visited: HashMap<NodeId, NodeId>,
-    /// What was folded above where one stood, and so is open now.
+    /// Folded nodes above the passed positions, now unfolded.
     pub(crate) unfolded: Vec<NodeId>,
 }
 
 impl VisitedTrail {
-    /// Goes on from a node. The first is where the cursor was: all about it is known.
+    /// Records a passed node. Nothing has to be read for the first, which was the cursor.
     fn push(
         &mut self,
         snapshot: &dyn Snapshot,
@@ -166,21 +166,21 @@ impl VisitedTrail {
     }
 }
 
-/// Which continuation leads on from each place of a path: of its end, since nobody goes back further at once.
+/// Pairs each node at the end of a path with its continuation; 64 at most.
 pub(crate) fn continuation_choices(path: &[Arc<Node>]) -> impl Iterator<Item = (NodeId, NodeId)> {
     let place = |node: &Node| node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id);
     path.windows(2).rev().take(64).map(move |pair| (place(&pair[0]), place(&pair[1])))
 }
 
-/// Looks.
+/// Runs a screen query.
 ///
 /// # Errors
-/// If the store cannot be read, or the node or tree is not there.
+/// If the store cannot be read, or the node or tree does not exist.
 pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut PathCache) -> Result<ScreenData> {
     let snapshot = loom.snapshot()?;
     let snapshot = &*snapshot;
     let mut query = query.clone();
-    // What was pruned meanwhile is not stood on.
+    // The cursor moves off nodes that were pruned meanwhile.
     let mut at = nearest_visible(snapshot, node(snapshot, query.cursor)?)?;
     if query.hoist.is_some() && !is_within(&path_cache.path(snapshot, at.id, &query.versions)?, query.hoist) {
         query.hoist = None;
@@ -206,7 +206,7 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
     let agents = snapshot.agents()?;
     let now = loom.now();
     let (others, presence_expires_in) = presences(snapshot, &query, &tree, &agents, now)?;
-    // A node has two lines at least.
+    // A node takes at least two lines.
     let shown = path.len().saturating_sub(query.rows / 2 + 2);
     let prose = query.reading == ReadingMode::Prose || tree.mode == Mode::Buffer;
     let parts = if tree.mode == Mode::Buffer { path_layout::parts(snapshot, &path)? } else { Vec::new() };
@@ -238,7 +238,7 @@ pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut Pat
     })
 }
 
-/// Whether a path leads through a place.
+/// Returns whether a path contains a node or a version of it.
 fn is_within(path: &[Arc<Node>], place: Option<NodeId>) -> bool {
     path.iter().any(|node| place == Some(node.id) || place == node.version_of)
 }
@@ -247,7 +247,7 @@ fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
     snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
 }
 
-/// The node, or the nearest one above it that is not pruned.
+/// Returns the node, or its nearest ancestor that is not pruned.
 fn nearest_visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
     while at.state.pruned_by.is_some()
         && let Some(parent) = at.parent
@@ -257,7 +257,7 @@ fn nearest_visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
     Ok(at)
 }
 
-/// Where a step leads; `None`: nowhere.
+/// Returns the target of a step; `None` if there is none.
 fn resolve_step(
     snapshot: &dyn Snapshot,
     query: &mut ScreenQuery,
@@ -301,7 +301,7 @@ fn resolve_step(
         NavigationStep::End => {
             let mut end = at.clone();
             let mut from = place;
-            // So far that nobody waits; a second press goes on.
+            // Bounded so that the user need not wait; a second press continues.
             for _ in 0..20_000 {
                 let Some(next) = child(snapshot, query, trail, from)? else { break };
                 from = next.id;
@@ -330,7 +330,7 @@ fn resolve_step(
     Ok(found)
 }
 
-/// The continuation of a place that was visited last, else its first.
+/// Returns the continuation visited last, else the first.
 fn child(snapshot: &dyn Snapshot, query: &ScreenQuery, trail: &VisitedTrail, place: NodeId) -> Result<Option<Node>> {
     if let Some(last) = trail.visited.get(&place).or_else(|| query.visited.get(&place))
         && let Some(node) = snapshot.node(*last)?
@@ -341,7 +341,7 @@ fn child(snapshot: &dyn Snapshot, query: &ScreenQuery, trail: &VisitedTrail, pla
     Ok(snapshot.continuations(place, SiblingCursor::First, 1)?.pop())
 }
 
-/// Which of how many branches a place is. Beyond some thousands nobody counts.
+/// Returns a node's branch number and the number of branches. Numbers beyond the counting limit are too low.
 fn branch_index(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
     let original = if at.id == place { at.clone() } else { node(snapshot, place)? };
     let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok((1, 1)) };
@@ -353,7 +353,7 @@ fn branch_index(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(us
     Ok((before + 1, all.max(before + 1)))
 }
 
-/// Who else is in the tree, and in how long the first of them is gone.
+/// Returns the other agents in the tree, and the milliseconds until the first counts as gone.
 fn presences(
     snapshot: &dyn Snapshot,
     query: &ScreenQuery,
@@ -367,7 +367,7 @@ fn presences(
         presence_expires_in =
             Some(presence_expires_in.map_or(until, |presence_expires_in| presence_expires_in.min(until)))
     };
-    // Whose session is not known is somebody else: one's own generations are in one's session.
+    // A lease without a session belongs to another agent: the user's own generations run in the user's session.
     let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != query.session);
     for lease in snapshot.leases(tree.id)?.iter().filter(others) {
         found.push(Presence { name: name(lease.agent), node: lease.node, generating: true });

@@ -1,5 +1,5 @@
-//! A text that is written in, as rows of the screen: each is a range of its bytes, so that the cursor, the colours and the
-//! mouse all go by the same rows. Only the rows around the cursor are laid out: a text of a megabyte costs what is seen.
+//! Soft wrapping of an edited text: rows are byte ranges, shared by cursor, colors and mouse. Only rows around the
+//! cursor are laid out, so a text of a megabyte costs no more than its visible part.
 
 use std::ops::Range;
 
@@ -7,42 +7,43 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::text;
 
-/// Bytes of a line after which a row ends whatever stands there, so that a line of a megabyte is laid out in parts.
+/// Bytes of a segment: longer lines are laid out in parts.
 const MAX_SEGMENT_BYTES: usize = 4_096;
 
 /// Rows around a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VisualRows {
-    /// What stands in each row. A space or line feed at which one ends is not always part of it.
+    /// Byte range of each row. A space or line feed at its end may be left out.
     pub(crate) rows: Vec<Range<usize>>,
-    /// The cursor's row among them, and its column.
+    /// Row and column of the cursor.
     pub(crate) cursor: (usize, usize),
-    /// Whether nothing is above them, and below.
+    /// True if the text begins with the first row, and ends with the last.
     pub(crate) top: bool,
     pub(crate) bottom: bool,
 }
 
-/// A part of a text that is laid out by itself: a line, or a part of a long one.
+/// Part of a text that is laid out separately: a line, or part of a long one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RowSegment {
     bytes: Range<usize>,
-    /// Whether a line ends with it.
+    /// True if a line ends with it.
     ends: bool,
 }
 
-/// A grapheme as it is shown, and its columns.
+/// Displayed form of a grapheme, and its columns.
 pub(crate) fn displayed(grapheme: &str) -> (String, usize) {
     if grapheme == "\t" { ("    ".to_owned(), 4) } else { text::cell(grapheme) }
 }
 
-/// The rows of a text of at most `room` columns around its cursor: so many above the cursor's and below, if there are.
+/// Wraps a text at `room` columns (0: never) and returns at most `above` rows above the cursor's and `below` rows below
+/// it.
 pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: usize) -> VisualRows {
     let room = if room == 0 { usize::MAX } else { room.max(2) };
     let mut segment = segment_at(text, at);
     let mut rows = wrap(text, &segment, room);
     let mut row = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
     let mut column = columns(&text[rows[row].start..at]);
-    // Behind a full row the cursor stands in one that begins there.
+    // After a full last row, the cursor is in a new empty row.
     if column >= room && row + 1 == rows.len() && segment.ends && at == segment.bytes.end {
         rows.push(at..at);
         (row, column) = (row + 1, 0);
@@ -70,10 +71,10 @@ pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: us
     VisualRows { rows, cursor: (row - first, column.min(room)), top, bottom }
 }
 
-/// The place in a row that is nearest to a column.
+/// Returns the byte position in a row that is nearest to a column.
 pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize {
     let mut used = 0;
-    // A place behind the space that a row ends with would be in the next row.
+    // A position after the trailing space would be in the next row.
     let words = text[row.clone()].trim_end_matches(' ');
     for (at, grapheme) in words.grapheme_indices(true) {
         let wide = displayed(grapheme).1;
@@ -85,18 +86,18 @@ pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize 
     let end = row.start + words.len();
     let breaks = end == row.end && text[row.end..].chars().next().is_some_and(|next| next != '\n');
     match words.grapheme_indices(true).next_back() {
-        // Nor is the end of a row in which a word goes on.
+        // So would the end of a row that breaks a word.
         Some((last, _)) if breaks => row.start + last,
         _ => end,
     }
 }
 
-/// Columns of a text on one row.
+/// Returns the columns of a text.
 fn columns(text: &str) -> usize {
     text.graphemes(true).map(|grapheme| displayed(grapheme).1).sum()
 }
 
-/// The part of a text that a place is in.
+/// Returns the segment that contains a byte position.
 fn segment_at(text: &str, at: usize) -> RowSegment {
     let mut start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
@@ -114,7 +115,7 @@ fn next_segment(text: &str, segment: &RowSegment) -> Option<RowSegment> {
     (next <= text.len()).then(|| segment_at(text, next))
 }
 
-/// Where a part that begins at `start` ends: at the line's end, or behind a space well before that.
+/// Returns the end of a segment: the line's end, or after a space within the limit.
 fn segment_end(text: &str, start: usize, end: usize) -> usize {
     if end - start <= MAX_SEGMENT_BYTES {
         return end;
@@ -127,11 +128,11 @@ fn segment_end(text: &str, start: usize, end: usize) -> usize {
     space.filter(|space| *space > start).unwrap_or(most)
 }
 
-/// The rows of a part: broken behind spaces and beside wide characters, or within what is too long. Spaces at the end of a
-/// row hang over.
+/// Wraps a segment: after spaces, beside wide characters, or within words that are too long. Trailing spaces exceed the
+/// width.
 fn wrap(text: &str, segment: &RowSegment, room: usize) -> Vec<Range<usize>> {
     let (mut rows, mut from, mut used) = (Vec::new(), segment.bytes.start, 0);
-    // Where the row can be broken, and the columns up to there.
+    // Last position to break at, and the columns before it.
     let mut break_at: Option<(usize, usize)> = None;
     for (at, grapheme) in text[segment.bytes.clone()].grapheme_indices(true) {
         let at = segment.bytes.start + at;

@@ -1,5 +1,5 @@
-//! Text in columns: how wide it is, where it is cut, where lines break. Everything that others wrote becomes harmless
-//! here, a grapheme at a time; the terminal is never sent a control character of theirs.
+//! Text in columns: width, truncation and wrapping. Untrusted text is sanitised here, grapheme by grapheme; its control
+//! characters never reach the terminal.
 
 use ratatui::{
     style::Style,
@@ -10,31 +10,31 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::types::harmless;
 
-/// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
+/// Bytes of the longest displayed grapheme: a letter with hundreds of accents is shown without them.
 const MAX_GRAPHEME_BYTES: usize = 48;
 
-/// Columns that a text takes on one line.
+/// Returns the columns of a text.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A grapheme as it is shown, with its columns.
+/// Displayed form of a grapheme, and its columns.
 pub(crate) fn cell(grapheme: &str) -> (String, usize) {
-    // A joiner that joins nothing yet would join what the terminal is sent next.
+    // A trailing joiner would join the next character sent to the terminal.
     let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(harmless).collect();
     let shown = if shown.len() > MAX_GRAPHEME_BYTES { shown.chars().take(1).collect() } else { shown };
     match shown.width() {
-        // What has no columns of its own cannot stand alone.
+        // A grapheme without width cannot be displayed alone.
         0 => (String::from("\u{fffd}"), 1),
         columns => (shown, columns.min(2)),
     }
 }
 
-/// The beginning of a text on one line of at most `room` columns, with `…` where something is left out. White space
+/// Returns the beginning of a text on one line of at most `room` columns, with `…` if it is truncated. White space
 /// becomes single spaces.
 pub(crate) fn cut(text: &str, room: usize) -> String {
     let (mut line, mut used, mut gap) = (String::new(), 0, false);
-    // A line feed joins its neighbour to no grapheme, so long texts are cut before they are taken apart.
+    // Iterates lazily, so a long text is only read up to the cut.
     let mut ends: Vec<(usize, usize)> = vec![(0, 0)];
     for grapheme in text.graphemes(true) {
         if grapheme.chars().all(char::is_whitespace) {
@@ -63,18 +63,18 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     line
 }
 
-/// A text made harmless on one line, padded or cut to exactly `columns`.
+/// Returns a sanitised text on one line, padded or truncated to exactly `columns`.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     let mut line = cut(text, columns);
     line.extend(std::iter::repeat_n(' ', columns.saturating_sub(line.width())));
     line
 }
 
-/// A piece of styled text.
+/// Text with its style.
 pub(crate) type Piece = (String, Style);
 
-/// Breaks styled text into lines of at most `room` columns, between words where that is possible. Line feeds end lines.
-/// `first` stands before the first line and `rest` before the others; both count towards the room.
+/// Wraps styled text at `room` columns, between words if possible. Line feeds end lines. `first` is the prefix of the
+/// first line, `rest` of the others; both count towards the width.
 pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
     let mut wrapper = TextWrapper {
         room: room.max(1),
@@ -99,12 +99,12 @@ struct TextWrapper<'a> {
     room: usize,
     rest: &'a [Piece],
     lines: Vec<Line<'static>>,
-    /// The cells of the line that is being filled, with their columns.
+    /// Cells of the current line, with their columns.
     line: Vec<(String, Style, usize)>,
     used: usize,
-    /// Where the line can be broken: the cells before that place stay.
+    /// Index to break at: the cells before it stay.
     break_at: Option<usize>,
-    /// Cells of the prefix.
+    /// Number of prefix cells.
     prefix_cells: usize,
 }
 
@@ -143,7 +143,7 @@ impl TextWrapper<'_> {
     fn put(&mut self, shown: String, style: Style, columns: usize) {
         if self.used + columns > self.room && self.line.len() > self.prefix_cells {
             if shown == " " {
-                // A space that does not fit ends the line and is not seen.
+                // A space that does not fit ends the line and is dropped.
                 self.break_at = Some(self.line.len());
                 self.wrap_here();
                 return;
@@ -162,7 +162,7 @@ impl TextWrapper<'_> {
         }
     }
 
-    /// Ends the line at the last place where it can be broken, and carries what is behind it over.
+    /// Breaks the line at the last possible index and moves the rest to the next.
     fn wrap_here(&mut self) {
         let at = self.break_at.filter(|at| *at > self.prefix_cells).unwrap_or(self.line.len());
         let carried = self.line.split_off(at);
@@ -191,7 +191,7 @@ impl TextWrapper<'_> {
     }
 }
 
-/// Columns of a styled line.
+/// Returns the columns of a styled line.
 pub(crate) fn line_width(line: &Line<'_>) -> usize {
     line.spans.iter().map(|span| span.content.width()).sum()
 }

@@ -1,8 +1,8 @@
-//! The first-run tour: six keys in the sample tree, each asked for when the one before was pressed. Esc ends it.
+//! First-run tour: six keys in the sample tree, one after the other. Esc ends it.
 
 use super::{keys::KeyAction, model::ScreenModel};
 
-/// Each step: the key it waits for, and what it says.
+/// Steps: the expected action and its hint.
 pub(crate) const STEPS: [(KeyAction, &str); 6] = [
     (KeyAction::Child, "goes on along this conversation"),
     (KeyAction::Next, "steps to another way it went"),
@@ -12,7 +12,7 @@ pub(crate) const STEPS: [(KeyAction, &str); 6] = [
     (KeyAction::Help, "shows every other key"),
 ];
 
-/// A key was pressed: the tour goes on if it is the one that is waited for.
+/// Advances the tour if the action is the expected one.
 pub(crate) fn advance(model: &mut ScreenModel, action: KeyAction) {
     if let Some(step) = model.tour
         && STEPS.get(step).is_some_and(|(expected, _)| *expected == action)
@@ -24,7 +24,7 @@ pub(crate) fn advance(model: &mut ScreenModel, action: KeyAction) {
     }
 }
 
-/// What the tour says now.
+/// Returns the hint of the current step.
 pub(crate) fn line(model: &ScreenModel) -> Option<String> {
     let step = model.tour?;
     let (action, text) = STEPS.get(step)?;

@@ -1,6 +1,6 @@
-//! What was typed before it is known what it is for. A key may lead elsewhere: a step to a node that has to be read, a
-//! question to a dialog, a change to another node. What is typed after it is meant for there, so it waits, in order, however
-//! slow the disk or fast the hands; a paste and a slow line come to the same as a person who watches each key.
+//! Type-ahead queue. A key may change the focus: a step reads another node, a lookup opens a dialog, a write moves the
+//! cursor. Later input is meant for the new focus, so it waits in order. Fast typing, pastes and slow disks then give
+//! the same result as slow typing.
 
 use std::collections::VecDeque;
 
@@ -13,60 +13,60 @@ use super::{
     update::is_step,
 };
 
-/// What waits at most; whoever types more to a screen that does not move has left it.
+/// Queued inputs, at most; beyond that the user has given up on the screen.
 const MAX_QUEUED: usize = 1 << 16;
-/// Steps that are taken in one look at most.
+/// Steps of one screen query, at most.
 pub(crate) const MAX_PENDING_STEPS: usize = 64;
 
-/// Something that was typed.
+/// Input that may have to wait.
 #[derive(Debug, Clone)]
 pub(crate) enum QueuedInput {
     Key(KeyEvent),
     Paste(String),
-    /// What a key comes to that means two things, one after the other.
+    /// Second action of a key that has two.
     Action(KeyAction),
 }
 
-/// What was typed ahead, and what it waits for.
+/// Queued input, and the events it waits for.
 #[derive(Debug, Default)]
 pub(crate) struct TypeAhead {
     queue: VecDeque<QueuedInput>,
-    /// The question whose answer opens something.
+    /// Lookup whose result changes the focus.
     awaited_lookup: Option<ScreenLookup>,
-    /// Deeds under way up to the last one that leads elsewhere; they are done in order.
+    /// Pending write requests up to the last that changes the focus; they finish in order.
     focus_writes: usize,
 }
 
 impl TypeAhead {
-    /// Whether something waits, or is waited for.
+    /// Returns whether input is queued or an event is awaited.
     pub(crate) fn is_busy(&self) -> bool {
         !self.queue.is_empty() || self.awaited_lookup.is_some() || self.focus_writes > 0
     }
 
-    /// Forgets what was typed and what was asked for it.
+    /// Drops queued input and the awaited lookup.
     pub(crate) fn clear(&mut self) {
         self.queue.clear();
         self.awaited_lookup = None;
     }
 
-    /// Has something done next, when it is known where.
+    /// Queues an action before all other input.
     pub(crate) fn push_action(&mut self, action: KeyAction) {
         self.queue.push_front(QueuedInput::Action(action));
     }
 
-    /// A deed is done.
+    /// Records that a write request has finished.
     pub(crate) fn write_done(&mut self) {
         self.focus_writes = self.focus_writes.saturating_sub(1);
     }
 
-    /// Whether an answer is for somebody who still waits for it. What opens nothing is for everybody.
+    /// Returns whether a result is still expected. Results that do not change the focus always are.
     pub(crate) fn accepts(&mut self, lookup: &ScreenLookup) -> bool {
         !lookup.changes_focus() || self.awaited_lookup.take_if(|awaited_lookup| awaited_lookup == lookup).is_some()
     }
 }
 
 impl ScreenModel {
-    /// What was typed, if it is to be acted on now; else it is kept.
+    /// Returns the input if it can be handled now; else queues it.
     pub(crate) fn queue_input(&mut self, input: QueuedInput) -> Option<QueuedInput> {
         if self.type_ahead.queue.is_empty() && !self.must_wait(&input) {
             return Some(input);
@@ -77,13 +77,13 @@ impl ScreenModel {
         None
     }
 
-    /// The next of what was kept, if nothing is in its way any more.
+    /// Removes and returns the next queued input if it can be handled now.
     pub(crate) fn next_input(&mut self) -> Option<QueuedInput> {
         let next = self.type_ahead.queue.front()?;
         if self.must_wait(next) { None } else { self.type_ahead.queue.pop_front() }
     }
 
-    /// Takes notice of what is asked for and done.
+    /// Records the writes and lookups among effects.
     pub(crate) fn track(&mut self, effects: &[ScreenEffect]) {
         for effect in effects {
             match effect {
@@ -110,7 +110,7 @@ impl ScreenModel {
                 QueuedInput::Key(key) if self.keys.action(key).is_some_and(is_step) => {
                     self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS
                 }
-                // What changes something is done to what is on the screen.
+                // Keys that change something apply to the displayed node.
                 _ => self.pending_writes > 0 || self.is_loading || !self.steps.is_empty(),
             },
             ScreenMode::List(list) => match input {
@@ -121,14 +121,14 @@ impl ScreenModel {
                 QueuedInput::Key(key) => list.awaits.is_some() && selects(key),
                 QueuedInput::Paste(_) | QueuedInput::Action(_) => false,
             },
-            // Another wording is on its way to under the caret.
+            // Another version of the cursor's node is being loaded.
             ScreenMode::Buffer(buffer) => buffer.awaits_version,
             _ => false,
         }
     }
 }
 
-/// Whether a key is about what a list shows, and not about what it is narrowed down by.
+/// Returns whether a key acts on the list's items, not on its filter.
 fn selects(key: &KeyEvent) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {

@@ -1,4 +1,4 @@
-//! The thread that writes: deeds in the order in which they were asked for, each reported when it is on the disk.
+//! Write thread: executes write requests in order and reports each once it is committed.
 
 use std::{sync::mpsc, thread};
 
@@ -19,7 +19,7 @@ use crate::{
 type Result<T> = std::result::Result<T, OpsError>;
 type ReportSender = tokio::sync::mpsc::UnboundedSender<BackgroundReport>;
 
-/// Starts the thread; it ends when nobody can ask it any more, with everything written.
+/// Starts the thread; it ends when the queue is dropped and all requests are done.
 pub(crate) fn start(
     setup: ScreenSetup,
     reports: ReportSender,
@@ -30,14 +30,14 @@ pub(crate) fn start(
     let thread = thread::Builder::new().name("loomtree-deeds".to_owned()).spawn(move || {
         for request in requests {
             let done = writer.run(&request).map(Box::new).map_err(|error| error_line(&error));
-            // Nobody may be there to hear it; it is done all the same.
+            // The screen may be closed; the request is executed all the same.
             let _ = reports.send(BackgroundReport(BackgroundEvent::WriteDone(done)));
         }
     })?;
     Ok((sender, thread))
 }
 
-/// An error in a line.
+/// Formats an error as one line.
 pub(crate) fn error_line(error: &OpsError) -> String {
     match error {
         OpsError::Ambiguous { text, candidates } => {
@@ -58,7 +58,7 @@ struct WriteThread {
 }
 
 impl WriteThread {
-    /// The person, in a session at a node: in the one that goes on, or a new one.
+    /// Returns the user's actor at a node, in the current session, the newest one of the tree, or a new one.
     fn actor_at(&mut self, node: NodeId) -> Result<Actor> {
         let actor = self.setup.loom.actor(&self.setup.agent);
         let known = match self.session {
@@ -198,7 +198,7 @@ impl WriteThread {
         }
     }
 
-    /// Saves what was written in a path: each changed node as a version, and what follows the last as a new node.
+    /// Saves an edited path: each changed node as a version, appended text as a new node.
     fn save_buffer(&mut self, at: NodeId, edit: &BufferEdit) -> Result<WriteResult> {
         let actor = self.actor_at(at)?;
         for (node, words) in &edit.edits {
@@ -246,13 +246,13 @@ impl WriteThread {
         let undone = apply(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
         let what = undone.told.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
-        // Of what stands beside a node, it is the node that one stands on.
+        // Attached nodes are shown at their parent.
         if let Some(adjacent) =
             node.as_ref().filter(|node| !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version))
         {
             node = adjacent.parent.map(|id| self.setup.loom.node(id)).transpose()?;
         }
-        // Where it can be seen what was undone: of another wording that went, the one that it was made of.
+        // A removed version is shown at the version that it was made from.
         let is_seen = |node: &Node| node.tree == self.tree && node.state.pruned_by.is_none();
         if let Some(of) = node.as_ref().filter(|node| !is_seen(node)).and_then(|node| node.edited_from) {
             node = Some(self.setup.loom.node(of)?);
@@ -273,7 +273,7 @@ impl WriteThread {
             .map(|session| session.map(|s| s.versions))
     }
 
-    /// Works on another tree.
+    /// Opens another tree.
     fn open_tree(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<WriteResult> {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
@@ -281,14 +281,14 @@ impl WriteThread {
         let known = self.recent_session()?;
         let position = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
         let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
-        // The newest session of a workspace says on which tree the next program opens.
+        // The next program opens the tree of the workspace's newest session.
         self.actor_at(position)?;
         let versions = Some(known.map(|session| session.versions).unwrap_or_default());
         Ok(WriteResult { tree: Some(tree), position: Some(position), versions, ..WriteResult::default() })
     }
 
-    /// Goes on with a session, as `loom resume` does: one of the person's own, or their own where another one's stands, who
-    /// then answers.
+    /// Resumes a session, as `loom resume` does. For an agent's session, the user continues at its position and that
+    /// agent answers.
     fn resume_session(&mut self, session: SessionId) -> Result<WriteResult> {
         let loom = self.setup.loom.clone();
         let resumed = resume(&loom.actor(&self.setup.agent), session, self.setup.drafts.as_deref())?;
@@ -301,7 +301,7 @@ impl WriteThread {
         let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
         self.tree = session.tree;
         self.session = (session.agent == self.setup.agent.id()).then_some(session.id);
-        // Standing where it stood makes it the one that was last active.
+        // Setting the position makes it the last active session.
         self.actor_at(position)?;
         let answers = agent.profile.kind == AgentKind::Model;
         let responder = answers.then(|| Responder { name: agent.name().to_owned(), session: session.id });
@@ -327,7 +327,7 @@ impl WriteThread {
         })
     }
 
-    /// Works in another session of the person's from now on.
+    /// Continues in another session of the user.
     fn adopt_session(&mut self, session: SessionId) -> Result<WriteResult> {
         let session = self.setup.loom.session(session)?;
         (self.session, self.tree) = (Some(session.id), session.tree);
@@ -339,7 +339,7 @@ fn undoable(text: &str) -> WriteResult {
     WriteResult { message: text.to_owned(), undoable: true, ..WriteResult::default() }
 }
 
-/// Said, and gone to what came of it.
+/// Result with a message, at the node that was created.
 fn created(text: &str, receipt: &Receipt) -> WriteResult {
     WriteResult { position: receipt.nodes.first().map(|node| node.id), ..undoable(text) }
 }

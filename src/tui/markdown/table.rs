@@ -1,4 +1,4 @@
-//! Tables: columns as wide as there is room for, cells wrapped in theirs.
+//! Table rendering: columns shrink to the available width and cells wrap.
 
 use pulldown_cmark::Alignment;
 use ratatui::{
@@ -12,7 +12,7 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// A table while it is read: its rows, each of cells.
+/// Table under construction: rows of cells of pieces.
 pub(super) struct MarkdownTable {
     pub(super) alignments: Vec<Alignment>,
     pub(super) rows: Vec<Vec<Vec<Piece>>>,
@@ -30,7 +30,7 @@ impl MarkdownPage<'_> {
         let mut widths: Vec<usize> = (0..columns)
             .map(|at| table.rows.iter().filter_map(|row| row.get(at)).map(words).max().unwrap_or(0))
             .collect();
-        // The widest gives until all fit.
+        // Shrinks the widest column until all fit.
         while widths.iter().sum::<usize>() > room {
             let Some(widest) = widths.iter_mut().max() else { break };
             if *widest <= 3 {
@@ -55,7 +55,7 @@ impl MarkdownPage<'_> {
         self.prefix.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
     }
 
-    /// A row of a table: cells that do not fit are wrapped in their column.
+    /// Renders a row; cells that do not fit wrap in their column.
     fn table_row(&mut self, row: &[Vec<Piece>], widths: &[usize], alignments: &[Alignment], head: bool) {
         let bar = self.palette.style(ColorRole::Guide);
         let bold = if head { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };

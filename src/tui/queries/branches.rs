@@ -1,5 +1,5 @@
-//! Two branches compared: node by node, and word by word where a node has become another. What says something else
-//! altogether is shown as what went and what came: nobody reads two texts that are woven into each other.
+//! Comparison of two branches: node by node, and word by word for similar nodes. Dissimilar nodes are shown as removed
+//! and added in full, because interleaved texts are unreadable.
 
 use std::collections::HashMap;
 
@@ -22,11 +22,11 @@ use crate::{
     types::{Agent, Node, one_line},
 };
 
-/// Nodes of each branch that are looked for in the other one; beyond them a node is compared with what stands at its place.
+/// Nodes of each branch that are aligned by similarity; later ones are compared by position.
 const MAX_ALIGNED_NODES: usize = 64;
 
 impl LookupRequest<'_> {
-    /// Two branches from where they part.
+    /// Compares two branches from their branch point on.
     pub(super) fn diff(&self, one: NodeId, other: NodeId) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
         let agents = snapshot.agents()?;
@@ -56,7 +56,7 @@ impl LookupRequest<'_> {
         Ok(LookupResult::Page("two branches".to_owned(), lines))
     }
 
-    /// What became of a node: whose it was, and its words.
+    /// Formats one pair of nodes: a header and the compared text.
     fn turn(&self, before: Option<&Node>, after: Option<&Node>, agents: &[Agent]) -> Vec<Line<'static>> {
         let palette = self.context.palette;
         let author = |node: &Node| {
@@ -98,12 +98,12 @@ impl LookupRequest<'_> {
     }
 }
 
-/// Which node of one branch has become which of the other: as many as are alike, in their order.
+/// Pairs the nodes of two branches by similarity, in order.
 fn align<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Option<&'n Node>)> {
     let (rows, columns) = (left.len().min(MAX_ALIGNED_NODES), right.len().min(MAX_ALIGNED_NODES));
     let words = |nodes: &'n [Node], most: usize| nodes[..most].iter().map(|node| word_counts(&node.content)).collect();
     let (before, after): (Vec<Words<'n>>, Vec<Words<'n>>) = (words(left, rows), words(right, columns));
-    // The best that can be made of what is left from each pair on.
+    // Best total similarity of the nodes from each pair on.
     let mut best = vec![vec![0.0_f64; columns + 1]; rows + 1];
     let likeness: Vec<Vec<f64>> =
         before.iter().map(|one| after.iter().map(|other| similarity(one, other)).collect()).collect();
@@ -136,10 +136,10 @@ fn align<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Opti
     pairs
 }
 
-/// From which share of words in common on a text is another wording of the other.
+/// Share of common words from which two nodes count as versions of one text.
 const MIN_SIMILARITY: f64 = 0.4;
 
-/// A text's words, each with how often it stands there.
+/// Words of a text with their counts.
 type Words<'t> = HashMap<&'t str, usize>;
 
 fn word_counts(text: &str) -> Words<'_> {
@@ -150,7 +150,7 @@ fn word_counts(text: &str) -> Words<'_> {
     words
 }
 
-/// The share of words that two texts have in common, from 0 to 1.
+/// Returns the share of common words of two texts, 0 to 1.
 #[allow(clippy::cast_precision_loss)] // a share of what one reads
 fn similarity(one: &Words<'_>, other: &Words<'_>) -> f64 {
     let all: usize = one.values().chain(other.values()).sum();
@@ -158,18 +158,18 @@ fn similarity(one: &Words<'_>, other: &Words<'_>) -> f64 {
     if all == 0 { 1.0 } else { 2.0 * common as f64 / all as f64 }
 }
 
-/// A text in words and what is between them: in writing without spaces, in what its characters make.
+/// Splits a text at word boundaries.
 fn split_words(text: &str) -> Vec<&str> {
     text.split_word_bounds().collect()
 }
 
-/// Two texts in one: what went, what came, and what is in both. Changes with nothing but spaces between them are one change.
+/// Merges two texts into pieces: removed, added and common. Changes separated only by spaces form one change.
 fn word_diff(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
     let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
         let plain = palette == Palette::Plain;
-        // A space that both end with is in both.
+        // A trailing space of both is common.
         let shared = gone.ends_with(' ') && added.ends_with(' ');
         if shared {
             gone.pop();
@@ -179,7 +179,7 @@ fn word_diff(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
         for (text, role, open, close) in [(gone, ColorRole::Gone, "[-", "-]"), (added, ColorRole::Added, "{+", "+}")] {
             let text = std::mem::take(text);
             if !text.is_empty() {
-                // Without highlight, signs say which is which.
+                // Without colors, signs mark the kind.
                 let text = if plain { format!("{open}{text}{close}") } else { text };
                 let apart = both && role == ColorRole::Gone && !plain && !text.ends_with(char::is_whitespace);
                 pieces.push((text, palette.style(role)));

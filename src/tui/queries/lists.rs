@@ -1,4 +1,4 @@
-//! Lists to pick from: trees, sessions, documents, models.
+//! Lookups for lists: trees, sessions, documents, models.
 
 use ratatui::text::{Line, Span};
 
@@ -19,7 +19,7 @@ use crate::{
     types::{Agent, AgentKind, Document, Timestamp, Tree, one_line},
 };
 
-/// Sessions listed at most: of each the first words are read.
+/// Sessions of a list, at most: each costs a read of its first message.
 const MAX_SESSIONS: u32 = 100;
 
 impl LookupRequest<'_> {
@@ -41,7 +41,7 @@ impl LookupRequest<'_> {
         ListItem { line, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
     }
 
-    /// Sessions in which something was said, the last active first, those of this folder before the others.
+    /// Sessions with messages, the last active first; those of this folder come before others.
     pub(super) fn sessions(&self) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
         let filter = SessionFilter { spoken: true, limit: MAX_SESSIONS, ..SessionFilter::default() };
@@ -119,7 +119,7 @@ impl LookupRequest<'_> {
     }
 }
 
-/// The colour of an agent's name.
+/// Color role of an agent's name.
 fn role(agent: &Agent) -> ColorRole {
     match agent.profile.kind {
         AgentKind::Human => ColorRole::Human,

@@ -1,4 +1,4 @@
-//! What a model would be sent from a node, part by part, and what that costs.
+//! Lookups of the prompt for a node: its sections, its nodes and its price.
 
 use ratatui::text::{Line, Span};
 
@@ -39,7 +39,7 @@ impl LookupRequest<'_> {
         Ok(assembled.map_err(|error| error.to_string())?.report)
     }
 
-    /// What a model would be sent, part by part: first its parts, then the nodes of the path with what became of each.
+    /// Lists the sections of the prompt, then the nodes of the path with their inclusion.
     pub(super) fn context(&self, node: NodeId) -> std::result::Result<LookupResult, String> {
         let report = self.report(node, SUBJECT)?;
         let palette = self.context.palette;

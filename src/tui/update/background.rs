@@ -1,4 +1,4 @@
-//! What the background reports.
+//! Handling of background events.
 
 use super::{buffer_keys, command_jobs, generation, input_keys, list_keys, write};
 use crate::tui::{
@@ -48,7 +48,7 @@ fn on_screen_loaded(
     let mut version_effects = Vec::new();
     match loaded {
         Ok(screen) => {
-            // Somewhere else was gone to while this was looked at.
+            // The cursor moved while the query ran: its result is out of date.
             if !model.cursor_moved {
                 if let Some(step) = screen.blocked_step.filter(|_| model.steps.is_empty()) {
                     report_blocked_step(model, step);
@@ -103,7 +103,7 @@ fn on_query_done(
     }
     let result = match result {
         Ok(result) => result,
-        // What the next prompt costs is nothing that anybody asked for.
+        // The user did not request the cost, so its errors are not shown.
         Err(_) if matches!(lookup, ScreenLookup::Cost(_)) => return Vec::new(),
         Err(error) => {
             if list_awaits(model, &lookup) {
@@ -146,7 +146,7 @@ fn on_query_done(
     Vec::new()
 }
 
-/// Whether a list waits for this answer.
+/// Returns whether the open list waits for this lookup.
 fn list_awaits(model: &ScreenModel, lookup: &ScreenLookup) -> bool {
     matches!(&model.mode, ScreenMode::List(list) if list.awaits.as_ref() == Some(lookup))
 }
@@ -157,9 +157,9 @@ fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> 
     apply_write_result(model, done)
 }
 
-/// Takes in what something came to that was done to the store.
+/// Applies the result of a write or command job.
 pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    // Marks and words of the path may count differently now.
+    // The prompt's size may have changed.
     model.cost = None;
     let result = match done {
         Ok(result) => result,
@@ -189,7 +189,7 @@ pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResu
         model.responder = None;
         model.screen = None;
         model.cursor_row = usize::MAX;
-        // A look under way is of the other tree.
+        // Drops the result of the query in progress: it is of the other tree.
         model.query_number += 1;
         model.is_loading = false;
     }

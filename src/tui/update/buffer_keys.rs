@@ -1,5 +1,4 @@
-//! Keys of the prose of a buffer tree: the caret is in the text, and what is changed becomes versions when it is left or
-//! saved.
+//! Keys of a buffer tree's text editor. Changes become versions when the user saves or leaves.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -11,7 +10,7 @@ use crate::tui::{
     model::{ScreenMode, ScreenModel},
 };
 
-/// Opens the text of the path for writing.
+/// Opens the text of the path for editing.
 pub(super) fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(screen) = &model.screen else { return Vec::new() };
     model.mode = ScreenMode::Buffer(BufferEditor::open(&screen.parts));
@@ -27,7 +26,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     match key.code {
         KeyCode::Esc => leave(model),
         KeyCode::Char('s') if control => save(model),
-        // The caret's place in its next or its previous wording.
+        // Selects another version of the cursor's node.
         KeyCode::Char(c @ ('.' | ',' | '>' | '<')) if alt => {
             if buffer.is_changed() {
                 model.notify("ctrl-s saves first; then alt-. and alt-, go through the versions");
@@ -38,7 +37,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
             buffer.awaits_version = true;
             write(WriteRequest::CycleVersion(at, node, matches!(c, '.' | '>')))
         }
-        // What was written goes on by a model's words, where the path ends.
+        // Saves and generates continuations at the end of the path.
         KeyCode::Enter if alt => {
             let effects = leave(model);
             model.type_ahead.push_action(KeyAction::Generate);
@@ -59,7 +58,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     }
 }
 
-/// Leaves the text, with what was changed saved.
+/// Saves changes and closes the editor.
 pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let mut effects = save(model);
     model.mode = ScreenMode::Tree;
@@ -67,7 +66,7 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Saves what was changed; the caret stays.
+/// Saves changes; the cursor stays.
 fn save(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let at = model.cursor;
     let ScreenMode::Buffer(buffer) = &mut model.mode else { return Vec::new() };
@@ -79,7 +78,7 @@ fn save(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     write(WriteRequest::SaveBuffer(at, edit))
 }
 
-/// The text was read anew: it is shown if nothing is lost by that.
+/// Shows newly loaded text unless that would lose changes.
 pub(super) fn refresh(model: &mut ScreenModel) {
     let Some(screen) = &model.screen else { return };
     if let ScreenMode::Buffer(buffer) = &mut model.mode

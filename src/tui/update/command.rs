@@ -1,4 +1,4 @@
-//! The command line that `:` opens: words for what has no key, and for what has.
+//! Commands of the `:` line, including the names of all keys.
 
 use super::{command_jobs, generation, tree_keys, write};
 use crate::tui::{
@@ -7,7 +7,7 @@ use crate::tui::{
     model::{ListKind, ListPanel, ScreenMode, ScreenModel},
 };
 
-/// The commands beside those that are named as keys are.
+/// Commands in addition to the names of keys.
 pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("chat TEXT", "say it, and have the collaborator answer"),
     ("new TEXT", "a tree that begins with these words"),
@@ -79,7 +79,7 @@ fn usage(word: &str) -> &'static str {
     COMMANDS.iter().map(|(usage, _)| *usage).find(|usage| usage.starts_with(word)).unwrap_or("")
 }
 
-/// Every command, to be read.
+/// Lists every command.
 fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
     use crate::tui::{
         message::{ItemAction, ListItem},

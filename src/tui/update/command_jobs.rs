@@ -1,4 +1,4 @@
-//! The person's own arrow lines while they run.
+//! Command jobs: running arrow lines of the user.
 
 use super::{background, generation};
 use crate::tui::{
@@ -6,7 +6,7 @@ use crate::tui::{
     model::{GenerationPanel, ScreenMode, ScreenModel},
 };
 
-/// Has lines run.
+/// Starts a command job.
 pub(super) fn start(model: &mut ScreenModel, text: String) -> Vec<ScreenEffect> {
     model.jobs += 1;
     let command_job = CommandJob { number: model.jobs, from: model.cursor, tools: model.tools, text };
@@ -14,13 +14,12 @@ pub(super) fn start(model: &mut ScreenModel, text: String) -> Vec<ScreenEffect> 
     vec![ScreenEffect::RunCommands(command_job)]
 }
 
-/// Stops the ones that were begun last; `None` if none run.
+/// Cancels the latest command job; `None` if none runs.
 pub(super) fn cancel_latest(model: &ScreenModel) -> Option<Vec<ScreenEffect>> {
     model.command_jobs.last().map(|command_job| vec![ScreenEffect::Cancel(command_job.number, None)])
 }
 
-/// A model was heard of. It gets columns, unless others stand there already; they are shown unless the person is at
-/// something else.
+/// Opens columns for the job's first continuation unless others are open. They are shown at once only over the tree.
 pub(super) fn open_columns(model: &mut ScreenModel, number: u64, event: &GenerationEvent) {
     let Some(command_job) = model.command_jobs.iter().find(|command_job| command_job.number == number) else { return };
     if model.generation_panel.is_some() || !matches!(event, GenerationEvent::Started(_)) {
@@ -31,7 +30,7 @@ pub(super) fn open_columns(model: &mut ScreenModel, number: u64, event: &Generat
         GenerationJob { number, from, versions, models: Vec::new(), n: 0, turn: false, tools: false, responder: None };
     model.generation_panel = Some(GenerationPanel { job, columns: Vec::new(), selected: 0, scroll: 0, running: true });
     let shown = match &mut model.mode {
-        // They are seen once the question is answered that came before them.
+        // They appear after the open dialog closes.
         ScreenMode::Confirm(confirm) => &mut *confirm.previous_mode,
         mode => mode,
     };
@@ -41,7 +40,7 @@ pub(super) fn open_columns(model: &mut ScreenModel, number: u64, event: &Generat
     }
 }
 
-/// They are done.
+/// Applies the result of a finished job.
 pub(super) fn finish(model: &mut ScreenModel, number: u64, result: Result<WriteResult, String>) -> Vec<ScreenEffect> {
     let Some(at) = model.command_jobs.iter().position(|command_job| command_job.number == number) else {
         return Vec::new();
@@ -57,7 +56,7 @@ pub(super) fn finish(model: &mut ScreenModel, number: u64, result: Result<WriteR
             model.mode = ScreenMode::Tree;
         }
     }
-    // Whoever went elsewhere meanwhile is not taken away from there.
+    // The cursor is not moved if the user moved it meanwhile.
     let cursor_unmoved = model.cursor == command_job.from;
     let mut effects = Vec::new();
     let result = result.map(|outcome| {
@@ -78,7 +77,7 @@ pub(super) fn finish(model: &mut ScreenModel, number: u64, result: Result<WriteR
     effects
 }
 
-/// What would be a page is said in its first line: something else is on the screen.
+/// Reduces a page to its first line, because another panel is open.
 fn shorten(outcome: WriteResult) -> WriteResult {
     let first = outcome.page.as_ref().and_then(|(_, lines)| lines.iter().find(|line| !line.spans.is_empty()));
     let message = first.map_or(outcome.message, ToString::to_string);

@@ -1,4 +1,4 @@
-//! Generating, and what is done with what comes: continuations stream side by side, one is chosen, the others stay or go.
+//! Generation: continuations stream side by side; the user takes one and keeps or prunes the others.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -12,15 +12,15 @@ use crate::{
     },
 };
 
-/// Has models continue the node, or the collaborator answer it.
+/// Starts continuations of the cursor's node, or an agent's turn.
 pub(super) fn begin(model: &mut ScreenModel, turn: bool) -> Vec<ScreenEffect> {
     start(model, model.cursor, turn)
 }
 
-/// The same, from a node.
+/// Starts a generation from a node.
 pub(super) fn start(model: &mut ScreenModel, from: NodeId, turn: bool) -> Vec<ScreenEffect> {
     if model.generation_panel.is_some() {
-        // What is there is looked at before more is asked for.
+        // Existing columns are shown before more are requested.
         model.mode = ScreenMode::Generating;
         return Vec::new();
     }
@@ -42,7 +42,7 @@ pub(super) fn start(model: &mut ScreenModel, from: NodeId, turn: bool) -> Vec<Sc
     vec![ScreenEffect::Generate(job)]
 }
 
-/// Takes a model for generating, or leaves it out.
+/// Adds a model to the selection, or removes it.
 pub(super) fn toggle_model(model: &mut ScreenModel, reference: &str) {
     if let Some(at) = model.models.iter().position(|name| name == reference) {
         model.models.remove(at);
@@ -92,7 +92,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
         Some(KeyAction::Previous | KeyAction::PageUp) => {
             generation_panel.scroll = generation_panel.scroll.saturating_sub(3)
         }
-        // The columns stay where they are; the keys walk the tree meanwhile.
+        // The columns stay open; keys navigate the tree meanwhile.
         Some(KeyAction::Say | KeyAction::Quit | KeyAction::Layout) => {
             model.mode = ScreenMode::Tree;
             let key = model.keys.hint(KeyAction::Generate).to_owned();
@@ -104,7 +104,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     Vec::new()
 }
 
-/// Goes to the chosen continuation. The others stay as branches, or are pruned.
+/// Moves to the selected continuation. The others stay as branches, or are pruned.
 fn choose(model: &mut ScreenModel, prune: bool) -> Vec<ScreenEffect> {
     let Some(generation_panel) = &model.generation_panel else { return Vec::new() };
     let Some(node) =
@@ -137,7 +137,7 @@ fn choose(model: &mut ScreenModel, prune: bool) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Closes the columns; everything that came is there as branches.
+/// Closes the columns; all continuations stay as branches.
 fn close(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let message = model
         .generation_panel
@@ -154,7 +154,7 @@ fn close(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.load_screen()
 }
 
-/// Takes in what is heard of a generation.
+/// Applies an event of a generation.
 pub(super) fn on_event(model: &mut ScreenModel, number: u64, event: GenerationEvent) -> Vec<ScreenEffect> {
     command_jobs::open_columns(model, number, &event);
     let Some(generation_panel) =
@@ -213,7 +213,7 @@ pub(super) fn on_event(model: &mut ScreenModel, number: u64, event: GenerationEv
     Vec::new()
 }
 
-/// All have ended. Where there is one and it is watched, the cursor goes to it.
+/// Applies the end of a generation. The cursor moves to a single continuation if the user watches.
 pub(super) fn finish(model: &mut ScreenModel, error: Option<String>, position: Option<NodeId>) -> Vec<ScreenEffect> {
     let Some(generation_panel) = &mut model.generation_panel else { return Vec::new() };
     generation_panel.running = false;
@@ -242,7 +242,7 @@ pub(super) fn finish(model: &mut ScreenModel, error: Option<String>, position: O
             if watched {
                 model.mode = ScreenMode::Tree;
             }
-            // Whoever went elsewhere meanwhile is not taken away from there.
+            // The cursor is not moved if the user moved it meanwhile.
             if watched || model.cursor == from {
                 return model.go_to(to);
             }

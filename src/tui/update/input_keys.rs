@@ -1,4 +1,4 @@
-//! Keys of a text being written.
+//! Keys of text inputs.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -8,14 +8,14 @@ use crate::tui::{
     model::{MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
 };
 
-/// Begins to write, or goes on with what was left for the same purpose.
+/// Opens an input, with the unsaved text of the same purpose if there is one.
 pub(super) fn open(model: &mut ScreenModel, purpose: InputPurpose, text: impl Into<String>) -> Vec<ScreenEffect> {
     let left = model.unsaved_input.take_if(|left| left.purpose == purpose);
     model.mode = ScreenMode::Input(left.unwrap_or_else(|| TextInput::new(purpose, text)));
     Vec::new()
 }
 
-/// Whether enter ends the text; else it is a line feed, and ctrl-s ends it.
+/// Returns whether enter submits; else it inserts a line feed and ctrl-s submits.
 fn ends_on_enter(purpose: &InputPurpose) -> bool {
     !matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Merge(_))
 }
@@ -38,7 +38,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
         return finish(model);
     }
     if matches!(text_input.purpose, InputPurpose::Split(_)) {
-        // The text is not changed here, only the place in it.
+        // Only the cursor moves, the text is fixed.
         if matches!(
             key.code,
             KeyCode::Left | KeyCode::Right | KeyCode::Up | KeyCode::Down | KeyCode::Home | KeyCode::End
@@ -91,8 +91,7 @@ fn show_history(model: &mut ScreenModel, older: bool) {
     }
 }
 
-/// Stops writing. What was written for the next node is kept in the history, what was written elsewhere until it is gone on
-/// with.
+/// Closes the input. Text for the next node goes to the history, other text is stored until the user continues it.
 pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if let ScreenMode::Input(text_input) = std::mem::take(&mut model.mode) {
         let text = text_input.editor.text();
@@ -120,7 +119,7 @@ fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// What a text comes to that was written to its end.
+/// Submits a text.
 pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && !matches!(purpose, InputPurpose::Label(_)) {
         return Vec::new();
@@ -170,7 +169,7 @@ pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: Strin
     }
 }
 
-/// What choosing comes to that is more than going somewhere.
+/// Runs the action of a list item.
 pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<ScreenEffect> {
     match then {
         ItemAction::GoToNode(tree, node) if tree == model.tree => model.go_to(node),

@@ -1,4 +1,4 @@
-//! Keys of lists, pages and questions.
+//! Keys of lists, pages and dialogs.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -50,7 +50,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     Vec::new()
 }
 
-/// Looks for what was typed, if the list is a search.
+/// Runs the search for the typed text, if the list is a search.
 pub(super) fn search(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let ScreenMode::List(list) = &mut model.mode else { return Vec::new() };
     let ListKind::Search(scope) = list.kind else { return Vec::new() };
@@ -71,7 +71,7 @@ pub(super) fn choose(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     else {
         return Vec::new();
     };
-    // Several models can be picked one after another.
+    // The list stays open, to select several models.
     if kind == ListKind::Models {
         return input_keys::run_item_action(model, then);
     }
@@ -79,7 +79,7 @@ pub(super) fn choose(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     input_keys::run_item_action(model, then)
 }
 
-/// Keys of the context view: a part is pinned or kept out from where it is seen.
+/// Keys of the context view: they pin or exclude the selected node.
 fn context_key(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
     let ScreenMode::List(list) = &mut model.mode else { return Vec::new() };
     let last = list.items.len().saturating_sub(1);
@@ -124,7 +124,7 @@ pub(super) fn page_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEff
     Vec::new()
 }
 
-/// Puts what an agent asks, as soon as nobody writes or chooses.
+/// Shows the next approval request unless the user types or chooses.
 pub(super) fn show_next_approval(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if !matches!(model.mode, ScreenMode::Tree | ScreenMode::Generating) {
         return Vec::new();
@@ -147,7 +147,7 @@ pub(super) fn show_next_approval(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Takes a question away that nobody waits for any more, and puts the next one.
+/// Withdraws an approval request and shows the next one.
 pub(super) fn withdraw_approval(model: &mut ScreenModel, number: u64) -> Vec<ScreenEffect> {
     model.approvals.retain(|(other, _)| *other != number);
     if !matches!(&model.mode, ScreenMode::Confirm(confirm) if matches!(confirm.yes, ScreenEffect::AnswerApproval(other, ..) if other == number))
@@ -160,7 +160,7 @@ pub(super) fn withdraw_approval(model: &mut ScreenModel, number: u64) -> Vec<Scr
     model.load_screen()
 }
 
-/// To where one was before the question; columns may have gone meanwhile.
+/// Restores the mode before the dialog; its columns may be gone.
 fn restore_mode(model: &mut ScreenModel, before: ScreenMode) {
     model.mode = if matches!(before, ScreenMode::Generating) && model.generation_panel.is_none() {
         ScreenMode::Tree
@@ -183,9 +183,9 @@ pub(super) fn confirm_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<Screen
     }
     let answer = match key.code {
         KeyCode::Char('y' | 'Y') => Some(confirm.yes.clone()),
-        // What an agent asks is not agreed to by a key that is pressed all the time.
+        // Enter is too frequent a key to approve an agent's request.
         KeyCode::Enter if !from_agent => Some(confirm.yes.clone()),
-        // A small one annotates: somebody may have begun to when the question came.
+        // Lower-case `a` annotates: the user may have pressed it as the dialog opened.
         KeyCode::Char('A') if confirm.always.is_some() => confirm.always.clone(),
         KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => confirm.no.clone(),
         KeyCode::Up | KeyCode::Char('k') | KeyCode::PageUp => {

@@ -1,7 +1,7 @@
-//! What a message comes to: the model changes, and effects come out. Nothing here reads, writes or waits.
+//! Update: applies a message to the model and returns effects. It does not read, write or wait.
 //!
-//! What a key is for is decided in one place, by what is open: a list, a page, a question, a text being written,
-//! continuations that grow, and else the tree. What is not known to be open yet is waited for (`ahead.rs`).
+//! The screen's mode decides in one place which handler gets a key. Input waits until the mode it is meant for is open
+//! (`type_ahead.rs`).
 
 mod background;
 mod buffer_keys;
@@ -23,10 +23,10 @@ use super::{
     type_ahead::QueuedInput,
 };
 
-/// Takes a message in.
+/// Applies a message.
 pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let effects = handle(model, message);
-    // What is written is laid out for the screen as it is now.
+    // Inputs are laid out for the current size.
     model.fit_inputs();
     effects
 }
@@ -34,14 +34,14 @@ pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<Scr
 fn handle(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let mut effects = match message {
         ScreenMessage::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
-        // Whoever interrupts does not wait for what they interrupt.
+        // An interrupt does not wait for the work it interrupts.
         ScreenMessage::Key(key) if is_interrupt(&key) => {
             model.type_ahead.clear();
             interrupt(model)
         }
         ScreenMessage::Key(key) => queue_input(model, QueuedInput::Key(key)),
         ScreenMessage::Paste(text) => queue_input(model, QueuedInput::Paste(text)),
-        // What is on the screen may go before what was typed is done.
+        // The screen may change before queued input is handled.
         ScreenMessage::Mouse(_) if model.type_ahead.is_busy() => Vec::new(),
         ScreenMessage::Mouse(event) => mouse::handle(model, event),
         ScreenMessage::Resize(width, height) => {
@@ -56,7 +56,7 @@ fn handle(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> 
         model.track(&more);
         effects.extend(more);
     }
-    // An agent's question is not answered by what was typed before it was asked.
+    // Input typed before a dialog opened must not answer it.
     if !model.type_ahead.is_busy() {
         effects.extend(list_keys::show_next_approval(model));
     }
@@ -79,7 +79,7 @@ fn handle_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect
     }
 }
 
-/// Has something done.
+/// Requests a write.
 fn write(request: WriteRequest) -> Vec<ScreenEffect> {
     vec![ScreenEffect::Write(request)]
 }
@@ -90,7 +90,7 @@ fn is_interrupt(key: &KeyEvent) -> bool {
 
 fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // These are the same wherever one is.
+    // Keys of every mode.
     match key.code {
         KeyCode::Char('z') if control => return vec![ScreenEffect::Suspend],
         KeyCode::Char('l') if control => return vec![ScreenEffect::Redraw],
@@ -107,7 +107,7 @@ fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     }
 }
 
-/// Ctrl-C: what is open closes, what runs is stopped; where nothing is and nothing does, the program ends.
+/// Handles ctrl-c: cancels what runs, else closes what is open, else quits.
 fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let running = model
         .generation_panel
@@ -124,7 +124,7 @@ fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         ScreenMode::Tree => return tree_keys::quit(model),
         ScreenMode::Buffer(_) => return buffer_keys::leave(model),
         ScreenMode::Input(_) => return input_keys::leave(model),
-        // An agent waits for an answer.
+        // The agent gets a refusal.
         ScreenMode::Confirm(_) => return list_keys::confirm_key(model, &KeyCode::Esc.into()),
         _ => {}
     }
@@ -143,7 +143,7 @@ fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             list.selected = 0;
             list_keys::search(model)
         }
-        // Whoever pastes over the tree wants to say it, and can look at it first.
+        // A paste over the tree opens an input, so that the user can check it.
         ScreenMode::Tree => {
             let effects = input_keys::open(model, super::message::InputPurpose::Append, "");
             if let ScreenMode::Input(text_input) = &mut model.mode {

@@ -1,4 +1,4 @@
-//! The mouse: a click goes to a line, the wheel scrolls what it is over.
+//! Mouse: clicks select, the wheel scrolls the pane under the pointer.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -11,7 +11,7 @@ use crate::tui::{
     view,
 };
 
-/// Lines that the wheel goes at once.
+/// Lines per step of the wheel.
 const WHEEL_LINES: usize = 3;
 
 pub(super) fn handle(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {

@@ -37,7 +37,7 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     act(model, action)
 }
 
-/// Whether it steps to another node, and so may follow another step at once.
+/// Returns whether an action is a step, so that further steps need not wait for it.
 pub(crate) const fn is_step(action: KeyAction) -> bool {
     use KeyAction::{Child, End, LineDown, LineUp, Next, NextBookmark, Parent, Previous, Root, Version, VersionBack};
     matches!(
@@ -46,7 +46,7 @@ pub(crate) const fn is_step(action: KeyAction) -> bool {
     )
 }
 
-/// Does what a key of the tree says.
+/// Runs an action of the tree.
 pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffect> {
     match action {
         KeyAction::Parent => model.step(NavigationStep::Parent),
@@ -64,7 +64,7 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::PageDown | KeyAction::PageUp => scroll_page(model, action == KeyAction::PageUp),
         KeyAction::Fold => fold(model),
         KeyAction::Hoist => hoist(model),
-        // In a buffer tree one writes where the text is.
+        // A buffer tree is edited in place.
         KeyAction::Say | KeyAction::Edit if is_buffer(model) => buffer_keys::open(model),
         KeyAction::Say => input_keys::open(model, InputPurpose::Append, ""),
         KeyAction::Generate => generation::begin(model, false),
@@ -162,7 +162,7 @@ fn open_list(
     empty: &'static str,
 ) -> Vec<ScreenEffect> {
     let mut list = ListPanel::new(title, kind, empty);
-    // One searches for what is written then.
+    // A search starts when the user types.
     let asks = !matches!(kind, ListKind::Search(_));
     list.awaits = asks.then(|| question.clone());
     model.mode = ScreenMode::List(list);
@@ -175,18 +175,18 @@ fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         return Vec::new();
     };
     let effects = model.go_to(before);
-    // Going back is no way to somewhere.
+    // Going back is not recorded.
     model.back_stack.pop();
     effects
 }
 
-/// Scrolls the text by most of a screen.
+/// Scrolls the text by a page.
 pub(super) fn scroll_page(model: &mut ScreenModel, up: bool) -> Vec<ScreenEffect> {
     let rows = usize::from(model.areas().text.height);
     scroll(model, rows.saturating_sub(2).max(1), up)
 }
 
-/// Scrolls the text by so many lines.
+/// Scrolls the text by lines.
 pub(super) fn scroll(model: &mut ScreenModel, lines: usize, up: bool) -> Vec<ScreenEffect> {
     let (above, below) = view::scrollable(model);
     let lines = isize::try_from(lines).unwrap_or(isize::MAX);
@@ -268,7 +268,7 @@ fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
     write(if moves { WriteRequest::Move(from, to) } else { WriteRequest::Copy(from, to) })
 }
 
-/// Pins a node, or lets go of it.
+/// Pins or unpins a node.
 pub(super) fn pin(model: &mut ScreenModel, node: crate::id::NodeId) -> Vec<ScreenEffect> {
     let pinned = model.screen.as_ref().is_some_and(|screen| screen.pins.contains(&node));
     write(WriteRequest::Pin(node, !pinned))
@@ -319,7 +319,7 @@ fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Leaves, but asks first while something is being generated.
+/// Quits; asks first while a generation or command job runs.
 pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let set_position = model.session.map(|_| ScreenEffect::Write(WriteRequest::SetPosition(model.cursor)));
     let leave: Vec<ScreenEffect> = set_position.into_iter().chain([ScreenEffect::Quit]).collect();
@@ -335,7 +335,7 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     leave
 }
 
-/// Every key, as it is bound now.
+/// Lists every key with its current binding.
 fn help(model: &ScreenModel) -> PagePanel {
     use ratatui::{style::Style, text::Line};
     let palette = model.palette;

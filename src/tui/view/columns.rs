@@ -1,4 +1,4 @@
-//! Continuations side by side, while they come and until one is chosen.
+//! Continuations side by side.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,12 +14,12 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// Columns of text below which fewer continuations are shown at once.
+/// Minimum screen columns of a continuation; fewer are shown at once below that.
 const MIN_COLUMN_WIDTH: u16 = 26;
-/// Bytes of a continuation that are laid out while it comes: its end.
+/// Bytes at the end of a streaming continuation that are laid out.
 const TAIL_BYTES: usize = 6_000;
 
-/// The areas of the continuations that are shown, with their numbers.
+/// Areas of the visible continuations, with their indexes.
 fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
     let count = generation_panel.columns.len().max(1);
     let fits = usize::from((area.width / MIN_COLUMN_WIDTH).max(1)).min(count);
@@ -34,7 +34,7 @@ fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
         .collect()
 }
 
-/// Which continuation stands at a place of the screen.
+/// Returns the continuation at a screen position.
 pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
     let generation_panel = model.generation_panel.as_ref()?;
     let areas_ = model.areas();
@@ -43,7 +43,7 @@ pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
     Some(found.0).filter(|index| *index < generation_panel.columns.len())
 }
 
-/// What is below the line that says what is continued.
+/// Returns the area below the line with the continued node.
 fn below(area: Rect) -> Rect {
     Rect { y: area.y + area.height.min(2), height: area.height.saturating_sub(2), ..area }
 }
@@ -120,7 +120,7 @@ fn draw_column(
         ));
     }
     let rows = usize::from(body.height);
-    // While words come, the newest are shown; then one reads from the beginning.
+    // Streaming text shows its end; finished text its beginning.
     let most = lines.len().saturating_sub(rows);
     let first = if column.ended { generation_panel.scroll.min(most) } else { most };
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
@@ -141,7 +141,7 @@ fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Li
     text::wrap(&[(words, style)], width, &[], &[])
 }
 
-/// The end of a text on one line.
+/// Returns the end of a text on one line.
 fn last_line(words: &str, room: usize) -> String {
     let mut from = words.len().saturating_sub(room * 4);
     while !words.is_char_boundary(from) {

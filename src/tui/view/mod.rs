@@ -1,4 +1,4 @@
-//! The screen as a function of the model: [`draw`] reads a model and writes cells, and nothing else.
+//! View: [`draw`] reads a model and writes cells, nothing else.
 
 mod columns;
 mod popup;
@@ -57,14 +57,14 @@ pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
     }
 }
 
-/// Puts a line at the top of an area, cut to its width.
+/// Draws a line at the top of an area, truncated to its width.
 fn put(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
     if area.width > 0 && area.height > 0 && buffer.area().contains(area.as_position()) {
         buffer.set_line(area.x, area.y, line, area.width);
     }
 }
 
-/// The row of an area, from its top.
+/// Returns a row of an area, counted from its top.
 fn row(area: Rect, at: usize) -> Rect {
     let at = u16::try_from(at).unwrap_or(u16::MAX);
     Rect { y: area.y.saturating_add(at), height: 1, ..area }
@@ -78,7 +78,7 @@ fn rule(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The tree's title, how large it is, and who else is in it.
+/// Draws the tree's title, its size and the present agents.
 fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let Some(screen) = &model.screen else { return };
     let palette = model.palette;
@@ -96,7 +96,7 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let title = text::cut(&screen.tree.title, room);
     let nodes = format!("  {}", number(counts.nodes, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
-    // What does not fit beside enough of the title is left out whole.
+    // Facts that would shorten the title too much are omitted.
     let left = room.saturating_sub(text::width(&title).min(room.min(16)));
     let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);
     let facts = fits.unwrap_or_default();
@@ -111,7 +111,7 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     put(&others, Rect { x: right, width: area.right() - right, ..area }, buffer);
 }
 
-/// A number with its noun.
+/// Formats a number with its noun.
 fn number(number: u64, noun: &str) -> String {
     let many = match noun {
         _ if number == 1 => noun.to_owned(),
@@ -121,7 +121,7 @@ fn number(number: u64, noun: &str) -> String {
     format!("{} {many}", thousands(number))
 }
 
-/// A number with its thousands apart.
+/// Formats a number with commas between thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What opens over the panes: lists, pages, questions.
+//! Popups over the panes: lists, pages, dialogs.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,16 +14,15 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// The most columns of a popup.
+/// Columns of a popup, at most.
 const MAX_POPUP_COLUMNS: u16 = 100;
 
-/// Columns of a popup on a screen of so many.
+/// Returns the columns of a popup on a screen of this width.
 pub(crate) fn width(screen: u16) -> u16 {
     if screen < 60 { screen } else { (screen - 4).min(MAX_POPUP_COLUMNS) }
 }
 
-/// The area of a list on a screen. It is as high as all of it needs, whatever it is narrowed down to; but a search has no
-/// all.
+/// Returns the area of a list. Its height fits all items, whatever the filter; a search uses the full height.
 pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
     let whole = area(screen);
     let needed = match list.kind {
@@ -33,7 +32,7 @@ pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
     Rect { height: needed.clamp(whole.height.min(10), whole.height), ..whole }
 }
 
-/// The area of a popup on a screen, its frame included.
+/// Returns the largest area of a popup, its frame included.
 fn area(screen: Rect) -> Rect {
     let width = width(screen.width);
     let height = screen.height.saturating_sub(2).max(screen.height.min(3));
@@ -41,13 +40,13 @@ fn area(screen: Rect) -> Rect {
     Rect { x, y, width, height }
 }
 
-/// The first item of a list that is shown, where this one is chosen.
+/// Returns the first visible item of a list.
 pub(crate) fn first_item(at: usize, area: Rect) -> usize {
     let rows = usize::from(area.height).saturating_sub(4).max(1);
     (at + 1).saturating_sub(rows)
 }
 
-/// Empties an area and draws a frame with a title; returns what is inside.
+/// Clears an area and draws a frame with a title; returns the inside.
 fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
     let style = model.palette.style(ColorRole::Guide);
     let area = area.intersection(*buffer.area());
@@ -70,7 +69,7 @@ fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> R
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
 }
 
-/// A list, with what was typed to narrow it down; returns the cursor.
+/// Draws a list with its filter; returns the cursor.
 pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
     let whole = list_area(list, screen);
@@ -113,10 +112,10 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
     Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
 }
 
-/// A page, and how far one has read.
+/// Draws a page with its scroll percentage.
 pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: &mut Buffer) {
     let whole = area(screen);
-    // What is short does not cover more than it needs.
+    // A short page covers only the rows that it needs.
     let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
     let inner = frame(model, Rect { height: needed, ..whole }, &page.title, buffer);
     let rows = usize::from(inner.height);
@@ -132,7 +131,7 @@ pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: 
     }
 }
 
-/// A question, small and in the middle, with what there is to read before one answers.
+/// Draws a dialog in the center, with its details.
 pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
     let most = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
     let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);

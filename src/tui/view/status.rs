@@ -1,4 +1,4 @@
-//! The two lines at the bottom: what is written or said, and where one is.
+//! The two bottom lines: input or notice, and status.
 
 use ratatui::{
     buffer::Buffer,
@@ -18,7 +18,7 @@ use crate::tui::{
     tour,
 };
 
-/// The input line: what is being written, else a notice, the tour or the next keys to try. Returns the cursor.
+/// Draws the input, else a notice, the tour or key hints. Returns the cursor.
 pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Option<Position> {
     if let ScreenMode::Input(text_input) = &model.mode {
         return Some(draw_input(model, text_input, area, buffer));
@@ -47,10 +47,10 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
     None
 }
 
-/// Rows that something said may take.
+/// Rows of a notice, at most.
 const MAX_NOTICE_ROWS: u16 = 4;
 
-/// What is said, in as many rows as it needs, over what is above them: nothing moves for it.
+/// Draws a notice in as many rows as needed, over the rows above: the layout does not move.
 fn draw_notice(message: &str, style: Style, area: Rect, buffer: &mut Buffer) {
     let room = usize::from(area.width).saturating_sub(2).max(1);
     let mut lines = text::wrap(&[(message.to_owned(), style)], room, &[], &[]);
@@ -67,7 +67,7 @@ fn draw_notice(message: &str, style: Style, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Keys that are of use now, as many as there is room for.
+/// Hints for useful keys, as many as fit.
 fn hints(model: &ScreenModel, width: usize) -> Line<'static> {
     let actions: &[(KeyAction, &str)] = match &model.mode {
         ScreenMode::Generating
@@ -140,7 +140,7 @@ fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &
     Position::new(inner.x.saturating_add(column), area.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
 }
 
-/// What an empty line asks for.
+/// Placeholder of an empty input.
 fn placeholder(purpose: &InputPurpose) -> &'static str {
     match purpose {
         InputPurpose::Append => "the next words, or → and a command · enter says it · alt-enter breaks the line",
@@ -154,7 +154,7 @@ fn placeholder(purpose: &InputPurpose) -> &'static str {
     }
 }
 
-/// The status line: where one is, and what the next prompt would be.
+/// Draws the status line: cursor, cost and state.
 pub(super) fn status(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let palette = model.palette;
     let dim = palette.style(ColorRole::Dim);
@@ -178,7 +178,7 @@ pub(super) fn status(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     put(&right, Rect { x, width: area.right() - x, ..area }, buffer);
 }
 
-/// What is to the right, each with its rank: where there is little room, what ranks first stays.
+/// Parts of the right side, each with its rank; low ranks stay if space is short.
 fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     let palette = model.palette;
     let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
@@ -230,7 +230,7 @@ fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     right
 }
 
-/// As many of the pieces as there is room for, in their order, with dots between them.
+/// Joins as many parts as fit, in their order, with dots between them.
 fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> Line<'static> {
     let mut ranked: Vec<(u8, usize)> = pieces.iter().zip(0..).map(|((rank, _), at)| (*rank, at)).collect();
     ranked.sort_unstable();
@@ -266,7 +266,7 @@ fn purpose_labels(purpose: &InputPurpose) -> &'static [&'static str] {
     }
 }
 
-/// Which models continue, and how often.
+/// Names the selected models and the number of continuations.
 fn model_label(model: &ScreenModel) -> String {
     let names = match model.models.as_slice() {
         [] => model.default_model.as_ref().map(|name| format!("{} ", text::cut(name, 24))).unwrap_or_default(),

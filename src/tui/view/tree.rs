@@ -1,4 +1,4 @@
-//! The tree pane: an outline with guides.
+//! Tree pane: an outline with guides.
 
 use ratatui::{
     buffer::Buffer,
@@ -17,20 +17,20 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// Columns of a level of branches.
+/// Columns of a branch level.
 const LEVEL_COLUMNS: usize = 3;
-/// Columns that guides leave to words.
+/// Minimum columns of text beside the guides.
 const MIN_TEXT_COLUMNS: usize = 18;
-/// Levels that are let go of at once, so that not every step moves everything.
+/// Levels hidden at once, so that a single step does not shift every row.
 const HIDDEN_LEVEL_STEP: usize = 4;
 
-/// The line of the window that is the first on the screen.
+/// Returns the first visible line of the window.
 pub(crate) fn first_row(model: &ScreenModel) -> Option<usize> {
     let screen = model.screen.as_ref()?;
     Some(screen.window.cursor_row.saturating_sub(model.cursor_row))
 }
 
-/// Levels on the left that are not shown.
+/// Returns the number of levels hidden on the left.
 fn hidden_levels(screen: &ScreenData, width: usize) -> usize {
     let room = (width.saturating_sub(MIN_TEXT_COLUMNS) / LEVEL_COLUMNS).max(1);
     let here = screen.window.rows.get(screen.window.cursor_row).map_or(0, |row| row.levels.len());
@@ -114,7 +114,7 @@ fn row_line(
     Line::from(spans)
 }
 
-/// The words of a text without the marks that Markdown begins lines with.
+/// Returns a text without leading Markdown markers.
 fn strip_markers(text: &str) -> &str {
     text.trim_start().trim_start_matches(['#', '>', '*', '`']).trim_start()
 }
