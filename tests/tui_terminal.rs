@@ -239,9 +239,9 @@ fn the_same_walk_at_every_size() {
         window.shows("Prune this node and");
         window.fits(columns);
         window.keys("y");
-        window.shows("pruned · u takes it back");
+        window.shows("pruned · u undoes it");
         window.keys("u");
-        window.shows("taken back: pruned");
+        window.shows("undone: pruned");
         window.keys("c");
         window.shows("in all,");
         window.fits(columns);

@@ -75,7 +75,7 @@ impl Approval for ApprovalQueue {
                 let (number, (sender, answer)) = (state.last_number, oneshot::channel());
                 let report = BackgroundReport(BackgroundEvent::ApprovalRequested(number, request.clone()));
                 if state.reports.as_ref().is_none_or(|reports| reports.send(report).is_err()) {
-                    return Decision::No(Some("nobody is there to be asked".to_owned()));
+                    return Decision::No(Some("no screen is open to ask the user".to_owned()));
                 }
                 state.pending.insert(number, (request.clone(), sender));
                 (PendingApproval(self, number), answer)

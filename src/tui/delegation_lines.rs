@@ -5,7 +5,7 @@ use crate::{delegate::DelegationUpdate, types::one_line};
 /// Formats an update as a line. `None`: too minor to show.
 pub(crate) fn line(update: &DelegationUpdate) -> Option<String> {
     Some(match update {
-        DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  is planned…"),
+        DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  planning…"),
         DelegationUpdate::Planned { delegation, subtasks } => {
             let many = if subtasks.len() == 1 { "subtask" } else { "subtasks" };
             format!("{delegation}  planned: {} {many}", subtasks.len())

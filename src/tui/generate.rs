@@ -88,7 +88,6 @@ impl GenerationJobs {
         self.running.remove(&number);
     }
 
-    /// Cancels all jobs.
     pub(crate) fn cancel_all(&mut self) {
         for tokens in self.running.values() {
             tokens.all.cancel();
@@ -206,11 +205,11 @@ pub(super) fn generation_event(progress: Progress) -> Option<GenerationEvent> {
         }
         Progress::Failed { index, error, saved } => {
             let cancelled = matches!(error, GenerateError::Provider(crate::provider::ProviderError::Cancelled));
-            let error = if cancelled { "stopped; what came is kept".to_owned() } else { error.to_string() };
+            let error = if cancelled { "stopped; the received text is saved".to_owned() } else { error.to_string() };
             GenerationEvent::Failed(index, error, saved.map(|node| node.id))
         }
         Progress::OutOfRounds { index } => {
-            GenerationEvent::Failed(index, "it agent for more rounds than it has".to_owned(), None)
+            GenerationEvent::Failed(index, "the turn reached its round limit".to_owned(), None)
         }
         Progress::Delegated { index, told } => GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?),
         Progress::Round { .. } | Progress::LeftOpen { .. } => return None,

@@ -65,13 +65,13 @@ pub enum KeyAction {
 /// Group of related keys in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyGroup {
-    /// Navigation.
+    /// Moving in the tree.
     Walk,
-    /// Writing and generating.
+    /// Writing messages and generating continuations.
     Write,
-    /// Changing existing nodes.
+    /// Changing existing nodes and branches.
     Change,
-    /// Reading and searching.
+    /// Reading, searching and opening other things.
     Look,
     /// Keys of the program itself.
     Program,
@@ -101,7 +101,7 @@ pub struct Binding {
     pub action: KeyAction,
     /// Name in a key map file.
     pub name: &'static str,
-    /// Default keys.
+    /// Default keys, as named in a key map file.
     pub keys: &'static [&'static str],
     /// Group in the help.
     pub group: KeyGroup,
@@ -142,22 +142,22 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Edit, "edit", &["e"], KeyGroup::Change, "edit this node"),
     bind(KeyAction::EditOutside, "edit_outside", &["E"], KeyGroup::Change, "the same in $EDITOR"),
     bind(KeyAction::Annotate, "annotate", &["a"], KeyGroup::Change, "write a note on it"),
-    bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or take the mark off"),
+    bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or remove the bookmark"),
     bind(KeyAction::NextBookmark, "next_bookmark", &["B"], KeyGroup::Walk, "to the next bookmark"),
     bind(KeyAction::Bookmarks, "bookmarks", &["'"], KeyGroup::Look, "all bookmarks"),
     bind(KeyAction::Mark, "mark", &["x"], KeyGroup::Change, "mark it for merge, copy, move, diff"),
-    bind(KeyAction::Merge, "merge", &["M"], KeyGroup::Change, "write a node that draws on the marked ones"),
+    bind(KeyAction::Merge, "merge", &["M"], KeyGroup::Change, "write a node that merges the marked ones"),
     bind(KeyAction::Split, "split", &["S"], KeyGroup::Change, "cut it in two at a place you choose"),
     bind(KeyAction::CopyHere, "copy_here", &["Y"], KeyGroup::Change, "copy the marked branch under this node"),
     bind(KeyAction::MoveHere, "move_here", &["V"], KeyGroup::Change, "move the marked branch under this node"),
     bind(KeyAction::Prune, "prune", &["p", "delete"], KeyGroup::Change, "prune this branch"),
     bind(KeyAction::Restore, "restore", &["R"], KeyGroup::Change, "pruned branches, to bring one back"),
-    bind(KeyAction::Undo, "undo", &["u"], KeyGroup::Change, "take your last change back"),
-    bind(KeyAction::Redo, "redo", &["ctrl-r", "U"], KeyGroup::Change, "do it again"),
-    bind(KeyAction::Pin, "pin", &["P"], KeyGroup::Change, "pin it in the context, or let go of it"),
-    bind(KeyAction::Exclude, "exclude", &["X"], KeyGroup::Change, "keep it out of what models read, or not"),
-    bind(KeyAction::Version, "version", &[">"], KeyGroup::Walk, "to the next wording of this place"),
-    bind(KeyAction::VersionBack, "version_back", &["<"], KeyGroup::Walk, "to the wording before"),
+    bind(KeyAction::Undo, "undo", &["u"], KeyGroup::Change, "undo your last change"),
+    bind(KeyAction::Redo, "redo", &["ctrl-r", "U"], KeyGroup::Change, "redo it"),
+    bind(KeyAction::Pin, "pin", &["P"], KeyGroup::Change, "pin it in the context, or unpin it"),
+    bind(KeyAction::Exclude, "exclude", &["X"], KeyGroup::Change, "exclude it from what models read, or include it"),
+    bind(KeyAction::Version, "version", &[">"], KeyGroup::Walk, "to the next version of this node"),
+    bind(KeyAction::VersionBack, "version_back", &["<"], KeyGroup::Walk, "to the previous version"),
     bind(KeyAction::Search, "search", &["/"], KeyGroup::Look, "search as you type; tab: path, tree, everything"),
     bind(KeyAction::Diff, "diff", &["d"], KeyGroup::Look, "compare with the marked branch, or the one before"),
     bind(KeyAction::Context, "context", &["c"], KeyGroup::Look, "what a model would get, and what it costs"),

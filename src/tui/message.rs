@@ -22,7 +22,7 @@ pub enum ScreenMessage {
     Key(KeyEvent),
     /// Text of a bracketed paste.
     Paste(String),
-    /// A mouse event.
+    /// A click, drag or turn of the wheel.
     Mouse(MouseEvent),
     /// New size of the screen, in columns and rows.
     Resize(u16, u16),
@@ -73,9 +73,9 @@ pub(crate) enum BackgroundEvent {
 pub(crate) enum InputPurpose {
     /// The next node, or arrow lines to run.
     Append,
-    /// A `:` command.
+    /// A command of the `:` line, without the colon.
     Command,
-    /// Number of continuations.
+    /// Number of continuations per generation.
     Count,
     /// An annotation of a node.
     Annotate(NodeId),
@@ -182,7 +182,7 @@ pub(crate) enum ItemAction {
     GoToNode(TreeId, NodeId),
     /// Opens a tree at its last position.
     OpenTree(TreeId),
-    /// Continues a session.
+    /// Resumes a session at its stored position.
     ResumeSession(SessionId),
     /// Restores a pruned branch.
     Restore(NodeId),

@@ -78,7 +78,6 @@ impl ListPanel {
     }
 }
 
-/// Page of text.
 #[derive(Debug)]
 pub(crate) struct PagePanel {
     pub(crate) title: String,
@@ -109,6 +108,11 @@ impl ConfirmPanel {
         usize::from(height).saturating_sub(text + 5).max(1)
     }
 
+    /// True if "yes" is accepted: a dialog of an agent has to be scrolled to its end first.
+    pub(crate) fn is_read(&self, width: u16, height: u16) -> bool {
+        self.no.is_none() || self.scroll >= self.detail.len().saturating_sub(self.page(width, height))
+    }
+
     /// Dialog without details, opened over the tree.
     pub(crate) fn plain(text: impl Into<String>, yes: ScreenEffect) -> Self {
         let (detail, previous_mode) = (Vec::new(), Box::default());
@@ -127,7 +131,7 @@ pub(crate) struct GenerationPanel {
     pub(crate) running: bool,
 }
 
-/// One continuation.
+/// State of one continuation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GenerationColumn {
     pub(crate) model: String,
@@ -145,7 +149,6 @@ pub(crate) struct Notice {
     pub(crate) until: u64,
 }
 
-/// Visible panes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum PaneLayout {
     #[default]

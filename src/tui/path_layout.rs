@@ -74,22 +74,31 @@ impl PathLayout<'_> {
         Ok(PathBlock { lines })
     }
 
+    /// Header of a turn. In a narrow pane it shortens the number of continuations, then omits the age.
     fn header(&self, node: &Node) -> Line<'static> {
+        let count = node.state.continuations;
+        let full = if count > 1 { format!("  {count} continuations") } else { String::new() };
+        let short = if count > 1 { format!("  {count} cont.") } else { String::new() };
+        let age = format!("  {}", node.created_at.age(self.now));
+        let fits = |line: &Line<'_>| text::line_width(line) <= self.query.columns;
+        let wide = [(&age, &full), (&age, &short)].map(|(age, count)| self.header_line(node, age, count));
+        wide.into_iter().find(fits).unwrap_or_else(|| self.header_line(node, "", &short))
+    }
+
+    fn header_line(&self, node: &Node, age: &str, continuations: &str) -> Line<'static> {
         let palette = self.query.palette;
+        let dim = palette.style(ColorRole::Dim);
         let name = self.agents.iter().find(|agent| agent.id() == node.author).map_or("?", Agent::name);
         let mut spans: Vec<Span<'static>> = Vec::new();
         let mut push = |text: String, style| spans.push(Span::styled(text, style));
-        let cursor = node.id == self.cursor;
-        push(if cursor { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
+        let is_cursor = node.id == self.cursor;
+        push(if is_cursor { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
         if node.role.is_some() {
-            push(format!("{}, edited by ", node.role()), palette.style(ColorRole::Dim));
+            push(format!("{}, edited by ", node.role()), dim);
         }
         push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
         push(format!("  {}", node.local), palette.style(ColorRole::Id));
-        push(format!("  {}", node.created_at.age(self.now)), palette.style(ColorRole::Dim));
-        if node.state.continuations > 1 {
-            push(format!("  {} continuations", node.state.continuations), palette.style(ColorRole::Dim));
-        }
+        push(format!("{age}{continuations}"), dim);
         for mark in marks(node) {
             push(format!("  {mark}"), palette.style(ColorRole::Mark));
         }

@@ -75,7 +75,6 @@ impl LookupContext {
     }
 }
 
-/// Runs a lookup.
 pub(crate) fn run_lookup(
     loom: &Loom,
     lookup: &ScreenLookup,

@@ -33,7 +33,6 @@ const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 /// Navigation step from a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavigationStep {
-    /// To the parent.
     Parent,
     /// To the continuation visited last, else the first.
     Child,
@@ -57,7 +56,7 @@ pub(crate) enum ReadingMode {
     /// Turns, each with a header.
     #[default]
     Transcript,
-    /// One continuous text.
+    /// One continuous text without headers.
     Prose,
 }
 

@@ -255,7 +255,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws changed cells.
+    /// Draws changed cells, and rewrites rows with ambiguous graphemes.
     fn draw(&mut self, app: &App) -> io::Result<()> {
         let drawn = self.terminal.draw(|frame| app.draw(frame))?;
         let whole = self.wide_rows.update(drawn.buffer);

@@ -5,7 +5,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::types::AuthorType;
 
-/// Set of colors.
+/// Set of colors that fits a terminal's background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Palette {
     /// Light text on a dark background.
@@ -43,19 +43,14 @@ pub(crate) enum ColorRole {
     ModelWords,
     /// Text by a user, and text without a role.
     Words,
-    /// Secondary text.
     Dim,
-    /// Guides and frames.
     Guide,
-    /// Short ids.
     Id,
     /// Bookmarks, notes and other marks.
     Mark,
-    /// Headings, keys, selections.
+    /// Headings, keys and selections.
     Accent,
-    /// Errors.
     Error,
-    /// Success.
     Good,
     /// Code; in it keywords, literals and names.
     Code,

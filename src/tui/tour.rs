@@ -4,11 +4,11 @@ use super::{keys::KeyAction, model::ScreenModel};
 
 /// Steps: the expected action and its hint.
 pub(crate) const STEPS: [(KeyAction, &str); 6] = [
-    (KeyAction::Child, "goes on along this conversation"),
-    (KeyAction::Next, "steps to another way it went"),
-    (KeyAction::Parent, "goes back to where they part"),
-    (KeyAction::Say, "writes a line of your own here (esc: not now)"),
-    (KeyAction::Generate, "has models write ways to go on"),
+    (KeyAction::Child, "follows this conversation"),
+    (KeyAction::Next, "steps to another branch"),
+    (KeyAction::Parent, "goes back to the branch point"),
+    (KeyAction::Say, "writes a message of your own (esc: not now)"),
+    (KeyAction::Generate, "generates continuations"),
     (KeyAction::Help, "shows every other key"),
 ];
 

@@ -10,7 +10,7 @@ use super::{
     keys::KeyAction,
     message::{ScreenEffect, ScreenLookup},
     model::{ListKind, ScreenMode, ScreenModel},
-    update::is_step,
+    update::step_of,
 };
 
 /// Queued inputs, at most; beyond that the user has given up on the screen.
@@ -107,7 +107,7 @@ impl ScreenModel {
         }
         match &self.mode {
             ScreenMode::Tree => match input {
-                QueuedInput::Key(key) if self.keys.action(key).is_some_and(is_step) => {
+                QueuedInput::Key(key) if self.keys.action(key).and_then(step_of).is_some() => {
                     self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS
                 }
                 // Keys that change something apply to the displayed node.

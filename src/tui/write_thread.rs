@@ -103,16 +103,10 @@ impl WriteThread {
                 let receipt = self.actor_at(*after)?.append(Parent::Node(*after), NodeDraft::text(text))?;
                 Ok(created("", &receipt))
             }
-            WriteRequest::Edit(node, text) => {
-                let receipt = self.actor_at(*node)?.edit(*node, text)?;
-                let versions = self.versions()?;
-                let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
-                let message = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
-                Ok(WriteResult { versions, ..created(message, &receipt) })
-            }
+            WriteRequest::Edit(node, text) => self.edit(*node, text),
             WriteRequest::Annotate(node, text) => {
                 self.actor_at(*node)?.annotate(*node, text)?;
-                Ok(undoable("noted"))
+                Ok(undoable("note added"))
             }
             WriteRequest::Bookmark(node, Some(label)) => {
                 self.actor_at(*node)?.bookmark(*node, label)?;
@@ -120,7 +114,7 @@ impl WriteThread {
             }
             WriteRequest::Bookmark(node, None) => {
                 self.actor_at(*node)?.unbookmark(*node)?;
-                Ok(undoable("no bookmark any more"))
+                Ok(undoable("bookmark removed"))
             }
             WriteRequest::Prune(node) => self.prune(*node),
             WriteRequest::PruneAll(nodes) => {
@@ -136,34 +130,13 @@ impl WriteThread {
             }
             WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),
             WriteRequest::Redo => self.apply_undo("done again", Actor::redo),
-            WriteRequest::Exclude(node, out) => {
-                let actor = self.actor_at(*node)?;
-                if *out {
-                    actor.exclude(*node)?
-                } else {
-                    actor.include(*node)?
-                };
-                Ok(undoable(if *out { "kept out of what models read" } else { "models read it again" }))
-            }
-            WriteRequest::Pin(node, pin) => {
-                let (actor, target) = (self.actor_at(*node)?, PinTarget::Node(*node));
-                if *pin {
-                    actor.pin(self.tree, target)?
-                } else {
-                    actor.unpin(self.tree, target)?
-                };
-                Ok(undoable(if *pin { "pinned" } else { "not pinned any more" }))
-            }
+            WriteRequest::Exclude(node, out) => self.set_excluded(*node, *out),
+            WriteRequest::Pin(node, pin) => self.set_pinned(*node, *pin),
             WriteRequest::Merge(nodes, text) => {
                 let at = *nodes.last().ok_or_else(|| OpsError::Invalid("nothing is marked".to_owned()))?;
                 Ok(created("merged", &self.actor_at(at)?.merge(nodes, text)?))
             }
-            WriteRequest::Split(node, at) => {
-                let receipt = self.actor_at(*node)?.split(*node, &SplitAt::Character(*at))?;
-                let versions = self.versions()?;
-                let last = receipt.nodes.last().map(|node| node.id);
-                Ok(WriteResult { versions, position: last, ..undoable("cut in two") })
-            }
+            WriteRequest::Split(node, at) => self.split(*node, *at),
             WriteRequest::Copy(from, to) => Ok(created("copied", &self.actor_at(*to)?.copy_branch(*from, *to)?)),
             WriteRequest::Move(from, to) => Ok(created("moved", &self.actor_at(*to)?.move_branch(*from, *to)?)),
             WriteRequest::Title(title) => {
@@ -171,19 +144,8 @@ impl WriteThread {
                 self.setup.loom.actor(&self.setup.agent).rename(self.tree, patch)?;
                 Ok(undoable("the tree has a new title"))
             }
-            WriteRequest::NewTree(text, buffer) => {
-                let mode = if *buffer { Mode::Buffer } else { Mode::Dialogue };
-                let actor = self.setup.loom.actor(&self.setup.agent);
-                let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
-                self.open_tree(tree.id, Some(root.id))
-            }
-            WriteRequest::ChooseVersion(node) => {
-                let actor = self.actor_at(*node)?;
-                if let Some(session) = actor.session() {
-                    actor.choose_version(session, *node)?;
-                }
-                Ok(WriteResult { versions: self.versions()?, ..WriteResult::default() })
-            }
+            WriteRequest::NewTree(text, buffer) => self.create_tree(text, *buffer),
+            WriteRequest::ChooseVersion(node) => self.choose_version(*node),
             WriteRequest::SaveBuffer(at, edit) => self.save_buffer(*at, edit),
             WriteRequest::CycleVersion(at, node, forward) => self.cycle_version(*at, *node, *forward),
             WriteRequest::SetPosition(node) => {
@@ -196,6 +158,56 @@ impl WriteThread {
             WriteRequest::Resume(session) => self.resume_session(*session),
             WriteRequest::AdoptSession(session) => self.adopt_session(*session),
         }
+    }
+
+    fn edit(&mut self, node: NodeId, text: &str) -> Result<WriteResult> {
+        let receipt = self.actor_at(node)?.edit(node, text)?;
+        let versions = self.versions()?;
+        let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
+        let message = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
+        Ok(WriteResult { versions, ..created(message, &receipt) })
+    }
+
+    fn set_excluded(&mut self, node: NodeId, excluded: bool) -> Result<WriteResult> {
+        let actor = self.actor_at(node)?;
+        if excluded {
+            actor.exclude(node)?
+        } else {
+            actor.include(node)?
+        };
+        Ok(undoable(if excluded { "excluded from what models read" } else { "included for models again" }))
+    }
+
+    fn set_pinned(&mut self, node: NodeId, pinned: bool) -> Result<WriteResult> {
+        let (actor, target) = (self.actor_at(node)?, PinTarget::Node(node));
+        if pinned {
+            actor.pin(self.tree, target)?
+        } else {
+            actor.unpin(self.tree, target)?
+        };
+        Ok(undoable(if pinned { "pinned" } else { "unpinned" }))
+    }
+
+    fn split(&mut self, node: NodeId, at: usize) -> Result<WriteResult> {
+        let receipt = self.actor_at(node)?.split(node, &SplitAt::Character(at))?;
+        let versions = self.versions()?;
+        let last = receipt.nodes.last().map(|node| node.id);
+        Ok(WriteResult { versions, position: last, ..undoable("split in two") })
+    }
+
+    fn create_tree(&mut self, text: &str, buffer: bool) -> Result<WriteResult> {
+        let mode = if buffer { Mode::Buffer } else { Mode::Dialogue };
+        let actor = self.setup.loom.actor(&self.setup.agent);
+        let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
+        self.open_tree(tree.id, Some(root.id))
+    }
+
+    fn choose_version(&mut self, node: NodeId) -> Result<WriteResult> {
+        let actor = self.actor_at(node)?;
+        if let Some(session) = actor.session() {
+            actor.choose_version(session, node)?;
+        }
+        Ok(WriteResult { versions: self.versions()?, ..WriteResult::default() })
     }
 
     /// Saves an edited path: each changed node as a version, appended text as a new node.
@@ -219,14 +231,17 @@ impl WriteThread {
         let here = versions.iter().position(|version| version.id == node).unwrap_or(0);
         let next = if forward { versions.get(here + 1) } else { here.checked_sub(1).and_then(|at| versions.get(at)) };
         let Some(next) = next else {
-            return Ok(WriteResult { message: "no other wording this way".to_owned(), ..WriteResult::default() });
+            return Ok(WriteResult {
+                message: "no other version in this direction".to_owned(),
+                ..WriteResult::default()
+            });
         };
         let actor = self.actor_at(at)?;
         if let Some(session) = actor.session() {
             actor.choose_version(session, next.id)?;
         }
         let position = if at == node { next.id } else { at };
-        let message = format!("wording {} of {}", if forward { here + 2 } else { here }, versions.len());
+        let message = format!("version {} of {}", if forward { here + 2 } else { here }, versions.len());
         Ok(WriteResult { message, position: Some(position), versions: self.versions()?, ..WriteResult::default() })
     }
 
@@ -273,7 +288,7 @@ impl WriteThread {
             .map(|session| session.map(|s| s.versions))
     }
 
-    /// Opens another tree.
+    /// Opens a tree at a node, else at its last position, else at its root.
     fn open_tree(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<WriteResult> {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
@@ -313,8 +328,8 @@ impl WriteThread {
             Some(Interruption::Between(_)) => {
                 "this was cut off between two rounds of commands: its process ended".to_owned()
             }
-            None if answers => format!("{} goes on from here", agent.name()),
-            None => "you are where you were".to_owned(),
+            None if answers => format!("{} continues from here", agent.name()),
+            None => "back at the last position".to_owned(),
         };
         let (tree, versions) = (Some(self.tree), Some(session.versions));
         Ok(WriteResult {

@@ -68,7 +68,7 @@ impl Yard {
     /// Writes a line, and waits until the plan is on the screen.
     fn asks(&mut self, key: &str, line: &str) -> &mut Stage {
         self.stage.press(key).sends(line).send("enter");
-        self.stage.wait("may it?")
+        self.stage.wait("allow it?")
     }
 
     fn last(&self) -> DelegationEvent {
@@ -128,9 +128,23 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
     // A key that is pressed all the time agrees to nothing.
     stage.send("enter");
     stage.send("space");
-    stage.shows("may it?");
-    stage.press("y").shows("So it is.").lacks("may it?").lacks("generating");
+    stage.shows("allow it?");
+    stage.press("y").shows("So it is.").lacks("allow it?").lacks("generating");
     assert!(yard.told().contains("✓ task completed: \"Paint the shed\""), "{}", yard.told());
+    assert_eq!(yard.last(), DelegationEvent::Ended);
+}
+
+#[test]
+fn yes_is_refused_before_the_end_of_the_question() {
+    let mut yard =
+        Yard::new(&HANDS_OVER, ["The front is done.", "The back is done."].map(ScriptedReply::words), &[PASSED; 2]);
+    yard.stage.resize(100, 12);
+    let stage = yard.asks(":", "chat Paint it.");
+    stage.shows("Delegated: Paint the shed").lacks("2. Paint the back").lacks("y yes");
+    stage.send("y").send("Y").shows("allow it?").shows("read to the end to answer yes");
+    stage.send("pagedown").shows("2. Paint the back").shows("y yes").shows("allow it?");
+    assert_eq!(yard.worker.requests().len(), 0);
+    yard.stage.press("y").shows("So it is.").lacks("allow it?");
     assert_eq!(yard.last(), DelegationEvent::Ended);
 }
 
@@ -138,7 +152,7 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
 fn a_no_begins_nothing_and_the_model_is_told() {
     for key in ["n", "esc", "q"] {
         let mut yard = Yard::new(&HANDS_OVER, [], &[]);
-        yard.asks(":", "chat Paint it.").press(key).shows("So it is.").lacks("may it?");
+        yard.asks(":", "chat Paint it.").press(key).shows("So it is.").lacks("allow it?");
         assert!(yard.told().contains("✗ CANCELLED: delegate: it was refused"), "{}", yard.told());
         assert_eq!((yard.last(), yard.worker.requests().len()), (DelegationEvent::Refused, 0));
     }
@@ -152,7 +166,7 @@ fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
     insta::assert_snapshot!(column(stage), @r#"
     I hand it over.
 
-    ......  is planned…
+    ......  planning…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [x] 1 Paint the front
@@ -169,7 +183,7 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
     yard.asks("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
     let stage = yard.stage.wait("[>] 2 Paint the back");
     insta::assert_snapshot!(column(stage), @r#"
-    ......  is planned…
+    ......  planning…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
     [!] 1 Paint the front: one coat is missing
@@ -193,11 +207,13 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
 fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen() {
     let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
     let mut yard = Yard::new(&replies, [never()], &[]);
-    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").press("esc").shows("· depth");
-    assert_eq!(yard.last(), DelegationEvent::Refused);
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("allow it?").press("esc").shows("· depth");
+    // The delegation runs in the background: its refusal is recorded some time after the answer.
+    let loom = yard.stage.play.loom.clone();
+    yard.stage.until("refused", |_| delegate::all(&loom).unwrap()[0].last == DelegationEvent::Refused);
 
     let mut yard = Yard::new(&replies, [never()], &[]);
-    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("may it?").send("y");
+    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("allow it?").send("y");
     yard.stage.wait("Subtask 1 of");
     let Yard { stage, .. } = yard;
     stage.app.close(Duration::from_secs(20));
@@ -209,15 +225,15 @@ fn what_is_typed_is_no_answer() {
     let mut yard = Yard::new(&[], [], &[]);
     // The plan comes while somebody writes on.
     yard.stage.press("i").sends("→ delegate \"Paint the shed\"").send("enter").send("i").sends("yyy");
-    yard.stage.wait("an agent asks").lacks("may it?").send("esc");
-    yard.stage.wait("may it?").press("n");
+    yard.stage.wait("an agent asks").lacks("allow it?").send("esc");
+    yard.stage.wait("allow it?").press("n");
     assert_eq!(yard.last(), DelegationEvent::Refused);
 }
 
 #[test]
 fn a_question_that_nobody_waits_for_any_more_goes() {
     let mut yard = Yard::new(&HANDS_OVER, [], &[]);
-    yard.asks(":", "chat Paint it.").press("ctrl-c").lacks("may it?").lacks("generating");
+    yard.asks(":", "chat Paint it.").press("ctrl-c").lacks("allow it?").lacks("generating");
     assert!(matches!(yard.last(), DelegationEvent::Planned { .. }), "it can be agreed to when it is taken up");
 }
 
@@ -266,7 +282,7 @@ mod folder {
         stage.press(":").types("tools").press("enter").shows("it asks before it changes something");
         let chat = |stage: &mut Stage| {
             stage.press(":").sends("chat Do it.").send("enter");
-            stage.wait("may it?");
+            stage.wait("allow it?");
         };
         chat(&mut stage);
         insta::assert_snapshot!(dialog(&mut stage), @r#"
@@ -292,11 +308,11 @@ mod folder {
             .shows("b.txt")
             .press("A")
             .shows("Fine.")
-            .lacks("may it?");
+            .lacks("allow it?");
         assert!(folder.path().join("b.txt").exists());
         // The turn is stopped while it asks.
         chat(&mut stage);
-        stage.press("ctrl-c").lacks("may it?").lacks("generating");
+        stage.press("ctrl-c").lacks("allow it?").lacks("generating");
         assert!(!folder.path().join("d.txt").exists());
     }
 }

@@ -36,7 +36,7 @@ fn the_others_are_kept_or_pruned() {
     stage.shows("9 nodes · 5 branches");
     let mut stage = three();
     stage.keys("space esc");
-    stage.shows("all 3 are kept as branches").shows("9 nodes · 5 branches").shows("· depth 1");
+    stage.shows("all 3 are saved as branches").shows("9 nodes · 5 branches").shows("· depth 1");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn nothing_is_left_of_an_error_after_its_column_is_closed() {
     stage.send("space");
     stage.wait("▸1 test:scripted …").wait("Half").send("esc");
     stage.settle();
-    stage.shows("stopped; what came is kept").press("esc").shows("all 3 are kept as branches").lacks("stopped");
+    stage.shows("stopped; the received text").press("esc").shows("all 3 are saved as branches").lacks("stopped");
     let below = stage.play.loom.node(stage.play.marie).unwrap().state.continuations;
     assert_eq!(below, 5);
 }

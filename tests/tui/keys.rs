@@ -137,7 +137,7 @@ const SCENES: &[Scene] = &[
         "say",
         || after("l j"),
         |stage, _| {
-            stage.shows("the next words, or → and a command").types("My own words.").press("enter");
+            stage.shows("a message, or → and a command").types("My own words.").press("enter");
             let said = below(stage, stage.play.tired);
             assert_eq!((said[0].content.as_str(), said[0].author_type), ("My own words.", AuthorType::Human));
             stands(stage, |stage| below(stage, stage.play.tired)[0].id);
@@ -247,7 +247,7 @@ const SCENES: &[Scene] = &[
         "merge",
         || after("l x j"),
         |stage, _| {
-            stage.shows("the words that draw them together").types("Both.").press("ctrl-s").shows("merged");
+            stage.shows("the text of the merging node").types("Both.").press("ctrl-s").shows("merged");
             let at = stage.at();
             let found = stage.play.loom.find_node(stage.play.tree, &at).unwrap();
             assert_eq!((found.content.as_str(), found.state.links), ("Both.", 2));
@@ -258,7 +258,7 @@ const SCENES: &[Scene] = &[
         || after("l j"),
         |stage, _| {
             stage.shows("splitting · arrows move").keys("right right right right right right right enter");
-            stage.shows("cut in two").shows("collaborator");
+            stage.shows("split in two").shows("collaborator");
             let wordings = stage.play.loom.snapshot().unwrap().versions(stage.play.tired).unwrap();
             let words: Vec<&str> = wordings.iter().map(|node| node.content.as_str()).collect();
             assert!(words.contains(&" reading: she is only tired."), "{words:?}");
@@ -289,8 +289,8 @@ const SCENES: &[Scene] = &[
         "prune",
         || after("l"),
         |stage, _| {
-            stage.shows("Prune this node and 2 below it? u takes it back.").press("y");
-            stage.shows("pruned · u takes it back").shows("3 nodes");
+            stage.shows("Prune this node and 2 below it? u undoes it.").press("y");
+            stage.shows("pruned · u undoes it").shows("3 nodes");
             assert!(node(stage, stage.play.nine).state.pruned_by.is_some());
             stands(stage, |stage| stage.play.tired);
         },
@@ -336,7 +336,7 @@ const SCENES: &[Scene] = &[
         "exclude",
         || after(""),
         |stage, _| {
-            stage.shows(" ∅").shows("kept out of what models read");
+            stage.shows(" ∅").shows("excluded from what models read");
             assert!(node(stage, stage.play.marie).state.excluded);
             stage.press("X").lacks("∅");
             assert!(!node(stage, stage.play.marie).state.excluded);
@@ -407,7 +407,7 @@ const SCENES: &[Scene] = &[
         },
         |stage, _| {
             stage.shows("─ sessions ─").shows("▸ owner").shows("Said before.").press("enter");
-            stage.shows("you are where you were");
+            stage.shows("back at the last position");
         },
     ),
     scene(

@@ -21,7 +21,7 @@ fn pruning_asks_with_a_count_and_is_taken_back_by_name() {
     stage.keys("l p");
     stage.shows("Prune this node and 2 below it?");
     stage.press("n").shows("6 nodes");
-    stage.keys("p y").shows("3 nodes").shows("pruned · u takes it back");
+    stage.keys("p y").shows("3 nodes").shows("pruned · u undoes it");
     stage.press("R").shows("Building on the trauma").press("enter");
     stage.shows("6 nodes").shows("Building on the trauma");
     stage.keys("u").shows("taken back: restored").shows("3 nodes");
@@ -63,7 +63,7 @@ fn texts_are_edited_split_and_merged() {
     stage.types(" Indeed.").press("ctrl-s");
     stage.shows("sea. Indeed.").shows("branch 3/3");
     stage.keys("S right right right right right right right right enter");
-    stage.shows("cut in two").shows("≡2");
+    stage.shows("split in two").shows("≡2");
     let mut stage = Stage::new();
     stage.keys("l x j x h M");
     stage.types("Both at once.").press("ctrl-s");
@@ -110,7 +110,7 @@ fn an_edit_that_is_taken_back_leads_to_what_was_edited() {
 #[test]
 fn what_was_written_and_left_is_gone_on_with() {
     let mut stage = Stage::new();
-    stage.keys("l j e").types(" Or not").press("esc").shows("not saved; the same key here goes on with it");
+    stage.keys("l j e").types(" Or not").press("esc").shows("not saved; the same key here continues it");
     // Elsewhere something else is written.
     stage.keys("h e").lacks("Or not").press("esc").keys("l e").shows("tired. Or not").types(" so.").press("ctrl-s");
     stage.shows("Another reading: she is only tired. Or not").shows(" so.");
@@ -167,7 +167,7 @@ fn a_session_goes_on_with_whom_it_was() {
     stage.press("s").shows("collaborator").shows("Good evening.");
     // By whom, and in what words: what is typed narrows it down.
     stage.types("collaborator").press("enter");
-    stage.shows("collaborator goes on from here").shows("with collaborator").shows("· depth 3");
+    stage.shows("collaborator continues from here").shows("with collaborator").shows("· depth 3");
     let at = stage.at();
     stage.press(":").types("chat Are you there?").press("enter").shows("It is late.");
     let turns = |stage: &Stage, id| stage.play.loom.session(id).unwrap().turns;
@@ -249,7 +249,7 @@ fn commands_do_what_has_no_key() {
     stage.press(":").types("bookmark here").press("enter").shows("★ here");
     stage.press(":").types("model fast").press("enter").shows("fast ×3");
     stage.press(":").types("go nowhere").press("enter").shows("nowhere");
-    stage.press(":").types("title").press("enter").shows(":title needs more");
+    stage.press(":").types("title").press("enter").shows(":title needs an argument");
     stage.press(":").types("help").press("enter").shows("─ keys ─").press("esc");
     stage.press(":").types("theme loud").press("enter").shows("dark|light|none");
     stage
@@ -270,7 +270,7 @@ fn several_lines_are_written_and_said_as_they_stand() {
     let said = stage.at();
     let said = stage.play.loom.find_node(stage.play.tree, &said).unwrap();
     assert_eq!(said.content, "First.\nSecond.\nThird.");
-    stage.press("i").types("Not this.").press("esc").shows("not said").press("i").press("up").shows("› Not this.");
+    stage.press("i").types("Not this.").press("esc").shows("not sent").press("i").press("up").shows("› Not this.");
 }
 
 #[test]

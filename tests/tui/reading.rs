@@ -72,6 +72,13 @@ fn documents_are_read_with_their_code_in_colours() {
 }
 
 #[test]
+fn a_narrow_pane_shortens_the_header() {
+    Stage::sized(60, 24).shows("5m ago  2 continuations");
+    Stage::sized(80, 24).shows("5m ago  2 cont.").lacks("continuatio");
+    Stage::sized(72, 24).keys("b enter").shows("  2 cont.  ★").lacks("5m ago  2");
+}
+
+#[test]
 fn wide_glyphs_keep_their_columns_at_every_size() {
     let text = "漢字漢字漢字 👩‍👩‍👧 e\u{301}\u{301} und mehr ".repeat(20);
     for (width, height) in [(10, 4), (23, 9), (40, 12), (80, 24), (200, 60)] {

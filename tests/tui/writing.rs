@@ -35,7 +35,7 @@ fn other_wordings_are_read_at_the_caret() {
     let mut stage = Stage::buffer();
     stage.press("e").press("ctrl-home").types("So: ").press("ctrl-s");
     stage.press("ctrl-home").press("right").press("alt-,");
-    stage.shows("wording 1 of 2").lacks("So: Who");
+    stage.shows("version 1 of 2").lacks("So: Who");
     stage.press("alt-.");
     stage.shows("So: Who");
 }

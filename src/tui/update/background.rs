@@ -82,14 +82,12 @@ fn on_screen_loaded(
 fn report_blocked_step(model: &mut ScreenModel, step: NavigationStep) {
     model.notify(match step {
         NavigationStep::Parent => "this is the beginning",
-        NavigationStep::Child | NavigationStep::End => {
-            "nothing follows yet; space has models continue, i writes a line"
-        }
+        NavigationStep::Child | NavigationStep::End => "nothing follows yet; space generates, i writes",
         NavigationStep::Sibling(_) => "there is no other branch here",
         NavigationStep::Line(_) => "this is the last line",
         NavigationStep::Root => "this is the root",
         NavigationStep::Bookmark => "no other bookmark; b sets one",
-        NavigationStep::Version(_) => "no other wording this way",
+        NavigationStep::Version(_) => "no other version in this direction",
     });
 }
 
@@ -131,7 +129,7 @@ fn on_query_done(
                 return write(request);
             }
             let many = if more { format!("more than {count}") } else { count.to_string() };
-            let text = format!("Prune this node and {many} below it? u takes it back.");
+            let text = format!("Prune this node and {many} below it? u undoes it.");
             model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(text, ScreenEffect::Write(request))));
         }
         (_, LookupResult::Node(node)) => return model.go_to(node),
@@ -171,7 +169,7 @@ pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResu
     };
     if !result.message.is_empty() {
         let undo = model.keys.hint(crate::tui::keys::KeyAction::Undo).to_owned();
-        let hint = if result.undoable { format!(" · {undo} takes it back") } else { String::new() };
+        let hint = if result.undoable { format!(" · {undo} undoes it") } else { String::new() };
         model.notify(format!("{}{hint}", result.message));
     }
     if let Some(session) = result.session {

@@ -9,15 +9,15 @@ use crate::tui::{
 
 /// Commands in addition to the names of keys.
 pub(crate) const COMMANDS: &[(&str, &str)] = &[
-    ("chat TEXT", "say it, and have the collaborator answer"),
-    ("new TEXT", "a tree that begins with these words"),
-    ("buffer TEXT", "the same for one text: edits are versions"),
-    ("title TEXT", "call this tree so"),
-    ("model NAME", "take a model, or leave it out"),
-    ("go ID", "to a node, by its id"),
-    ("tools", "let the collaborator work in this folder, or not; changes are asked about"),
+    ("chat TEXT", "send a message that the collaborator answers"),
+    ("new TEXT", "create a tree that begins with this text"),
+    ("buffer TEXT", "create a buffer tree, in which edits are versions"),
+    ("title TEXT", "set the title of this tree"),
+    ("model NAME", "add a model to the selection, or remove it"),
+    ("go ID", "go to a node by its id"),
+    ("tools", "turn the tools for this folder on or off; changes need your approval"),
     ("bookmark LABEL", "bookmark with a label"),
-    ("theme dark|light|none", "other colours"),
+    ("theme dark|light|none", "change the colors"),
 ];
 
 pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
@@ -25,7 +25,7 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     let needs = |model: &mut ScreenModel| {
-        model.notify_error(format!(":{word} needs more: it is written as :{}", usage(word)));
+        model.notify_error(format!(":{word} needs an argument: :{}", usage(word)));
         Vec::new()
     };
     match word {
@@ -56,7 +56,7 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             model.notify(if model.tools {
                 "the collaborator may work in this folder; it asks before it changes something"
             } else {
-                "no tools for the folder"
+                "tools for the folder are off"
             });
             Vec::new()
         }
@@ -79,7 +79,6 @@ fn usage(word: &str) -> &'static str {
     COMMANDS.iter().map(|(usage, _)| *usage).find(|usage| usage.starts_with(word)).unwrap_or("")
 }
 
-/// Lists every command.
 fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
     use crate::tui::{
         message::{ItemAction, ListItem},

@@ -111,7 +111,7 @@ fn choose(model: &mut ScreenModel, prune: bool) -> Vec<ScreenEffect> {
         generation_panel.columns.get(generation_panel.selected).and_then(|column| column.saved.last().copied())
     else {
         let message = match generation_panel.columns.get(generation_panel.selected) {
-            Some(GenerationColumn { error: Some(_), .. }) => "this one failed; there is nothing to take",
+            Some(GenerationColumn { error: Some(_), .. }) => "this one failed; it has no text",
             _ => "this one is not ready yet",
         };
         model.notify(message);
@@ -146,9 +146,9 @@ fn close(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.mode = ScreenMode::Tree;
     if let Some(saved @ 1..) = message {
         model.notify(if saved == 1 {
-            "it is kept as a branch".to_owned()
+            "it is saved as a branch".to_owned()
         } else {
-            format!("all {saved} are kept as branches")
+            format!("all {saved} are saved as branches")
         });
     }
     model.load_screen()

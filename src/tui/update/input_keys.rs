@@ -99,12 +99,12 @@ pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
             _ if text.trim().is_empty() || text == text_input.initial => {}
             InputPurpose::Append => {
                 model.record_history(text);
-                model.notify("not said; ↑ in the input brings it back");
+                model.notify("not sent; ↑ in the input brings it back");
             }
             InputPurpose::Command | InputPurpose::Count | InputPurpose::Split(_) => {}
             _ => {
                 model.unsaved_input = Some(text_input);
-                model.notify("not saved; the same key here goes on with it");
+                model.notify("not saved; the same key here continues it");
             }
         }
     }
@@ -119,7 +119,6 @@ fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Submits a text.
 pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && !matches!(purpose, InputPurpose::Label(_)) {
         return Vec::new();

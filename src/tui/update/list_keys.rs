@@ -99,8 +99,8 @@ fn context_key(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
             let words = list.visible_items().get(list.selected).map(|item| item.words.clone()).unwrap_or_default();
             return write(WriteRequest::Exclude(node, !words.contains("excluded")));
         }
-        ('P' | 'X', None) => model.notify("this part is no node of the path"),
-        _ => model.notify("P pins, X keeps out or lets in, enter goes there, esc closes"),
+        ('P' | 'X', None) => model.notify("this section is not a node of the path"),
+        _ => model.notify("P pins, X excludes or includes, enter goes there, esc closes"),
     }
     Vec::new()
 }
@@ -174,11 +174,10 @@ pub(super) fn confirm_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<Screen
     let from_agent = confirm.no.is_some();
     let page = confirm.page(model.width, model.height);
     let max_scroll = confirm.detail.len().saturating_sub(page);
-    if from_agent
-        && confirm.scroll < max_scroll
+    if !confirm.is_read(model.width, model.height)
         && (matches!(key.code, KeyCode::Char('y' | 'Y')) || key.code == KeyCode::Char('A') && confirm.always.is_some())
     {
-        model.notify("↓ shows the rest; a yes counts at its end");
+        model.notify("↓ shows the rest; y is accepted at its end");
         return Vec::new();
     }
     let answer = match key.code {

@@ -13,7 +13,7 @@ mod list_keys;
 mod mouse;
 mod tree_keys;
 
-pub(crate) use tree_keys::is_step;
+pub(crate) use tree_keys::step_of;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -23,7 +23,7 @@ use super::{
     type_ahead::QueuedInput,
 };
 
-/// Applies a message.
+/// Applies a message and handles queued input that no longer has to wait.
 pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let effects = handle(model, message);
     // Inputs are laid out for the current size.
@@ -79,7 +79,6 @@ fn handle_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect
     }
 }
 
-/// Requests a write.
 fn write(request: WriteRequest) -> Vec<ScreenEffect> {
     vec![ScreenEffect::Write(request)]
 }

@@ -30,36 +30,37 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     }
     let Some(action) = model.keys.action(key) else {
         let help = model.keys.hint(KeyAction::Help).to_owned();
-        model.notify(format!("that key does nothing here; {help} shows those that do"));
+        model.notify(format!("this key is not bound; {help} shows all keys"));
         return Vec::new();
     };
     tour::advance(model, action);
     act(model, action)
 }
 
-/// Returns whether an action is a step, so that further steps need not wait for it.
-pub(crate) const fn is_step(action: KeyAction) -> bool {
-    use KeyAction::{Child, End, LineDown, LineUp, Next, NextBookmark, Parent, Previous, Root, Version, VersionBack};
-    matches!(
-        action,
-        Parent | Child | Next | Previous | LineDown | LineUp | Root | End | NextBookmark | Version | VersionBack
-    )
+/// Returns the navigation step of an action; `None` if it is no step.
+pub(crate) const fn step_of(action: KeyAction) -> Option<NavigationStep> {
+    Some(match action {
+        KeyAction::Parent => NavigationStep::Parent,
+        KeyAction::Child => NavigationStep::Child,
+        KeyAction::Next => NavigationStep::Sibling(true),
+        KeyAction::Previous => NavigationStep::Sibling(false),
+        KeyAction::LineDown => NavigationStep::Line(true),
+        KeyAction::LineUp => NavigationStep::Line(false),
+        KeyAction::Root => NavigationStep::Root,
+        KeyAction::End => NavigationStep::End,
+        KeyAction::NextBookmark => NavigationStep::Bookmark,
+        KeyAction::Version => NavigationStep::Version(true),
+        KeyAction::VersionBack => NavigationStep::Version(false),
+        _ => return None,
+    })
 }
 
 /// Runs an action of the tree.
 pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffect> {
+    if let Some(step) = step_of(action) {
+        return model.step(step);
+    }
     match action {
-        KeyAction::Parent => model.step(NavigationStep::Parent),
-        KeyAction::Child => model.step(NavigationStep::Child),
-        KeyAction::Next => model.step(NavigationStep::Sibling(true)),
-        KeyAction::Previous => model.step(NavigationStep::Sibling(false)),
-        KeyAction::LineDown => model.step(NavigationStep::Line(true)),
-        KeyAction::LineUp => model.step(NavigationStep::Line(false)),
-        KeyAction::Root => model.step(NavigationStep::Root),
-        KeyAction::End => model.step(NavigationStep::End),
-        KeyAction::NextBookmark => model.step(NavigationStep::Bookmark),
-        KeyAction::Version => model.step(NavigationStep::Version(true)),
-        KeyAction::VersionBack => model.step(NavigationStep::Version(false)),
         KeyAction::Back => back(model),
         KeyAction::PageDown | KeyAction::PageUp => scroll_page(model, action == KeyAction::PageUp),
         KeyAction::Fold => fold(model),
@@ -92,40 +93,6 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::Pin => pin(model, model.cursor),
         KeyAction::Exclude => exclude(model),
         KeyAction::Diff => diff(model),
-        KeyAction::Search => open_list(
-            model,
-            "search",
-            ListKind::Search(LookupScope::default()),
-            ScreenLookup::Search(String::new(), LookupScope::default()),
-            "nothing found",
-        ),
-        KeyAction::Bookmarks => {
-            open_list(model, "bookmarks", ListKind::Plain, ScreenLookup::Bookmarks, "no bookmarks; b sets one")
-        }
-        KeyAction::Restore => {
-            open_list(model, "pruned branches", ListKind::Plain, ScreenLookup::Pruned, "nothing is pruned")
-        }
-        KeyAction::Trees => open_list(model, "trees", ListKind::Plain, ScreenLookup::Trees, "no trees"),
-        KeyAction::Sessions => {
-            open_list(model, "sessions", ListKind::Plain, ScreenLookup::Sessions, "nothing has been said yet")
-        }
-        KeyAction::Documents => open_list(
-            model,
-            "documents",
-            ListKind::Plain,
-            ScreenLookup::Documents,
-            "no documents; `loom docs new` makes one",
-        ),
-        KeyAction::Models => open_list(
-            model,
-            "models: enter takes one, or leaves it out",
-            ListKind::Models,
-            ScreenLookup::Models,
-            "enter takes what you wrote, such as ollama:llama3.2",
-        ),
-        KeyAction::Context => {
-            open_list(model, "context", ListKind::Context, ScreenLookup::Context(model.cursor), "nothing")
-        }
         KeyAction::Reading => {
             model.reading =
                 if model.reading == ReadingMode::Transcript { ReadingMode::Prose } else { ReadingMode::Transcript };
@@ -147,7 +114,34 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
         KeyAction::Redraw => vec![ScreenEffect::Redraw],
         KeyAction::Suspend => vec![ScreenEffect::Suspend],
         KeyAction::Quit => quit(model),
+        action => open_list_of(model, action),
     }
+}
+
+/// Opens the list of an action; does nothing for other actions.
+fn open_list_of(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffect> {
+    let (title, kind, lookup, empty) = match action {
+        KeyAction::Search => {
+            let scope = LookupScope::default();
+            ("search", ListKind::Search(scope), ScreenLookup::Search(String::new(), scope), "nothing found")
+        }
+        KeyAction::Bookmarks => ("bookmarks", ListKind::Plain, ScreenLookup::Bookmarks, "no bookmarks; b sets one"),
+        KeyAction::Restore => ("pruned branches", ListKind::Plain, ScreenLookup::Pruned, "nothing is pruned"),
+        KeyAction::Trees => ("trees", ListKind::Plain, ScreenLookup::Trees, "no trees"),
+        KeyAction::Sessions => ("sessions", ListKind::Plain, ScreenLookup::Sessions, "no sessions yet"),
+        KeyAction::Documents => {
+            ("documents", ListKind::Plain, ScreenLookup::Documents, "no documents; `loom docs new` makes one")
+        }
+        KeyAction::Models => (
+            "models: enter adds one, or removes it",
+            ListKind::Models,
+            ScreenLookup::Models,
+            "enter adds the model that you typed, such as ollama:llama3.2",
+        ),
+        KeyAction::Context => ("context", ListKind::Context, ScreenLookup::Context(model.cursor), "nothing"),
+        _ => return Vec::new(),
+    };
+    open_list(model, title, kind, lookup, empty)
 }
 
 fn is_buffer(model: &ScreenModel) -> bool {
@@ -252,7 +246,7 @@ fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         nodes.push(model.cursor);
     }
     if nodes.len() < 2 {
-        model.notify_error("mark another node with x first; a merge draws on two or more");
+        model.notify_error("mark another node with x first; a merge needs two or more");
         return Vec::new();
     }
     input_keys::open(model, InputPurpose::Merge(nodes), "")
@@ -327,7 +321,7 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
         || !model.command_jobs.is_empty()
     {
         model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(
-            "Something still runs. Leave? What a model has written is kept.",
+            "Something still runs. Quit? Received text is saved.",
             ScreenEffect::Quit,
         )));
         return Vec::new();

@@ -82,7 +82,7 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
     let context = list.kind == ListKind::Context;
     let typed = text::cut(list.filter.text(), width.saturating_sub(3));
     let line = if context {
-        Line::styled("P pins · X keeps out · enter goes", palette.style(ColorRole::Dim))
+        Line::styled("P pins · X excludes · enter goes", palette.style(ColorRole::Dim))
     } else {
         Line::from(vec![Span::styled("› ", palette.style(ColorRole::Accent)), Span::raw(typed)])
     };
@@ -92,8 +92,8 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
     if shown.is_empty() {
         let message = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
-            (false, ListKind::Search(_), true) => "write what you look for",
-            (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "nothing of that name",
+            (false, ListKind::Search(_), true) => "type to search",
+            (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "no match",
             _ => list.empty,
         };
         put(&Line::styled(message, palette.style(ColorRole::Dim)), body, buffer);
@@ -139,7 +139,7 @@ pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect,
     let gap = usize::from(!confirm.detail.is_empty());
     let height = u16::try_from(lines.len() + gap + confirm.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let title = if confirm.no.is_some() { "may it?" } else { "?" };
+    let title = if confirm.no.is_some() { "allow it?" } else { "?" };
     let inner = frame(model, area, title, buffer);
     let rows = usize::from(inner.height).saturating_sub(2);
     let shown = confirm.detail.iter().skip(confirm.scroll);
@@ -150,12 +150,17 @@ pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect,
     }
     let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Id));
     let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Dim));
-    let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
-    if confirm.always.is_some() {
-        keys.extend([key("A"), dim(" always   ")]);
-    }
-    if lines.len() + gap + confirm.detail.len() > rows {
-        keys.extend([key("↓ ↑"), dim(" all of it")]);
+    let mut keys = vec![key("n"), dim(" no   ")];
+    if confirm.is_read(screen.width, screen.height) {
+        keys.splice(0..0, [key("y"), dim(" yes   ")]);
+        if confirm.always.is_some() {
+            keys.extend([key("A"), dim(" always   ")]);
+        }
+        if lines.len() + gap + confirm.detail.len() > rows {
+            keys.extend([key("↓ ↑"), dim(" all of it")]);
+        }
+    } else {
+        keys.extend([key("↓ ↑"), dim(" read to the end to answer yes")]);
     }
     put(&Line::from(keys), row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
 }

@@ -38,7 +38,7 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
     };
     let line = match &model.mode {
         ScreenMode::Buffer(_) => {
-            let keys = " ctrl-s saves · esc leaves · alt-enter has it continued · alt-, alt-. other wordings";
+            let keys = " ctrl-s saves · esc leaves · alt-enter generates · alt-, alt-. other versions";
             Line::styled(text::cut(keys, usize::from(area.width)), palette.style(ColorRole::Dim))
         }
         _ => line,
@@ -143,13 +143,13 @@ fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &
 /// Placeholder of an empty input.
 fn placeholder(purpose: &InputPurpose) -> &'static str {
     match purpose {
-        InputPurpose::Append => "the next words, or → and a command · enter says it · alt-enter breaks the line",
+        InputPurpose::Append => "a message, or → and a command · enter sends it · alt-enter starts a new line",
         InputPurpose::Command => "chat, new, title, model, go … an unknown word lists all",
         InputPurpose::Count => "how many continuations, 1 to 9",
         InputPurpose::Annotate(_) => "a note on this node",
         InputPurpose::Label(_) => "a label for the bookmark, or nothing",
-        InputPurpose::Merge(_) => "the words that draw them together · ctrl-s saves",
-        InputPurpose::Edit(_) => "other words · ctrl-s saves",
+        InputPurpose::Merge(_) => "the text of the merging node · ctrl-s saves",
+        InputPurpose::Edit(_) => "new text · ctrl-s saves",
         InputPurpose::Split(_) => "",
     }
 }
@@ -255,7 +255,7 @@ fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> 
 
 fn purpose_labels(purpose: &InputPurpose) -> &'static [&'static str] {
     match purpose {
-        InputPurpose::Append => &["saying"],
+        InputPurpose::Append => &["message"],
         InputPurpose::Command => &["command"],
         InputPurpose::Count => &["how many"],
         InputPurpose::Annotate(_) => &["a note"],
