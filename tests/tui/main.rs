@@ -9,16 +9,16 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod ahead;
-mod delegated;
-mod growing;
+mod delegation;
+mod generation;
+mod harness;
 mod keys;
 mod lists;
 mod live;
 mod mouse;
+mod navigation;
 mod outline;
 mod random;
 mod reading;
-mod stage;
-mod walks;
+mod type_ahead;
 mod writing;

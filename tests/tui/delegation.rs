@@ -10,7 +10,7 @@ use loomtree::{
 };
 use serde_json::json;
 
-use crate::{play::Play, stage::Stage};
+use crate::{harness::Harness, play::Play};
 
 const PASSED: &str = r#"{"passed": true, "why": "both coats are there"}"#;
 const FAILED: &str = r#"{"passed": false, "why": "one coat is missing"}"#;
@@ -20,19 +20,19 @@ fn plan() -> ScriptedReply {
     ScriptedReply::words(&json!({ "subtasks": [part("front", &[]), part("back", &["front"])] }).to_string())
 }
 
-fn never() -> ScriptedReply {
+fn endless() -> ScriptedReply {
     ScriptedReply::chunks(["I begin ", "and never end."]).delayed(Duration::from_secs(3600))
 }
 
 /// A screen whose collaborator may delegate, to a crew that works and judges so.
-struct Yard {
-    stage: Stage,
+struct DelegationScreen {
+    harness: Harness,
     /// The collaborator.
     model: Arc<Scripted>,
     worker: Arc<Scripted>,
 }
 
-impl Yard {
+impl DelegationScreen {
     fn new(replies: &[&str], works: impl IntoIterator<Item = ScriptedReply>, verdicts: &[&str]) -> Self {
         let play = Play::new();
         let profile = play.loom.agent("collaborator").unwrap().profile;
@@ -62,21 +62,21 @@ impl Yard {
             setup.commands.models = Arc::new(models);
             setup.commands.orchestrator = Some(Arc::new(LocalOrchestrator::new(crew)));
         };
-        Self { stage: Stage::changed(play, |play| play.marie, (100, 30), [], change), model, worker }
+        Self { harness: Harness::with_setup(play, |play| play.marie, (100, 30), [], change), model, worker }
     }
 
     /// Writes a line, and waits until the plan is on the screen.
-    fn asks(&mut self, key: &str, line: &str) -> &mut Stage {
-        self.stage.press(key).sends(line).send("enter");
-        self.stage.wait("allow it?")
+    fn request_plan(&mut self, key: &str, line: &str) -> &mut Harness {
+        self.harness.press(key).type_queued(line).send("enter");
+        self.harness.wait_for("allow it?")
     }
 
-    fn last(&self) -> DelegationEvent {
-        delegate::all(&self.stage.play.loom).unwrap().remove(0).last
+    fn last_event(&self) -> DelegationEvent {
+        delegate::all(&self.harness.play.loom).unwrap().remove(0).last
     }
 
     /// What the collaborator was told in its last round.
-    fn told(&self) -> String {
+    fn last_prompt(&self) -> String {
         let requests = self.model.requests();
         let Prompt::Chat(messages) = &requests.last().unwrap().prompt else { panic!("a dialogue is a chat") };
         messages.last().unwrap().text()
@@ -84,8 +84,8 @@ impl Yard {
 }
 
 /// What the dialog on a screen says.
-fn dialog(stage: &mut Stage) -> String {
-    let screen = stage.screen();
+fn dialog(harness: &mut Harness) -> String {
+    let screen = harness.screen();
     let lines = screen.lines().skip_while(|line| !line.contains('╭'));
     // Beside it stands what it does not cover.
     let widest = |line: &str| line.split('│').max_by_key(|part| part.chars().count()).map(str::to_owned);
@@ -94,8 +94,8 @@ fn dialog(stage: &mut Stage) -> String {
 }
 
 /// What the one column says, without its short ids.
-fn column(stage: &mut Stage) -> String {
-    let screen = stage.masked();
+fn column(harness: &mut Harness) -> String {
+    let screen = harness.masked();
     let lines = screen.lines().skip_while(|line| !line.starts_with(" ────")).skip(1);
     let mut lines: Vec<&str> = lines.collect();
     // What the two lines at the bottom say is no part of it.
@@ -103,14 +103,18 @@ fn column(stage: &mut Stage) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-const HANDS_OVER: [&str; 2] = ["I hand it over.\n→ delegate \"Paint the shed\" context:\"green\"\n", "So it is."];
+const DELEGATING_REPLIES: [&str; 2] =
+    ["I hand it over.\n→ delegate \"Paint the shed\" context:\"green\"\n", "So it is."];
 
 #[test]
-fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
-    let mut yard =
-        Yard::new(&HANDS_OVER, ["The front is done.", "The back is done."].map(ScriptedReply::words), &[PASSED; 2]);
-    let stage = yard.asks(":", "chat Paint it.");
-    insta::assert_snapshot!(dialog(stage), @r#"
+fn goal_and_plan_are_shown_and_approval_starts_the_work() {
+    let mut screen = DelegationScreen::new(
+        &DELEGATING_REPLIES,
+        ["The front is done.", "The back is done."].map(ScriptedReply::words),
+        &[PASSED; 2],
+    );
+    let harness = screen.request_plan(":", "chat Paint it.");
+    insta::assert_snapshot!(dialog(harness), @r#"
     delegate: 2 subtasks: Paint the shed
 
     Delegated: Paint the shed
@@ -126,44 +130,48 @@ fn goal_and_plan_are_shown_and_a_yes_begins_the_work() {
     y yes   n no
     "#);
     // A key that is pressed all the time agrees to nothing.
-    stage.send("enter");
-    stage.send("space");
-    stage.shows("allow it?");
-    stage.press("y").shows("So it is.").lacks("allow it?").lacks("generating");
-    assert!(yard.told().contains("✓ task completed: \"Paint the shed\""), "{}", yard.told());
-    assert_eq!(yard.last(), DelegationEvent::Ended);
+    harness.send("enter");
+    harness.send("space");
+    harness.shows("allow it?");
+    harness.press("y").shows("So it is.").lacks("allow it?").lacks("generating");
+    assert!(screen.last_prompt().contains("✓ task completed: \"Paint the shed\""), "{}", screen.last_prompt());
+    assert_eq!(screen.last_event(), DelegationEvent::Ended);
 }
 
 #[test]
 fn yes_is_refused_before_the_end_of_the_question() {
-    let mut yard =
-        Yard::new(&HANDS_OVER, ["The front is done.", "The back is done."].map(ScriptedReply::words), &[PASSED; 2]);
-    yard.stage.resize(100, 12);
-    let stage = yard.asks(":", "chat Paint it.");
-    stage.shows("Delegated: Paint the shed").lacks("2. Paint the back").lacks("y yes");
-    stage.send("y").send("Y").shows("allow it?").shows("read to the end to answer yes");
-    stage.send("pagedown").shows("2. Paint the back").shows("y yes").shows("allow it?");
-    assert_eq!(yard.worker.requests().len(), 0);
-    yard.stage.press("y").shows("So it is.").lacks("allow it?");
-    assert_eq!(yard.last(), DelegationEvent::Ended);
+    let mut screen = DelegationScreen::new(
+        &DELEGATING_REPLIES,
+        ["The front is done.", "The back is done."].map(ScriptedReply::words),
+        &[PASSED; 2],
+    );
+    screen.harness.resize(100, 12);
+    let harness = screen.request_plan(":", "chat Paint it.");
+    harness.shows("Delegated: Paint the shed").lacks("2. Paint the back").lacks("y yes");
+    harness.send("y").send("Y").shows("allow it?").shows("read to the end to answer yes");
+    harness.send("pagedown").shows("2. Paint the back").shows("y yes").shows("allow it?");
+    assert_eq!(screen.worker.requests().len(), 0);
+    screen.harness.press("y").shows("So it is.").lacks("allow it?");
+    assert_eq!(screen.last_event(), DelegationEvent::Ended);
 }
 
 #[test]
-fn a_no_begins_nothing_and_the_model_is_told() {
+fn refusing_a_plan_starts_no_work_and_reaches_the_model() {
     for key in ["n", "esc", "q"] {
-        let mut yard = Yard::new(&HANDS_OVER, [], &[]);
-        yard.asks(":", "chat Paint it.").press(key).shows("So it is.").lacks("allow it?");
-        assert!(yard.told().contains("✗ CANCELLED: delegate: it was refused"), "{}", yard.told());
-        assert_eq!((yard.last(), yard.worker.requests().len()), (DelegationEvent::Refused, 0));
+        let mut screen = DelegationScreen::new(&DELEGATING_REPLIES, [], &[]);
+        screen.request_plan(":", "chat Paint it.").press(key).shows("So it is.").lacks("allow it?");
+        assert!(screen.last_prompt().contains("✗ CANCELLED: delegate: it was refused"), "{}", screen.last_prompt());
+        assert_eq!((screen.last_event(), screen.worker.requests().len()), (DelegationEvent::Refused, 0));
     }
 }
 
 #[test]
-fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
-    let mut yard = Yard::new(&HANDS_OVER, [ScriptedReply::words("The front is done."), never()], &[PASSED]);
-    yard.asks(":", "chat Paint it.").send("y");
-    let stage = yard.stage.wait("[>] 2 Paint the back");
-    insta::assert_snapshot!(column(stage), @r#"
+fn progress_is_shown_and_esc_stops_the_work() {
+    let mut screen =
+        DelegationScreen::new(&DELEGATING_REPLIES, [ScriptedReply::words("The front is done."), endless()], &[PASSED]);
+    screen.request_plan(":", "chat Paint it.").send("y");
+    let harness = screen.harness.wait_for("[>] 2 Paint the back");
+    insta::assert_snapshot!(column(harness), @r#"
     I hand it over.
 
     ......  planning…
@@ -172,17 +180,17 @@ fn what_happens_is_shown_while_it_does_and_esc_stops_it() {
     [x] 1 Paint the front
     [>] 2 Paint the back  ......
     "#);
-    stage.press("esc").lacks("generating");
-    assert_eq!(yard.last(), DelegationEvent::Stopped);
+    harness.press("esc").lacks("generating");
+    assert_eq!(screen.last_event(), DelegationEvent::Stopped);
 }
 
 #[test]
-fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read() {
-    let works = [ScriptedReply::words("One coat."), ScriptedReply::words("Two coats."), never()];
-    let mut yard = Yard::new(&[], works, &[FAILED, PASSED]);
-    yard.asks("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
-    let stage = yard.stage.wait("[>] 2 Paint the back");
-    insta::assert_snapshot!(column(stage), @r#"
+fn a_delegate_line_of_the_user_is_approved_watched_and_stopped() {
+    let works = [ScriptedReply::words("One coat."), ScriptedReply::words("Two coats."), endless()];
+    let mut screen = DelegationScreen::new(&[], works, &[FAILED, PASSED]);
+    screen.request_plan("i", "→ delegate \"Paint the shed\"").shows("1. Paint the front").send("y");
+    let harness = screen.harness.wait_for("[>] 2 Paint the back");
+    insta::assert_snapshot!(column(harness), @r#"
     ......  planning…
     ......  planned: 2 subtasks
     [>] 1 Paint the front  ......
@@ -191,50 +199,57 @@ fn the_persons_own_line_is_asked_about_watched_and_stopped_and_its_report_read()
     [x] 1 Paint the front
     [>] 2 Paint the back  ......
     "#);
-    stage.press("esc");
-    let report = dialog(stage);
+    harness.press("esc");
+    let report = dialog(harness);
     assert!(
         report.contains("✓ task stopped: \"Paint the shed\"") && report.contains("[x] Paint the front"),
         "{report}"
     );
-    stage.press("esc").shows("· depth 1").lacks("task stopped");
-    assert_eq!(yard.last(), DelegationEvent::Stopped);
+    harness.press("esc").shows("· depth 1").lacks("task stopped");
+    assert_eq!(screen.last_event(), DelegationEvent::Stopped);
     // The line can be written again.
-    yard.stage.press("i").press("up").shows("→ delegate \"Paint the shed\"");
+    screen.harness.press("i").press("up").shows("→ delegate \"Paint the shed\"");
 }
 
 #[test]
-fn work_that_nobody_waits_for_asks_when_nobody_writes_and_stops_with_the_screen() {
+fn background_work_asks_for_approval_and_stops_with_the_screen() {
     let replies = ["I hand it over.\n→ delegate \"Paint the shed\" wait:no\n", "It is on its way."];
-    let mut yard = Yard::new(&replies, [never()], &[]);
-    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("allow it?").press("esc").shows("· depth");
+    let mut screen = DelegationScreen::new(&replies, [endless()], &[]);
+    screen
+        .harness
+        .press(":")
+        .type_queued("chat Paint it.")
+        .send("enter")
+        .wait_for("allow it?")
+        .press("esc")
+        .shows("· depth");
     // The delegation runs in the background: its refusal is recorded some time after the answer.
-    let loom = yard.stage.play.loom.clone();
-    yard.stage.until("refused", |_| delegate::all(&loom).unwrap()[0].last == DelegationEvent::Refused);
+    let loom = screen.harness.play.loom.clone();
+    screen.harness.wait_until("refused", |_| delegate::all(&loom).unwrap()[0].last == DelegationEvent::Refused);
 
-    let mut yard = Yard::new(&replies, [never()], &[]);
-    yard.stage.press(":").sends("chat Paint it.").send("enter").wait("allow it?").send("y");
-    yard.stage.wait("Subtask 1 of");
-    let Yard { stage, .. } = yard;
-    stage.app.close(Duration::from_secs(20));
-    assert_eq!(delegate::all(&stage.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
+    let mut screen = DelegationScreen::new(&replies, [endless()], &[]);
+    screen.harness.press(":").type_queued("chat Paint it.").send("enter").wait_for("allow it?").send("y");
+    screen.harness.wait_for("Subtask 1 of");
+    let DelegationScreen { harness, .. } = screen;
+    harness.app.close(Duration::from_secs(20));
+    assert_eq!(delegate::all(&harness.play.loom).unwrap().remove(0).last, DelegationEvent::Stopped);
 }
 
 #[test]
-fn what_is_typed_is_no_answer() {
-    let mut yard = Yard::new(&[], [], &[]);
+fn typed_text_answers_no_approval() {
+    let mut screen = DelegationScreen::new(&[], [], &[]);
     // The plan comes while somebody writes on.
-    yard.stage.press("i").sends("→ delegate \"Paint the shed\"").send("enter").send("i").sends("yyy");
-    yard.stage.wait("an agent asks").lacks("allow it?").send("esc");
-    yard.stage.wait("allow it?").press("n");
-    assert_eq!(yard.last(), DelegationEvent::Refused);
+    screen.harness.press("i").type_queued("→ delegate \"Paint the shed\"").send("enter").send("i").type_queued("yyy");
+    screen.harness.wait_for("an agent asks").lacks("allow it?").send("esc");
+    screen.harness.wait_for("allow it?").press("n");
+    assert_eq!(screen.last_event(), DelegationEvent::Refused);
 }
 
 #[test]
-fn a_question_that_nobody_waits_for_any_more_goes() {
-    let mut yard = Yard::new(&HANDS_OVER, [], &[]);
-    yard.asks(":", "chat Paint it.").press("ctrl-c").lacks("allow it?").lacks("generating");
-    assert!(matches!(yard.last(), DelegationEvent::Planned { .. }), "it can be agreed to when it is taken up");
+fn cancelling_the_turn_withdraws_the_approval() {
+    let mut screen = DelegationScreen::new(&DELEGATING_REPLIES, [], &[]);
+    screen.request_plan(":", "chat Paint it.").press("ctrl-c").lacks("allow it?").lacks("generating");
+    assert!(matches!(screen.last_event(), DelegationEvent::Planned { .. }), "it can be agreed to when it is taken up");
 }
 
 #[cfg(feature = "workspace")]
@@ -248,12 +263,12 @@ mod folder {
 
     use super::*;
 
-    fn writes(name: &str) -> String {
+    fn write_reply(name: &str) -> String {
         format!("I write it.\n→ write_file path:\"{name}\" content:\"green\"\n")
     }
 
     /// A screen whose collaborator works in a folder.
-    fn screen(replies: &[String]) -> (Stage, tempfile::TempDir) {
+    fn folder_screen(replies: &[String]) -> (Harness, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
         let change = |setup: &mut ScreenSetup| {
@@ -262,30 +277,30 @@ mod folder {
             setup.tools = Some(ToolAccess { tools: Arc::new(tools), ..setup.commands.clone() });
         };
         let replies = replies.iter().map(|reply| ScriptedReply::words(reply));
-        (Stage::changed(Play::new(), |play| play.marie, (100, 30), replies, change), folder)
+        (Harness::with_setup(Play::new(), |play| play.marie, (100, 30), replies, change), folder)
     }
 
     #[test]
-    fn a_change_of_a_file_is_shown_and_done_after_a_yes() {
+    fn a_file_change_is_shown_and_runs_after_approval() {
         let fine = || "Fine.".to_owned();
         let run = "→ run_command \"echo green > b.txt\"\n";
-        let (mut stage, folder) = screen(&[
-            writes("a.txt"),
+        let (mut harness, folder) = folder_screen(&[
+            write_reply("a.txt"),
             fine(),
-            writes("c.txt"),
+            write_reply("c.txt"),
             fine(),
             run.to_owned(),
             run.to_owned(),
             fine(),
-            writes("d.txt"),
+            write_reply("d.txt"),
         ]);
-        stage.press(":").types("tools").press("enter").shows("it asks before it changes something");
-        let chat = |stage: &mut Stage| {
-            stage.press(":").sends("chat Do it.").send("enter");
-            stage.wait("allow it?");
+        harness.press(":").type_text("tools").press("enter").shows("it asks before it changes something");
+        let chat = |harness: &mut Harness| {
+            harness.press(":").type_queued("chat Do it.").send("enter");
+            harness.wait_for("allow it?");
         };
-        chat(&mut stage);
-        insta::assert_snapshot!(dialog(&mut stage), @r#"
+        chat(&mut harness);
+        insta::assert_snapshot!(dialog(&mut harness), @r#"
         write_file: create a.txt (1 line)
 
         @@ -0,0 +1 @@
@@ -295,14 +310,14 @@ mod folder {
         y yes   n no   A always
         "#);
         assert!(!folder.path().join("a.txt").exists());
-        stage.press("y").shows("Fine.");
+        harness.press("y").shows("Fine.");
         assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "green");
-        chat(&mut stage);
-        stage.press("n").shows("Fine.");
+        chat(&mut harness);
+        harness.press("n").shows("Fine.");
         assert!(!folder.path().join("c.txt").exists());
         // Once for all: the same command again is not asked about.
-        chat(&mut stage);
-        stage
+        chat(&mut harness);
+        harness
             .shows("run_command: echo green > b.txt")
             .send("a")
             .shows("b.txt")
@@ -311,8 +326,8 @@ mod folder {
             .lacks("allow it?");
         assert!(folder.path().join("b.txt").exists());
         // The turn is stopped while it asks.
-        chat(&mut stage);
-        stage.press("ctrl-c").lacks("allow it?").lacks("generating");
+        chat(&mut harness);
+        harness.press("ctrl-c").lacks("allow it?").lacks("generating");
         assert!(!folder.path().join("d.txt").exists());
     }
 }

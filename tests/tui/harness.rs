@@ -17,19 +17,19 @@ use tokio::runtime::Runtime;
 use crate::play::Play;
 
 /// How long a test waits for the background; nothing takes so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) play: Play,
     pub(crate) app: App,
     terminal: Terminal<TestBackend>,
-    runtime: Background,
+    runtime: TestRuntime,
 }
 
 /// A test that fails does not wait for what goes on behind the screen.
-struct Background(Option<Runtime>);
+struct TestRuntime(Option<Runtime>);
 
-impl Drop for Background {
+impl Drop for TestRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
@@ -37,37 +37,37 @@ impl Drop for Background {
     }
 }
 
-impl Stage {
+impl Harness {
     /// The study at the node where its branches part, 80 columns by 24 rows.
     pub(crate) fn new() -> Self {
-        Self::of(Play::new(), |play| play.marie, 80, 24, [])
+        Self::at(Play::new(), |play| play.marie, 80, 24, [])
     }
 
-    pub(crate) fn sized(width: u16, height: u16) -> Self {
-        Self::of(Play::new(), |play| play.marie, width, height, [])
+    pub(crate) fn with_size(width: u16, height: u16) -> Self {
+        Self::at(Play::new(), |play| play.marie, width, height, [])
     }
 
     /// The same with a model that replies so.
-    pub(crate) fn with(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
-        Self::of(Play::new(), |play| play.marie, 100, 24, replies)
+    pub(crate) fn with_replies(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
+        Self::at(Play::new(), |play| play.marie, 100, 24, replies)
     }
 
-    pub(crate) fn buffer() -> Self {
-        Self::of(Play::of(Mode::Buffer), |play| play.marie, 80, 24, [])
+    pub(crate) fn buffer_tree() -> Self {
+        Self::at(Play::of(Mode::Buffer), |play| play.marie, 80, 24, [])
     }
 
-    pub(crate) fn of(
+    pub(crate) fn at(
         play: Play,
         at: impl Fn(&Play) -> NodeId,
         width: u16,
         height: u16,
         replies: impl IntoIterator<Item = ScriptedReply>,
     ) -> Self {
-        Self::changed(play, at, (width, height), replies, |_| {})
+        Self::with_setup(play, at, (width, height), replies, |_| {})
     }
 
     /// The same with something else set up.
-    pub(crate) fn changed(
+    pub(crate) fn with_setup(
         play: Play,
         at: impl Fn(&Play) -> NodeId,
         (width, height): (u16, u16),
@@ -101,14 +101,14 @@ impl Stage {
         change(&mut setup);
         let app = App::new(setup, runtime.handle().clone(), width, height).unwrap();
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut stage = Self { play, app, terminal, runtime: Background(Some(runtime)) };
-        stage.settle();
-        stage
+        let mut harness = Self { play, app, terminal, runtime: TestRuntime(Some(runtime)) };
+        harness.settle();
+        harness
     }
 
     /// Waits until everything is done.
     pub(crate) fn settle(&mut self) {
-        assert!(self.app.settle(PATIENCE), "it never comes to rest:\n{}", self.screen());
+        assert!(self.app.settle(SETTLE_TIMEOUT), "it never comes to rest:\n{}", self.screen());
     }
 
     /// Presses a key, as a key map file names it, and waits for what it comes to.
@@ -132,14 +132,14 @@ impl Stage {
     }
 
     /// Types a text.
-    pub(crate) fn types(&mut self, text: &str) -> &mut Self {
-        self.sends(text);
+    pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
+        self.type_queued(text);
         self.settle();
         self
     }
 
     /// Types a text, and waits for what each character comes to.
-    pub(crate) fn types_slowly(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
             self.settle();
@@ -148,7 +148,7 @@ impl Stage {
     }
 
     /// Types a text and goes on.
-    pub(crate) fn sends(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn type_queued(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
@@ -157,13 +157,13 @@ impl Stage {
 
     /// Lets the background go on until something is on the screen.
     #[track_caller]
-    pub(crate) fn wait(&mut self, text: &str) -> &mut Self {
-        self.until(text, |screen| screen.contains(text))
+    pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
+        self.wait_until(text, |screen| screen.contains(text))
     }
 
     /// Lets the background and the clock go on until the screen is as wanted.
     #[track_caller]
-    pub(crate) fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
+    pub(crate) fn wait_until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
         for _ in 0..4_000 {
             self.app.tick();
             self.app.process_reports();
@@ -178,7 +178,7 @@ impl Stage {
     /// Does something with the mouse where a text stands, and waits for what it comes to.
     #[track_caller]
     pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
-        let (column, row) = self.place_of(text);
+        let (column, row) = self.position_of(text);
         self.app.send(ScreenMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self.settle();
         self
@@ -191,7 +191,7 @@ impl Stage {
 
     /// Column and row of the first place where a text stands on the screen.
     #[track_caller]
-    fn place_of(&mut self, text: &str) -> (u16, u16) {
+    fn position_of(&mut self, text: &str) -> (u16, u16) {
         let screen = self.screen();
         let found = screen.lines().enumerate().find_map(|(y, line)| Some((line.find(text)?, y, line)));
         let Some((at, y, line)) = found else { panic!("{text:?} is not on the screen:\n{screen}") };
@@ -200,7 +200,7 @@ impl Stage {
     }
 
     /// Something of the mouse or a paste, by number, somewhere on the screen.
-    pub(crate) fn any(&mut self, number: usize, place: usize) {
+    pub(crate) fn random_input(&mut self, number: usize, place: usize) {
         let area = *self.terminal.backend().buffer().area();
         let at = |most: u16, step: usize| u16::try_from(place * step % usize::from(most.max(1))).unwrap();
         let (column, row) = (at(area.width, 17), at(area.height, 7));
@@ -231,7 +231,7 @@ impl Stage {
     /// How the first place is drawn where a text stands on the screen.
     #[track_caller]
     pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
-        let place = self.place_of(text);
+        let place = self.position_of(text);
         self.terminal.backend().buffer()[place].style()
     }
 
@@ -267,7 +267,7 @@ impl Stage {
     }
 
     /// The short id of where the cursor is.
-    pub(crate) fn at(&mut self) -> String {
+    pub(crate) fn cursor(&mut self) -> String {
         let screen = self.screen();
         screen.lines().last().unwrap().split_whitespace().next().unwrap_or_default().to_owned()
     }
