@@ -89,10 +89,10 @@ pub(crate) struct BufferEdit {
 impl BufferEditor {
     /// Opens the end of a path, with the cursor at its end.
     pub(crate) fn open(parts: &[ProsePart]) -> Self {
-        let mut room = MAX_BUFFER_BYTES;
+        let mut remaining_bytes = MAX_BUFFER_BYTES;
         let fits = |part: &&ProsePart| {
-            let fits = part.content.len() <= room;
-            room = room.saturating_sub(part.content.len());
+            let fits = part.content.len() <= remaining_bytes;
+            remaining_bytes = remaining_bytes.saturating_sub(part.content.len());
             fits
         };
         let mut parts: Vec<ProsePart> = parts.iter().rev().take_while(fits).cloned().collect();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_belongs_to_what_stands_before_it() {
+    fn inserted_text_belongs_to_the_node_before_it() {
         let mut buffer = buffer();
         buffer.edit(|editor| {
             editor.set_cursor(4);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_models_words_is_a_node_of_its_own() {
+    fn text_after_model_text_becomes_a_new_node() {
         let mut buffer = buffer();
         assert!(!buffer.is_changed());
         buffer.edit(|editor| editor.insert(" Ingrid"));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn deleting_over_a_seam_changes_both_sides() {
+    fn deleting_across_a_boundary_changes_both_nodes() {
         let mut buffer = buffer();
         buffer.edit(|editor| {
             let text = editor.text().replace("day the", "");
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stayed_of_a_models_words_is_still_the_models() {
+    fn unchanged_model_text_keeps_its_author() {
         let authorship = inherit_authorship("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
         let text = "the grey sea answered!";
         let mut at = 0;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_found_between_characters() {
+    fn changed_ranges_are_on_character_boundaries() {
         assert_eq!(changed_ranges("aäb", "aöb"), (1..3, 1..3));
         assert_eq!(changed_ranges("aa", "aaa").1.len(), 1);
         assert_eq!(changed_ranges("漢字", "漢"), (3..6, 3..3));

@@ -113,7 +113,7 @@ fn run(
     let progress_sink = Arc::new(CommandProgress { number: command_job.number, reports, columns: Mutex::default() });
     let (on_progress, on_delegation) = (Arc::clone(&progress_sink), Arc::clone(&progress_sink));
     let commands = setup.tools.as_ref().filter(|_| command_job.tools).unwrap_or(&setup.commands).clone();
-    let hosting = SessionHost {
+    let host = SessionHost {
         runtime,
         agent: setup.agent.id(),
         commands,
@@ -124,7 +124,7 @@ fn run(
         tell: Arc::new(move |told| on_delegation.on_progress(Progress::Delegated { index: 0, told })),
         hear: Arc::new(move |progress| on_progress.on_progress(progress)),
     };
-    let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &hosting);
+    let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &host);
     let mut lines: Vec<String> = arrow::scan(&command_job.text)
         .into_iter()
         .filter_map(|event| match event {

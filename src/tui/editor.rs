@@ -16,7 +16,7 @@ pub(crate) struct Editor {
     /// Text of the last cut, which ctrl-y inserts.
     cut: String,
     /// Columns to wrap at; 0: a single line.
-    room: usize,
+    max_columns: usize,
     /// Column that the up and down keys try to keep.
     column: Option<usize>,
 }
@@ -66,8 +66,8 @@ impl Editor {
     }
 
     /// Sets the columns to wrap at.
-    pub(crate) fn fit(&mut self, room: usize) {
-        self.room = room;
+    pub(crate) fn fit(&mut self, max_columns: usize) {
+        self.max_columns = max_columns;
     }
 
     /// Handles a key; ignores keys that do not edit.
@@ -177,7 +177,7 @@ impl Editor {
 
     /// Rows around the cursor: at most `above` above it and `below` below.
     pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
-        soft_wrap::around(&self.text, self.cursor, self.room, above, below)
+        soft_wrap::around(&self.text, self.cursor, self.max_columns, above, below)
     }
 
     /// Displayed text of a row.
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_cut_and_put_in_again() {
+    fn words_are_cut_and_pasted() {
         let mut editor = Editor::new("one two");
         press(&mut editor, KeyCode::Char('w'), KeyModifiers::CONTROL);
         assert_eq!(editor.text(), "one ");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_goes_up_and_down_the_rows_that_are_seen_and_keeps_its_column() {
+    fn the_cursor_moves_by_visual_rows_and_keeps_its_column() {
         let mut editor = Editor::new("long line\nab\nlong");
         editor.fit(40);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
@@ -241,10 +241,10 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_stands_where_the_text_is() {
-        let at = |text: &str, at: usize, room: usize| {
+    fn the_cursor_position_matches_the_text() {
+        let at = |text: &str, at: usize, max_columns: usize| {
             let mut editor = Editor::new(text);
-            editor.fit(room);
+            editor.fit(max_columns);
             editor.set_cursor(at);
             editor.rows(9, 9).cursor
         };

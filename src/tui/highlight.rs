@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_language_are_told_apart() {
+    fn tokens_get_their_color_roles() {
         let rust = "fn light(\n) -> u8 { // to sea\n\tlet lamp = \"漢字\"; 7\n}";
         is("rust", rust, "fn", ColorRole::Keyword);
         is("rust", rust, "light", ColorRole::Name);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_languages_are_names_of_rules() {
+    fn aliases_name_languages_with_rules() {
         for (name, rules) in LANGUAGE_ALIASES {
             assert!(ALL.contains(&rules) && !ALL.contains(&name), "{name}: {rules}");
         }
@@ -299,7 +299,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_runs_are_the_code_whatever_it_is() {
+    fn runs_cover_any_code_exactly() {
         let pieces = [
             "\u{1b}]0;x\u{7}\"\\\u{202e} ",
             "/* `${`${`\r",

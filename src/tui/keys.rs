@@ -340,13 +340,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_the_table_is_a_key_and_has_one_meaning() {
+    fn every_key_of_the_table_parses_and_has_one_action() {
         let (mut names, mut chords) = (Vec::new(), HashMap::new());
         for binding in KEYS {
-            assert!(!names.contains(&binding.name), "{} stands twice", binding.name);
+            assert!(!names.contains(&binding.name), "{} occurs twice", binding.name);
             names.push(binding.name);
             for key in binding.keys {
-                let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} is no key"));
+                let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} does not parse"));
                 let before = chords.insert(chord, binding.name);
                 assert!(before.is_none(), "{key} is both {before:?} and {}", binding.name);
             }
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_keys_and_its_mistakes_are_told() {
+    fn a_file_changes_keys_and_its_mistakes_are_reported() {
         let map = KeyMap::read("parent: a\nchild: [right, ctrl-p]\n").unwrap();
         let key = |c, held| KeyEvent::new(KeyCode::Char(c), held);
         assert_eq!(map.action(&key('a', KeyModifiers::NONE)), Some(KeyAction::Parent));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn shift_is_told_by_the_letter() {
+    fn shift_is_part_of_the_letter() {
         let map = KeyMap::default();
         let shifted = KeyEvent::new(KeyCode::Char('z'), KeyModifiers::SHIFT);
         assert_eq!(map.action(&shifted), Some(KeyAction::Hoist));

@@ -54,16 +54,16 @@ impl ScreenModel {
     }
 
     /// Rows of the text input, at least one.
-    fn input_rows(&self, room: u16) -> u16 {
-        let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
-        let most = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
-            room.saturating_sub(4)
+    fn input_rows(&self, available_rows: u16) -> u16 {
+        let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return available_rows.min(1) };
+        let max_rows = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
+            available_rows.saturating_sub(4)
         } else {
-            room / 2
+            available_rows / 2
         };
-        let most = most.max(1).min(room);
-        let seen = editor.rows(usize::from(most), usize::from(most));
-        u16::try_from(seen.rows.len()).unwrap_or(most).min(most)
+        let max_rows = max_rows.max(1).min(available_rows);
+        let seen = editor.rows(usize::from(max_rows), usize::from(max_rows));
+        u16::try_from(seen.rows.len()).unwrap_or(max_rows).min(max_rows)
     }
 
     /// Columns of the open text input.
@@ -76,10 +76,10 @@ impl ScreenModel {
 
     /// Lays out the open input for the current size.
     pub(crate) fn fit_inputs(&mut self) {
-        let room = self.input_columns();
+        let columns = self.input_columns();
         match &mut self.mode {
-            ScreenMode::Input(text_input) => text_input.editor.fit(room),
-            ScreenMode::Buffer(buffer) => buffer.editor.fit(room),
+            ScreenMode::Input(text_input) => text_input.editor.fit(columns),
+            ScreenMode::Buffer(buffer) => buffer.editor.fit(columns),
             _ => {}
         }
     }

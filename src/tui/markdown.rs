@@ -22,10 +22,10 @@ pub(crate) const MAX_NODE_BYTES: usize = 120_000;
 /// Callback that returns the highlighting of code in a language, if it is ready.
 pub(crate) type CodeSpan<'a> = &'a dyn Fn(&str, &str) -> Option<StyledRuns>;
 
-/// Renders a text in lines of at most `room` columns, with `style` as its base style.
+/// Renders a text in lines of at most `max_columns` columns, with `style` as its base style.
 pub(crate) fn render(
     source: &str,
-    room: usize,
+    max_columns: usize,
     style: Style,
     palette: Palette,
     highlight_code: CodeSpan<'_>,
@@ -34,7 +34,7 @@ pub(crate) fn render(
     let shown = truncate(source);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = MarkdownPage {
-        room: room.max(4),
+        max_columns: max_columns.max(4),
         style,
         palette,
         highlight_code,
@@ -86,12 +86,12 @@ fn truncate(source: &str) -> &str {
 }
 
 /// Wraps a text without interpreting Markdown.
-pub(crate) fn plain(source: &str, room: usize, style: Style) -> Vec<Line<'static>> {
-    wrap(&[(truncate(source.trim_end_matches('\n')).to_owned(), style)], room, &[], &[])
+pub(crate) fn plain(source: &str, max_columns: usize, style: Style) -> Vec<Line<'static>> {
+    wrap(&[(truncate(source.trim_end_matches('\n')).to_owned(), style)], max_columns, &[], &[])
 }
 
 struct MarkdownPage<'a> {
-    room: usize,
+    max_columns: usize,
     style: Style,
     palette: Palette,
     highlight_code: CodeSpan<'a>,
@@ -148,7 +148,7 @@ impl MarkdownPage<'_> {
 
     fn inner(&self) -> usize {
         let prefix_width: usize = self.prefix.iter().map(|(text, _)| text::width(text)).sum();
-        self.room.saturating_sub(prefix_width).max(4)
+        self.max_columns.saturating_sub(prefix_width).max(4)
     }
 
     /// Starts a block: flushes the one before, with a blank line if needed.
@@ -172,7 +172,7 @@ impl MarkdownPage<'_> {
         }
         // Leaves a few columns for text beside a long prefix.
         let prefix_width: usize = self.prefix.iter().map(|(text, _)| text::width(text)).sum();
-        self.lines.extend(wrap(&pieces, self.room.max(prefix_width + 4), &first, &self.prefix));
+        self.lines.extend(wrap(&pieces, self.max_columns.max(prefix_width + 4), &first, &self.prefix));
     }
 
     fn start(&mut self, tag: Tag<'_>) {
@@ -305,7 +305,7 @@ impl MarkdownPage<'_> {
         if let Some(name) = name {
             let mut first = prefix.clone();
             first.push((name, self.palette.style(ColorRole::Dim)));
-            self.lines.extend(wrap(&[], self.room, &first, &prefix));
+            self.lines.extend(wrap(&[], self.max_columns, &first, &prefix));
         }
         let pieces = match runs {
             Some(runs) => highlight::styled_pieces(code, &runs, self.palette),
@@ -315,7 +315,7 @@ impl MarkdownPage<'_> {
         let mut rest = prefix.clone();
         rest.push(("↪ ".to_owned(), bar));
         for line in split_lines(pieces) {
-            self.lines.extend(wrap(&line, self.room, &prefix, &rest));
+            self.lines.extend(wrap(&line, self.max_columns, &prefix, &rest));
         }
         self.gap = true;
     }
@@ -325,8 +325,8 @@ impl MarkdownPage<'_> {
 mod tests {
     use super::*;
 
-    fn shown(source: &str, room: usize) -> String {
-        let lines = render(source, room, Style::new(), Palette::Plain, &|_, _| None);
+    fn shown(source: &str, max_columns: usize) -> String {
+        let lines = render(source, max_columns, Style::new(), Palette::Plain, &|_, _| None);
         let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.as_ref()).collect::<String>();
         lines.iter().map(|line| text(line).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_fit_their_room() {
+    fn tables_fit_the_width() {
         let source = "| name | what it is |\n|---|---:|\n| a | one of several long words |\n| bb | 2 |\n";
         insta::assert_snapshot!(shown(source, 24), @r"
         name │        what it is
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn links_say_where_they_lead_and_what_is_no_markdown_stays() {
+    fn links_show_their_target_and_plain_text_is_unchanged() {
         assert_eq!(shown("see [this](http://e.example)", 60), "see this (http://e.example)");
         assert_eq!(shown("one\ntwo", 60), "one\ntwo");
         assert_eq!(shown("", 60), "");

@@ -386,9 +386,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_goes_away_by_itself_and_errors_stay_longer() {
+    fn notices_disappear_and_errors_stay_longer() {
         let mut model = model();
-        assert_eq!(model.next_wake(), None, "at rest nothing is waited for");
+        assert_eq!(model.next_wake(), None, "an idle screen has no timer");
         model.tick(1_000);
         model.notify("done");
         assert_eq!(model.next_wake(), Some(1_000 + NOTICE_MS));

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_would_be_read() {
+    fn the_cached_path_equals_the_stored_path() {
         let (_folder, owner, root) = scene(5);
         let mut chain = vec![root];
         for turn in 0..200 {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_seen() {
+    fn a_change_invalidates_the_cache() {
         let (_folder, owner, root) = scene(6);
         let mut cache = PathCache::default();
         let mut at = root;

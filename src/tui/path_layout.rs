@@ -56,7 +56,7 @@ impl PathLayout<'_> {
     fn turn(&mut self, node: &Node) -> Result<PathBlock> {
         let palette = self.query.palette;
         let mut lines = vec![self.header(node)];
-        let room = self.query.columns;
+        let max_columns = self.query.columns;
         if node.purged_at.is_some() {
             lines.push(Line::styled("(purged)", palette.style(ColorRole::Dim)));
         } else {
@@ -65,7 +65,7 @@ impl PathLayout<'_> {
                 has_colors.then(|| self.highlight_budget.spend(&self.query.highlighter, language, code)).flatten()
             };
             let words = palette.words(node.author_type);
-            lines.extend(markdown::render(&node.content, room, words, palette, &highlight_code));
+            lines.extend(markdown::render(&node.content, max_columns, words, palette, &highlight_code));
         }
         if node.state.annotations > 0 || node.raw.is_some() {
             lines.extend(self.attached_lines(node)?);
@@ -109,7 +109,7 @@ impl PathLayout<'_> {
     fn attached_lines(&self, node: &Node) -> Result<Vec<Line<'static>>> {
         let palette = self.query.palette;
         let mut lines = Vec::new();
-        let room = self.query.columns;
+        let max_columns = self.query.columns;
         for (kind, sign) in [(EdgeKind::Annotation, "✎ "), (EdgeKind::Thought, "∴ "), (EdgeKind::Tool, "⤷ ")] {
             let filter = ChildFilter { kind: Some(kind), pruned: false, limit: MAX_NOTES };
             for note in self.snapshot.children(node.id, &filter)? {
@@ -117,13 +117,13 @@ impl PathLayout<'_> {
                 let words = if kind == EdgeKind::Annotation {
                     note.content.clone()
                 } else {
-                    text::cut(&note.content, room.saturating_sub(4))
+                    text::cut(&note.content, max_columns.saturating_sub(4))
                 };
                 let bar = palette.style(ColorRole::Guide);
                 let first: [Piece; 2] = [("┊ ".into(), bar), (sign.into(), palette.style(ColorRole::Mark))];
                 let rest: [Piece; 2] = [("┊ ".into(), bar), ("  ".into(), bar)];
                 let words = [(words, palette.style(ColorRole::Dim))];
-                lines.extend(text::wrap(&words, room, &first, &rest));
+                lines.extend(text::wrap(&words, max_columns, &first, &rest));
             }
         }
         Ok(lines)
@@ -213,13 +213,13 @@ const MAX_VERSIONS: usize = 12;
 
 /// Parts of the end of a path for the buffer editor, with their authorship.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
-    let mut room = buffer_editor::MAX_BUFFER_BYTES;
+    let mut remaining_bytes = buffer_editor::MAX_BUFFER_BYTES;
     let mut parts = Vec::new();
     for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {
-        if node.content.len() > room {
+        if node.content.len() > remaining_bytes {
             break;
         }
-        room -= node.content.len();
+        remaining_bytes -= node.content.len();
         let authorship = authorship(snapshot, node)?;
         let (id, content, author) = (node.id, node.content.clone(), node.author_type);
         parts.push(ProsePart { id, content, author, authorship });

@@ -151,7 +151,7 @@ impl LookupRequest<'_> {
             spans.push(Span::styled(format!("{}  ", text::cut(before, 24)), palette.style(ColorRole::Mark)));
         }
         let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-        let room = self.context.columns.saturating_sub(used);
+        let max_columns = self.context.columns.saturating_sub(used);
         let content = if node.content.trim().is_empty() {
             Cow::Owned(recall::calls(node).join(" · "))
         } else {
@@ -159,7 +159,7 @@ impl LookupRequest<'_> {
         };
         let places =
             |text: &str| highlight.map_or_else(Vec::new, |(text_of, words)| recall::highlights(text, words, text_of));
-        let words = text::cut(excerpt(&content, places(&content).first().map(|place| place.start)), room);
+        let words = text::cut(excerpt(&content, places(&content).first().map(|place| place.start)), max_columns);
         let mut end = 0;
         for place in places(&words) {
             spans.push(Span::raw(words[end..place.start].to_owned()));
@@ -213,7 +213,7 @@ impl LookupRequest<'_> {
         hits: &mut Vec<Node>,
     ) -> Result<()> {
         let mut found = Vec::new();
-        let room = MAX_HITS.saturating_sub(hits.len()).min(40);
+        let remaining = MAX_HITS.saturating_sub(hits.len()).min(40);
         let filter = crate::store::WordFilter {
             tree: (scope == LookupScope::Tree).then_some(self.context.tree),
             ..crate::store::WordFilter::default()
@@ -222,7 +222,7 @@ impl LookupRequest<'_> {
             if find(content, words).is_some() && hits.iter().all(|node| node.seq != seq) {
                 found.push(seq);
             }
-            found.len() < room
+            found.len() < remaining
         })?;
         hits.extend(snapshot.nodes_at(&found)?);
         Ok(())
@@ -234,15 +234,15 @@ impl LookupRequest<'_> {
 
     fn descendant_count(&self, node: NodeId) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
-        let (mut waiting, mut count) = (vec![node], 0);
-        while let Some(next) = waiting.pop() {
-            let room = u32::try_from(MAX_COUNTED_NODES + 1 - count).unwrap_or(0);
-            let children = snapshot.continuations(next, SiblingCursor::First, room)?;
+        let (mut pending, mut count) = (vec![node], 0);
+        while let Some(next) = pending.pop() {
+            let remaining = u32::try_from(MAX_COUNTED_NODES + 1 - count).unwrap_or(0);
+            let children = snapshot.continuations(next, SiblingCursor::First, remaining)?;
             count += children.len();
             if count > MAX_COUNTED_NODES {
                 return Ok(LookupResult::DescendantCount(MAX_COUNTED_NODES, true));
             }
-            waiting.extend(children.into_iter().map(|child| child.id));
+            pending.extend(children.into_iter().map(|child| child.id));
         }
         Ok(LookupResult::DescendantCount(count, false))
     }

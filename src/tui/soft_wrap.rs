@@ -35,16 +35,16 @@ pub(crate) fn displayed(grapheme: &str) -> (String, usize) {
     if grapheme == "\t" { ("    ".to_owned(), 4) } else { text::cell(grapheme) }
 }
 
-/// Wraps a text at `room` columns (0: never) and returns at most `above` rows above the cursor's and `below` rows below
+/// Wraps a text at `max_columns` columns (0: never) and returns at most `above` rows above the cursor's and `below` rows below
 /// it.
-pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: usize) -> VisualRows {
-    let room = if room == 0 { usize::MAX } else { room.max(2) };
+pub(crate) fn around(text: &str, at: usize, max_columns: usize, above: usize, below: usize) -> VisualRows {
+    let max_columns = if max_columns == 0 { usize::MAX } else { max_columns.max(2) };
     let mut segment = segment_at(text, at);
-    let mut rows = wrap(text, &segment, room);
+    let mut rows = wrap(text, &segment, max_columns);
     let mut row = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
     let mut column = columns(&text[rows[row].start..at]);
     // After a full last row, the cursor is in a new empty row.
-    if column >= room && row + 1 == rows.len() && segment.ends && at == segment.bytes.end {
+    if column >= max_columns && row + 1 == rows.len() && segment.ends && at == segment.bytes.end {
         rows.push(at..at);
         (row, column) = (row + 1, 0);
     }
@@ -52,7 +52,7 @@ pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: us
     while row < above && segment.bytes.start > 0 {
         let before = text[..segment.bytes.start].char_indices().next_back().map_or(0, |(at, _)| at);
         segment = segment_at(text, before);
-        let mut before = wrap(text, &segment, room);
+        let mut before = wrap(text, &segment, max_columns);
         row += before.len();
         before.append(&mut rows);
         rows = before;
@@ -61,14 +61,14 @@ pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: us
         && let Some(next) = next_segment(text, &last)
     {
         last = next;
-        rows.extend(wrap(text, &last, room));
+        rows.extend(wrap(text, &last, max_columns));
     }
     let (top, bottom) = (segment.bytes.start == 0 && row <= above, next_segment(text, &last).is_none());
     let bottom = bottom && rows.len() <= row + below + 1;
     rows.truncate(row + below + 1);
     let first = row.saturating_sub(above);
     rows.drain(..first);
-    VisualRows { rows, cursor: (row - first, column.min(room)), top, bottom }
+    VisualRows { rows, cursor: (row - first, column.min(max_columns)), top, bottom }
 }
 
 /// Returns the byte position in a row that is nearest to a column.
@@ -130,7 +130,7 @@ fn segment_end(text: &str, start: usize, end: usize) -> usize {
 
 /// Wraps a segment: after spaces, beside wide characters, or within words that are too long. Trailing spaces exceed the
 /// width.
-fn wrap(text: &str, segment: &RowSegment, room: usize) -> Vec<Range<usize>> {
+fn wrap(text: &str, segment: &RowSegment, max_columns: usize) -> Vec<Range<usize>> {
     let (mut rows, mut from, mut used) = (Vec::new(), segment.bytes.start, 0);
     // Last position to break at, and the columns before it.
     let mut break_at: Option<(usize, usize)> = None;
@@ -145,7 +145,7 @@ fn wrap(text: &str, segment: &RowSegment, room: usize) -> Vec<Range<usize>> {
         if wide > 1 && at > from {
             break_at = Some((at, used));
         }
-        if used + wide > room && at > from {
+        if used + wide > max_columns && at > from {
             let (cut, before) = break_at.take().filter(|(cut, _)| *cut > from).unwrap_or((at, used));
             rows.push(from..cut);
             (from, used) = (cut, used - before);
@@ -163,12 +163,12 @@ fn wrap(text: &str, segment: &RowSegment, room: usize) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn all(text: &str, room: usize) -> Vec<&str> {
-        around(text, 0, room, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
+    fn all(text: &str, max_columns: usize) -> Vec<&str> {
+        around(text, 0, max_columns, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
     }
 
     #[test]
-    fn rows_break_between_words_and_inside_what_is_too_long() {
+    fn rows_break_between_words_and_inside_long_words() {
         assert_eq!(all("one two three", 7), ["one two ", "three"]);
         assert_eq!(all("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(all("a\n\nb\n", 4), ["a", "", "b", ""]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_the_whole_seen_from_a_place() {
+    fn a_window_is_part_of_the_whole_layout() {
         let text =
             format!("{}\n\nlast 漢字 line of it\n{}", "some words here and there ".repeat(400), "漢".repeat(9_000));
         let whole = around(&text, 0, 31, 0, 10_000);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_leads_to_a_place_of_its_row() {
+    fn a_column_maps_to_a_byte_of_its_row() {
         let text = "one two three 漢字";
         let rows = around(text, 0, 8, 0, 9).rows;
         assert_eq!(at_column(text, &rows[0], 3), 3);

@@ -30,9 +30,9 @@ pub(crate) fn cell(grapheme: &str) -> (String, usize) {
     }
 }
 
-/// Returns the beginning of a text on one line of at most `room` columns, with `…` if it is truncated. White space
+/// Returns the beginning of a text on one line of at most `max_columns` columns, with `…` if it is truncated. White space
 /// becomes single spaces.
-pub(crate) fn cut(text: &str, room: usize) -> String {
+pub(crate) fn cut(text: &str, max_columns: usize) -> String {
     let (mut line, mut used, mut gap) = (String::new(), 0, false);
     // Iterates lazily, so a long text is only read up to the cut.
     let mut ends: Vec<(usize, usize)> = vec![(0, 0)];
@@ -42,15 +42,15 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
             continue;
         }
         let (shown, columns) = cell(grapheme);
-        if used + usize::from(gap) + columns > room {
+        if used + usize::from(gap) + columns > max_columns {
             while let Some((length, at)) = ends.pop() {
-                if at < room {
+                if at < max_columns {
                     line.truncate(length);
                     line.push('…');
                     break;
                 }
             }
-            return if room == 0 { String::new() } else { line };
+            return if max_columns == 0 { String::new() } else { line };
         }
         if std::mem::take(&mut gap) {
             line.push(' ');
@@ -73,11 +73,11 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 /// Text with its style.
 pub(crate) type Piece = (String, Style);
 
-/// Wraps styled text at `room` columns, between words if possible. Line feeds end lines. `first` is the prefix of the
+/// Wraps styled text at `max_columns` columns, between words if possible. Line feeds end lines. `first` is the prefix of the
 /// first line, `rest` of the others; both count towards the width.
-pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
+pub(crate) fn wrap(pieces: &[Piece], max_columns: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
     let mut wrapper = TextWrapper {
-        room: room.max(1),
+        max_columns: max_columns.max(1),
         rest,
         lines: Vec::new(),
         line: Vec::new(),
@@ -96,7 +96,7 @@ pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece
 }
 
 struct TextWrapper<'a> {
-    room: usize,
+    max_columns: usize,
     rest: &'a [Piece],
     lines: Vec<Line<'static>>,
     /// Cells of the current line, with their columns.
@@ -141,7 +141,7 @@ impl TextWrapper<'_> {
     }
 
     fn put(&mut self, shown: String, style: Style, columns: usize) {
-        if self.used + columns > self.room && self.line.len() > self.prefix_cells {
+        if self.used + columns > self.max_columns && self.line.len() > self.prefix_cells {
             if shown == " " {
                 // A space that does not fit ends the line and is dropped.
                 self.break_at = Some(self.line.len());
@@ -200,13 +200,13 @@ pub(crate) fn line_width(line: &Line<'_>) -> usize {
 mod tests {
     use super::*;
 
-    fn wrapped(text: &str, room: usize) -> Vec<String> {
-        let lines = wrap(&[(text.to_owned(), Style::new())], room, &[], &[]);
+    fn wrapped(text: &str, max_columns: usize) -> Vec<String> {
+        let lines = wrap(&[(text.to_owned(), Style::new())], max_columns, &[], &[]);
         lines.iter().map(|line| line.spans.iter().map(|s| s.content.as_ref()).collect()).collect()
     }
 
     #[test]
-    fn lines_break_between_words_and_inside_what_is_too_long() {
+    fn lines_break_between_words_and_inside_long_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
         assert_eq!(wrapped("abcdefghij", 4), ["abcd", "efgh", "ij"]);
@@ -217,20 +217,20 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_room_and_none_holds_a_control_character() {
+    fn lines_fit_the_width_and_hold_no_control_characters() {
         let hostile = "\x1b[31mred\u{202e}x\x07 👩‍👩‍👧 e\u{301}\u{301} \u{200b}漢字 a\u{9b}b\r\nlast";
-        for room in 1..30 {
-            for line in wrapped(hostile, room) {
-                assert!(width(&line) <= room.max(2), "{line:?} in {room}");
+        for max_columns in 1..30 {
+            for line in wrapped(hostile, max_columns) {
+                assert!(width(&line) <= max_columns.max(2), "{line:?} in {max_columns}");
                 assert!(!line.chars().any(crate::types::is_harmful), "{line:?}");
             }
-            assert!(width(&cut(hostile, room)) <= room);
-            assert_eq!(width(&fit(hostile, room)), room);
+            assert!(width(&cut(hostile, max_columns)) <= max_columns);
+            assert_eq!(width(&fit(hostile, max_columns)), max_columns);
         }
     }
 
     #[test]
-    fn a_line_is_cut_to_columns() {
+    fn a_line_is_truncated_to_columns() {
         assert_eq!(cut("one  two\nthree", 40), "one two three");
         assert_eq!(cut("one two three", 7), "one tw…");
         assert_eq!(cut("漢字漢字", 5), "漢字…");

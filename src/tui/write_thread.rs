@@ -228,8 +228,8 @@ impl WriteThread {
 
     fn cycle_version(&mut self, at: NodeId, node: NodeId, forward: bool) -> Result<WriteResult> {
         let versions = self.setup.loom.snapshot()?.versions(node)?;
-        let here = versions.iter().position(|version| version.id == node).unwrap_or(0);
-        let next = if forward { versions.get(here + 1) } else { here.checked_sub(1).and_then(|at| versions.get(at)) };
+        let index = versions.iter().position(|version| version.id == node).unwrap_or(0);
+        let next = if forward { versions.get(index + 1) } else { index.checked_sub(1).and_then(|at| versions.get(at)) };
         let Some(next) = next else {
             return Ok(WriteResult {
                 message: "no other version in this direction".to_owned(),
@@ -241,7 +241,7 @@ impl WriteThread {
             actor.choose_version(session, next.id)?;
         }
         let position = if at == node { next.id } else { at };
-        let message = format!("version {} of {}", if forward { here + 2 } else { here }, versions.len());
+        let message = format!("version {} of {}", if forward { index + 2 } else { index }, versions.len());
         Ok(WriteResult { message, position: Some(position), versions: self.versions()?, ..WriteResult::default() })
     }
 

@@ -1,4 +1,4 @@
-//! Work that is handed over from the screen, and what agents ask a person there: goal and plan, changes of files.
+//! Delegation from the screen, and approvals of agents: plans and file changes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ fn endless() -> ScriptedReply {
     ScriptedReply::chunks(["I begin ", "and never end."]).delayed(Duration::from_secs(3600))
 }
 
-/// A screen whose collaborator may delegate, to a crew that works and judges so.
+/// Screen whose collaborator may delegate, with scripted worker and judge.
 struct DelegationScreen {
     harness: Harness,
-    /// The collaborator.
+    /// Model of the collaborator.
     model: Arc<Scripted>,
     worker: Arc<Scripted>,
 }
@@ -65,7 +65,7 @@ impl DelegationScreen {
         Self { harness: Harness::with_setup(play, |play| play.marie, (100, 30), [], change), model, worker }
     }
 
-    /// Writes a line, and waits until the plan is on the screen.
+    /// Submits a line and waits for the approval dialog of the plan.
     fn request_plan(&mut self, key: &str, line: &str) -> &mut Harness {
         self.harness.press(key).type_queued(line).send("enter");
         self.harness.wait_for("allow it?")
@@ -75,7 +75,7 @@ impl DelegationScreen {
         delegate::all(&self.harness.play.loom).unwrap().remove(0).last
     }
 
-    /// What the collaborator was told in its last round.
+    /// Last message of the collaborator's last prompt.
     fn last_prompt(&self) -> String {
         let requests = self.model.requests();
         let Prompt::Chat(messages) = &requests.last().unwrap().prompt else { panic!("a dialogue is a chat") };
@@ -83,22 +83,22 @@ impl DelegationScreen {
     }
 }
 
-/// What the dialog on a screen says.
+/// Text of the open dialog.
 fn dialog(harness: &mut Harness) -> String {
     let screen = harness.screen();
     let lines = screen.lines().skip_while(|line| !line.contains('╭'));
-    // Beside it stands what it does not cover.
+    // Each row also has parts of the panes beside the dialog.
     let widest = |line: &str| line.split('│').max_by_key(|part| part.chars().count()).map(str::to_owned);
     let inner = lines.skip(1).take_while(|line| !line.contains('╰')).filter_map(widest);
     inner.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// What the one column says, without its short ids.
+/// Text of the only column, with masked ids.
 fn column(harness: &mut Harness) -> String {
     let screen = harness.masked();
     let lines = screen.lines().skip_while(|line| !line.starts_with(" ────")).skip(1);
     let mut lines: Vec<&str> = lines.collect();
-    // What the two lines at the bottom say is no part of it.
+    // The two bottom lines are not part of the column.
     lines.truncate(lines.len().saturating_sub(2));
     lines.join("\n").trim_end().to_owned()
 }
@@ -129,7 +129,7 @@ fn goal_and_plan_are_shown_and_approval_starts_the_work() {
 
     y yes   n no
     "#);
-    // A key that is pressed all the time agrees to nothing.
+    // Frequent keys approve nothing.
     harness.send("enter");
     harness.send("space");
     harness.shows("allow it?");
@@ -207,7 +207,7 @@ fn a_delegate_line_of_the_user_is_approved_watched_and_stopped() {
     );
     harness.press("esc").shows("· depth 1").lacks("task stopped");
     assert_eq!(screen.last_event(), DelegationEvent::Stopped);
-    // The line can be written again.
+    // The history recalls the line.
     screen.harness.press("i").press("up").shows("→ delegate \"Paint the shed\"");
 }
 
@@ -238,7 +238,7 @@ fn background_work_asks_for_approval_and_stops_with_the_screen() {
 #[test]
 fn typed_text_answers_no_approval() {
     let mut screen = DelegationScreen::new(&[], [], &[]);
-    // The plan comes while somebody writes on.
+    // The plan arrives while the user types.
     screen.harness.press("i").type_queued("→ delegate \"Paint the shed\"").send("enter").send("i").type_queued("yyy");
     screen.harness.wait_for("an agent asks").lacks("allow it?").send("esc");
     screen.harness.wait_for("allow it?").press("n");
@@ -267,7 +267,7 @@ mod folder {
         format!("I write it.\n→ write_file path:\"{name}\" content:\"green\"\n")
     }
 
-    /// A screen whose collaborator works in a folder.
+    /// Screen whose collaborator has the tools of a folder.
     fn folder_screen(replies: &[String]) -> (Harness, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
@@ -315,7 +315,7 @@ mod folder {
         chat(&mut harness);
         harness.press("n").shows("Fine.");
         assert!(!folder.path().join("c.txt").exists());
-        // Once for all: the same command again is not asked about.
+        // After "always", the same command needs no approval.
         chat(&mut harness);
         harness
             .shows("run_command: echo green > b.txt")
@@ -325,7 +325,7 @@ mod folder {
             .shows("Fine.")
             .lacks("allow it?");
         assert!(folder.path().join("b.txt").exists());
-        // The turn is stopped while it asks.
+        // The turn is cancelled during the request.
         chat(&mut harness);
         harness.press("ctrl-c").lacks("allow it?").lacks("generating");
         assert!(!folder.path().join("d.txt").exists());

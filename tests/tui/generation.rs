@@ -1,4 +1,4 @@
-//! Continuations side by side, turns with commands, and what agents ask.
+//! Continuations side by side and turns with commands.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ fn three() -> Harness {
 
 #[test]
 fn continuations_are_side_by_side_and_one_is_taken() {
-    // Which reply comes to which column is up to the threads, so they are alike.
+    // All replies are equal, because threads decide their order.
     let mut harness = Harness::with_replies(["One way of three."; 3].map(ScriptedReply::words));
     harness.press("space");
     insta::assert_snapshot!(harness.screen());
@@ -89,7 +89,7 @@ fn arrow_lines_of_the_user_run() {
     harness.shows("a note of mine");
 }
 
-/// A model that begins and never ends.
+/// A reply that streams some text and never ends.
 fn endless(words: &str) -> ScriptedReply {
     ScriptedReply::chunks([words]).ending(ScriptedEnd::Hang)
 }
@@ -104,7 +104,7 @@ fn continuations_of_a_user_line_stream_and_are_stopped() {
         .wait_for("It began another way")
         .shows("▸1 → continue n:2 …")
         .shows("generating");
-    // Nothing else waits for it: what is said meanwhile is on the disk while the models still write.
+    // Other writes are not blocked while the models stream.
     harness.send("i");
     harness.wait_for("still writing").send("i");
     harness.type_queued("Said meanwhile.").send("enter");
@@ -134,7 +134,7 @@ fn several_models_stream_side_by_side() {
     harness.press("m").press("down").press("enter").press("down").press("enter").press("esc");
     harness.shows("2 models ×3").keys("2").shows("2 models ×2").press("space");
     harness.shows("4 test:scripted").press("1").shows("10 nodes · 6 branches");
-    // One that is in no list is taken by its name.
+    // A model that is not listed is added by its name.
     harness.press("m").type_text("ollama:another").press("enter").press("esc").shows("3 models ×2");
 }
 
@@ -152,7 +152,7 @@ fn an_error_is_shown_in_its_column_and_others_continue() {
         .shows("the line went dead")
         .shows("It held.")
         .shows("choose one");
-    // Where words came they are kept, and can be taken.
+    // A partial reply is saved and can be taken.
     let screen = harness.screen();
     let column = screen.lines().nth(3).unwrap().split('✗').next().unwrap().matches("test:scripted").count();
     harness.press(&column.to_string()).shows("· depth 2").shows("interrupted");

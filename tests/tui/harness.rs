@@ -1,4 +1,4 @@
-//! A screen of any size on a study with a few branches, and a model that says what a script says.
+//! Test harness: a screen of any size on a sample tree, with a scripted model.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 
 use crate::play::Play;
 
-/// How long a test waits for the background; nothing takes so long.
+/// Time limit for background work; exceeding it fails the test.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) struct Harness {
@@ -26,7 +26,7 @@ pub(crate) struct Harness {
     runtime: TestRuntime,
 }
 
-/// A test that fails does not wait for what goes on behind the screen.
+/// Runtime that is dropped without waiting, so that a failing test ends at once.
 struct TestRuntime(Option<Runtime>);
 
 impl Drop for TestRuntime {
@@ -38,7 +38,7 @@ impl Drop for TestRuntime {
 }
 
 impl Harness {
-    /// The study at the node where its branches part, 80 columns by 24 rows.
+    /// Screen of 80 columns by 24 rows, at the branch point of the sample tree.
     pub(crate) fn new() -> Self {
         Self::at(Play::new(), |play| play.marie, 80, 24, [])
     }
@@ -47,7 +47,7 @@ impl Harness {
         Self::at(Play::new(), |play| play.marie, width, height, [])
     }
 
-    /// The same with a model that replies so.
+    /// Screen of 100 columns by 24 rows whose model gives these replies.
     pub(crate) fn with_replies(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
         Self::at(Play::new(), |play| play.marie, 100, 24, replies)
     }
@@ -66,7 +66,7 @@ impl Harness {
         Self::with_setup(play, at, (width, height), replies, |_| {})
     }
 
-    /// The same with something else set up.
+    /// Screen with a changed setup.
     pub(crate) fn with_setup(
         play: Play,
         at: impl Fn(&Play) -> NodeId,
@@ -106,12 +106,12 @@ impl Harness {
         harness
     }
 
-    /// Waits until everything is done.
+    /// Waits until all background work is done.
     pub(crate) fn settle(&mut self) {
         assert!(self.app.settle(SETTLE_TIMEOUT), "it never comes to rest:\n{}", self.screen());
     }
 
-    /// Presses a key, as a key map file names it, and waits for what it comes to.
+    /// Presses a key, named as in a key map file, and waits for its effects.
     pub(crate) fn press(&mut self, key: &str) -> &mut Self {
         self.send(key);
         self.settle();
@@ -125,20 +125,20 @@ impl Harness {
         self
     }
 
-    /// Presses a key and goes on.
+    /// Presses a key without waiting.
     pub(crate) fn send(&mut self, key: &str) -> &mut Self {
         self.app.send(ScreenMessage::Key(event(key)));
         self
     }
 
-    /// Types a text.
+    /// Types a text and waits for its effects.
     pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
         self.type_queued(text);
         self.settle();
         self
     }
 
-    /// Types a text, and waits for what each character comes to.
+    /// Types a text and waits after each character.
     pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
@@ -147,7 +147,7 @@ impl Harness {
         self
     }
 
-    /// Types a text and goes on.
+    /// Types a text without waiting.
     pub(crate) fn type_queued(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
@@ -155,13 +155,13 @@ impl Harness {
         self
     }
 
-    /// Lets the background go on until something is on the screen.
+    /// Waits until a text is on the screen.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
         self.wait_until(text, |screen| screen.contains(text))
     }
 
-    /// Lets the background and the clock go on until the screen is as wanted.
+    /// Waits, with the clock running, until a predicate holds for the screen.
     #[track_caller]
     pub(crate) fn wait_until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
         for _ in 0..4_000 {
@@ -175,7 +175,7 @@ impl Harness {
         panic!("never {what:?}:\n{}", self.screen());
     }
 
-    /// Does something with the mouse where a text stands, and waits for what it comes to.
+    /// Sends a mouse event at a text and waits for its effects.
     #[track_caller]
     pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
         let (column, row) = self.position_of(text);
@@ -189,7 +189,7 @@ impl Harness {
         self.mouse(MouseEventKind::Down(MouseButton::Left), text)
     }
 
-    /// Column and row of the first place where a text stands on the screen.
+    /// Column and row of a text's first occurrence on the screen.
     #[track_caller]
     fn position_of(&mut self, text: &str) -> (u16, u16) {
         let screen = self.screen();
@@ -199,7 +199,7 @@ impl Harness {
         (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
     }
 
-    /// Something of the mouse or a paste, by number, somewhere on the screen.
+    /// Sends a numbered mouse or paste event at some position.
     pub(crate) fn random_input(&mut self, number: usize, place: usize) {
         let area = *self.terminal.backend().buffer().area();
         let at = |most: u16, step: usize| u16::try_from(place * step % usize::from(most.max(1))).unwrap();
@@ -222,13 +222,13 @@ impl Harness {
         self.settle();
     }
 
-    /// What is on the screen.
+    /// Text of the screen.
     pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
         text(self.terminal.backend().buffer())
     }
 
-    /// How the first place is drawn where a text stands on the screen.
+    /// Style of a text's first occurrence.
     #[track_caller]
     pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
         let place = self.position_of(text);
@@ -249,7 +249,7 @@ impl Harness {
         self
     }
 
-    /// The screen with every short id as so many dots.
+    /// Text of the screen with dots in place of short ids.
     pub(crate) fn masked(&mut self) -> String {
         let mut screen = self.screen();
         for node in self.play.loom.snapshot().unwrap().nodes_after(self.play.tree, 0, 10_000).unwrap() {
@@ -266,14 +266,14 @@ impl Harness {
         self
     }
 
-    /// The short id of where the cursor is.
+    /// Short id of the cursor's node, from the status line.
     pub(crate) fn cursor(&mut self) -> String {
         let screen = self.screen();
         screen.lines().last().unwrap().split_whitespace().next().unwrap_or_default().to_owned()
     }
 }
 
-/// The cells of a screen as lines.
+/// Converts cells to lines of text.
 pub(crate) fn text(buffer: &Buffer) -> String {
     let area = buffer.area();
     let mut lines = Vec::new();
@@ -294,7 +294,7 @@ pub(crate) fn text(buffer: &Buffer) -> String {
     lines.join("\n")
 }
 
-/// A key as a key map file names it.
+/// Converts a key name to an event.
 pub(crate) fn event(key: &str) -> KeyEvent {
     let (held, name) = match key.rsplit_once('-') {
         Some((held, name)) if !name.is_empty() && !held.is_empty() => (held, name),

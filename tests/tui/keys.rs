@@ -1,7 +1,6 @@
-//! Every key of the table has a scenario: where it is pressed, and what it comes to, on the screen and in the store.
+//! Each key of the table has a scenario: where it is pressed, and its effect on screen and store.
 //!
-//! What only the holder of a terminal can do (the editor, drawing anew, suspending) has its scenario in
-//! `tests/tui_terminal.rs`.
+//! Keys that need a terminal (editor, redraw, suspend) are tested in `tests/tui_terminal.rs`.
 
 use loomtree::{
     id::NodeId,
@@ -13,7 +12,7 @@ use loomtree::{
 
 use crate::harness::Harness;
 
-/// Where a key is pressed, and what it comes to; the screen from before is given along.
+/// Setup of a key and the check of its effect, which gets the screen from before.
 struct Scenario {
     name: &'static str,
     setup: fn() -> Harness,
@@ -24,31 +23,31 @@ const fn scenario(name: &'static str, setup: fn() -> Harness, check: fn(&mut Har
     Scenario { name, setup, check }
 }
 
-/// Keys that need a terminal, which their scenarios are played in.
+/// Keys that need a terminal, tested there.
 const TERMINAL_KEYS: [&str; 3] = ["edit_outside", "redraw", "suspend"];
 
-/// The study where its branches part, after these keys, and a model with something to say.
+/// Screen at the branch point after some keys, with three replies.
 fn after(keys: &str) -> Harness {
     let mut harness = Harness::with_replies((0..3).map(|n| ScriptedReply::words(&format!("Reply {n}."))));
     harness.keys(keys);
     harness
 }
 
-/// The same on a screen with few lines.
+/// The same on a screen of eight rows.
 fn short_screen(keys: &str) -> Harness {
     let mut harness = after("");
     harness.resize(100, 8).keys(keys);
     harness
 }
 
-/// A buffer tree whose first place has a second wording.
+/// Buffer tree whose root has two versions.
 fn two_versions(keys: &str) -> Harness {
     let mut harness = Harness::buffer_tree();
     harness.press("e").press("ctrl-home").type_text("So: ").press("ctrl-s").press("esc").keys(keys);
     harness
 }
 
-/// Where the cursor is.
+/// Asserts the cursor's node.
 #[track_caller]
 fn assert_cursor(harness: &mut Harness, node: impl Fn(&Harness) -> NodeId) {
     let expected = harness.play.id(node(harness));
@@ -59,7 +58,7 @@ fn node(harness: &Harness, id: NodeId) -> Node {
     harness.play.loom.node(id).unwrap()
 }
 
-/// What is visible right below a node.
+/// Visible continuations of a node.
 fn below(harness: &Harness, id: NodeId) -> Vec<Node> {
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
     harness.play.loom.snapshot().unwrap().children(id, &filter).unwrap()
@@ -73,7 +72,7 @@ fn pinned(harness: &Harness) -> bool {
 
 const SCENARIOS: &[Scenario] = &[
     scenario("parent", || after(""), |harness, _| assert_cursor(harness, |harness| harness.play.root)),
-    // The one visited last, not the first.
+    // The continuation visited last, not the first.
     scenario("child", || after("l j h"), |harness, _| assert_cursor(harness, |harness| harness.play.tired)),
     scenario(
         "next",
@@ -373,7 +372,7 @@ const SCENARIOS: &[Scenario] = &[
         |harness, _| {
             let parted = harness.play.id(harness.play.marie);
             harness.shows("─ two branches ─").shows(&format!("they part after {parted}"));
-            // They say something else: each is shown whole.
+            // Dissimilar nodes are shown in full.
             harness.shows("- collaborator").shows(" Building on the trauma angle, she avoids the sea.");
             harness.shows("+ collaborator").shows(" Another reading: she is only tired.");
         },
@@ -466,7 +465,7 @@ const SCENARIOS: &[Scenario] = &[
         "cancel",
         || after("l Z"),
         |harness, before| {
-            // A notice goes first, then what is hoisted.
+            // Esc closes a notice first, then the hoist.
             assert!(before.contains("· hoisted"), "{before}");
             harness.lacks("this branch alone").press("esc").lacks("hoisted").shows("Another reading");
         },
@@ -502,7 +501,7 @@ fn every_key_has_its_effect() {
     }
 }
 
-/// The table of keys in the reference is made of the table that binds them: `UPDATE_DOCS=1` writes it.
+/// The reference lists the keys of the table; `UPDATE_DOCS=1` writes them.
 #[test]
 fn the_reference_lists_every_key() {
     let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->");

@@ -1,4 +1,4 @@
-//! Lists, pages and questions.
+//! Lists, pages and dialogs.
 
 use crate::harness::Harness;
 
@@ -31,7 +31,7 @@ fn pruning_asks_with_a_count_and_is_undone() {
 #[test]
 fn branches_are_compared_by_node_and_word() {
     let mut harness = Harness::with_size(100, 24);
-    // Another wording of the first node of a branch, and the branch below it: what is alike is compared by words.
+    // A version of a branch's first node with a copy of the rest: similar nodes are compared by words.
     let words = "Building on the trauma angle, she still avoids the grey sea.";
     let worded = harness.play.owner.edit(harness.play.trauma, words).unwrap().nodes[0].id;
     let copied = harness.play.owner.copy_branch(harness.play.go_on, worded).unwrap().nodes[0].id;
@@ -40,7 +40,7 @@ fn branches_are_compared_by_node_and_word() {
     harness.shows(&format!("{nine} → {copied}")).shows(&format!("→ {worded}"));
     harness.shows("she {+still +}avoids the {+grey +}sea.");
     harness.shows("= owner").shows("Go on.");
-    // What only one of them goes on with.
+    // Nodes of one branch only.
     harness.shows("- collaborator").shows("The lighthouse was dark.");
     harness.lacks("there is no difference");
 }
@@ -111,7 +111,7 @@ fn undoing_an_edit_selects_the_original() {
 fn unsaved_text_is_restored() {
     let mut harness = Harness::new();
     harness.keys("l j e").type_text(" Or not").press("esc").shows("not saved; the same key here continues it");
-    // Elsewhere something else is written.
+    // Another node has its own input.
     harness
         .keys("h e")
         .lacks("Or not")
@@ -133,7 +133,7 @@ fn a_long_error_is_shown_in_full() {
     let said: Vec<&str> = screen.lines().rev().skip(1).take(3).collect();
     let said: String = said.into_iter().rev().map(str::trim).collect::<Vec<_>>().join(" ");
     assert!(said.contains("nowhere-") && said.contains("heard-of"), "{screen}");
-    // Nothing moved for it.
+    // The layout does not move.
     assert_eq!(screen.lines().next(), before.lines().next());
     harness.press("esc");
     assert_eq!(harness.screen(), before);
@@ -168,12 +168,12 @@ fn a_resumed_session_continues_with_its_agent() {
         harness.play.loom.sessions(&filter).unwrap()
     };
     let first = sessions(&harness).remove(0);
-    // A newer one, in which it would answer otherwise.
+    // A newer session, which would be the default.
     harness.play.later(60);
     let newer = harness.play.session("collaborator", harness.play.tired);
     harness.keys("0").shows("· depth 0");
     harness.press("s").shows("collaborator").shows("Good evening.");
-    // By whom, and in what words: what is typed narrows it down.
+    // The filter matches the agent's name.
     harness.type_text("collaborator").press("enter");
     harness.shows("collaborator continues from here").shows("with collaborator").shows("· depth 3");
     let at = harness.cursor();
@@ -186,14 +186,14 @@ fn a_resumed_session_continues_with_its_agent() {
     let answer = loom.find_node(harness.play.tree, &here).unwrap();
     let above = loom.node(answer.parent.unwrap()).unwrap();
     assert_eq!(harness.play.id(above.parent.unwrap()), at, "from where it stood");
-    // Another tree is another conversation.
+    // Opening another tree resets the agent.
     harness.press(":").type_text("new Elsewhere").press("enter").lacks("with collaborator");
 }
 
 #[test]
 fn resuming_an_interrupted_session_reports_it() {
     let mut harness = Harness::with_replies([loomtree::provider::ScriptedReply::words("Hello.")]);
-    // What a kill leaves: the question is saved, and no word of the answer.
+    // State after a crash: a saved message without a reply.
     let session = harness.play.session("collaborator", harness.play.nine);
     let asked = loomtree::ops::NodeDraft::text("What did the light say?");
     harness
@@ -215,7 +215,7 @@ fn search_over_everything_opens_another_tree() {
     harness.press("/").type_text("lighthouse").shows("nothing found").press("tab").shows("─ search everything");
     harness.shows("She was nine that summer.").shows("Marie Character Study").press("enter");
     harness.shows("Marie Character Study  6 nodes").shows("· depth 4");
-    // What holds the words as they were typed comes first.
+    // Exact matches come first.
     harness.press("/").type_text("she").shows("─ search this tree");
     let screen = harness.screen();
     let hits: Vec<&str> = screen.lines().skip(3).take(3).collect();
@@ -243,7 +243,7 @@ fn undo_and_redo_name_the_change() {
     harness.keys("u u u u u u u").shows("undo");
 }
 
-/// The first lines of the tree, without what goes away by itself.
+/// First lines of the tree, without notices.
 fn marks(screen: &str) -> Vec<String> {
     screen.lines().skip(1).take(6).map(str::to_owned).collect()
 }

@@ -1,4 +1,4 @@
-//! What others write while one looks, and who they are.
+//! Changes and presence of other agents.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::harness::Harness;
 fn changes_of_another_process_appear_and_the_cursor_stays() {
     let mut harness = Harness::new();
     let at = harness.cursor();
-    // Another handle on the same file: another process, as far as the store can tell.
+    // A second handle on the same file acts as another process.
     let other = harness.play.scene.owner();
     other.append(Parent::Node(harness.play.nine), NodeDraft::text("From elsewhere.")).unwrap();
     harness.wait_for("From elsewhere.");
@@ -34,11 +34,11 @@ fn present_agents_are_shown_and_expire() {
     assert_eq!(harness.app.next_wake(), None, "with nobody there, nothing is waited for");
     harness.play.session("collaborator", harness.play.nine);
     harness.wait_for("● collaborator").shows("◂collaborator");
-    // A second before they count as gone, something makes the screen look.
+    // One second before expiry, a change triggers a query.
     harness.play.later(119);
     harness.play.owner.append(Parent::Node(harness.play.tired), NodeDraft::text("Later.")).unwrap();
     harness.wait_for("Later.").shows("● collaborator");
-    // Nothing is written and no key is pressed any more: only the clock goes on.
+    // Afterwards only the clock advances.
     harness.play.later(2);
     harness.wait_until("gone", |screen| !screen.contains("● collaborator"));
     harness.lacks("◂collaborator");
@@ -51,11 +51,11 @@ fn generating_agents_are_shown_until_the_lease_ends() {
     let other = harness.play.loom.agent("subject").unwrap();
     let holder = harness.play.loom.actor(&other);
     holder.lease(harness.play.tired, other.id(), Duration::from_secs(1)).wait().unwrap();
-    // The lease is no entry of the journal, and nothing else is written.
+    // A lease is not journaled, and nothing else is written.
     harness.wait_for("● subject writes").shows("◂subject");
     harness.play.later(2);
     harness.wait_until("gone", |screen| !screen.contains("subject writes"));
-    // One that is let go of is gone at once.
+    // A released lease disappears at once.
     holder.lease(harness.play.tired, other.id(), Duration::from_secs(60)).wait().unwrap();
     harness.wait_for("● subject writes");
     holder.release(harness.play.tired, other.id()).wait().unwrap();

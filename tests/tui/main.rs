@@ -1,7 +1,7 @@
-//! The screen, without a terminal: keys in, cells out.
+//! Terminal interface without a terminal: keys in, cells out.
 
 #![cfg(feature = "tui")]
-// What fails here fails the test.
+// A panic fails the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
 #[path = "../support/play.rs"]

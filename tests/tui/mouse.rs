@@ -1,4 +1,4 @@
-//! The mouse: lines, panes, lists, columns.
+//! Mouse events on lines, panes, lists and columns.
 
 use crossterm::event::MouseEventKind::{ScrollDown, ScrollUp};
 use loomtree::provider::ScriptedReply;
@@ -13,7 +13,7 @@ fn a_click_selects_a_line_and_a_second_click_folds_it() {
     assert_eq!(harness.cursor(), trauma);
     harness.shows("○ Go on.").click("Building on the trauma").lacks("○ Go on.");
     harness.click("Building on the trauma").shows("○ Go on.");
-    // Where there is no line nothing happens.
+    // A click outside of lines does nothing.
     harness.click("space generate");
     assert_eq!(harness.cursor(), trauma);
 }
@@ -28,7 +28,7 @@ fn the_wheel_steps_in_the_tree_and_scrolls_the_text() {
     let nine = harness.cursor();
     harness.shows("The lighthouse was dark.").mouse(ScrollUp, "The lighthouse was dark.");
     harness.lacks("The lighthouse was dark.").mouse(ScrollDown, "│").shows("The lighthouse was dark.");
-    // Back to where it was, and the cursor with it: the wheel over the text moves nobody.
+    // The text is back, and the wheel over it did not move the cursor.
     assert_eq!(harness.cursor(), nine);
 }
 

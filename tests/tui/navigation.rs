@@ -1,4 +1,4 @@
-//! Walks through the study, as a person takes them.
+//! Navigation in the sample tree.
 
 use crate::harness::Harness;
 
@@ -24,7 +24,7 @@ fn siblings_wrap_and_the_last_visited_child_is_remembered() {
 #[test]
 fn queued_keys_apply_where_earlier_steps_lead() {
     let mut harness = Harness::new();
-    // None of these waits for the screen: the branch that is pruned is the one that they lead to.
+    // Keys are sent without waiting: the prune applies to the node that the steps lead to.
     harness.type_queued("0llp");
     harness.settle();
     harness.shows("Prune this node and 2 below it?").press("y");

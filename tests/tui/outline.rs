@@ -1,4 +1,4 @@
-//! The outline, read from the cursor outwards, is the tree in its order.
+//! The outline, read from the cursor outwards, matches the tree's order.
 
 use loomtree::{
     id::NodeId,
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::{harness::Harness, play::Play};
 
-/// The short ids of what is visible below a node, itself first, in the order of an outline.
+/// Short ids of a node and its visible descendants, in outline order.
 fn in_order(snapshot: &dyn Snapshot, from: NodeId, found: &mut Vec<String>) {
     found.push(snapshot.node(from).unwrap().unwrap().local.to_string());
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
@@ -35,7 +35,7 @@ proptest! {
             nodes.push(receipt.nodes[0].id);
         }
         for node in pruned {
-            // One that is pruned already, or the root, is not pruned again.
+            // Pruning a pruned node or the root fails.
             let _ = play.owner.prune(*node.get(&nodes[1..]));
         }
         let mut expected = Vec::new();

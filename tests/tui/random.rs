@@ -1,11 +1,11 @@
-//! Keys in any order.
+//! Random input.
 
 use loomtree::provider::ScriptedReply;
 use proptest::prelude::*;
 
 use crate::harness::Harness;
 
-/// Keys of every kind, those that leave and those that need the terminal left out.
+/// Keys of every kind, except those that quit or need a terminal.
 const ANY: [&str; 60] = [
     "left",
     "right",
@@ -86,7 +86,7 @@ proptest! {
             }
             harness.screen();
         }
-        // Whatever was done to it, the store is sound.
+        // The store is consistent afterwards.
         let report = harness.play.loom.store().verify(&mut |_| {}).unwrap();
         prop_assert_eq!(report.problems, Vec::<String>::new());
     }

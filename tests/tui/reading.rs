@@ -1,11 +1,11 @@
-//! The read pane: Markdown, tables, code in colours, words that are no code of a terminal's.
+//! Text pane: Markdown, tables, highlighted code, sanitised text.
 
 use loomtree::{id::NodeId, ops::NodeDraft, types::Parent};
 use ratatui::style::{Color, Modifier};
 
 use crate::{harness::Harness, play::Play};
 
-/// A screen on a node with this text.
+/// Screen that shows only the text of a node.
 fn reading(text: &str, width: u16, height: u16) -> Harness {
     let play = Play::new();
     let node: NodeId = play.owner.append(Parent::Node(play.tired), NodeDraft::text(text)).unwrap().nodes[0].id;
@@ -54,7 +54,7 @@ fn unknown_and_hostile_code_is_shown_as_text() {
     let mut harness = reading(hostile, 60, 24);
     harness.press(":").type_text("theme dark").press("enter");
     harness.shows("qapla").shows("printf").shows("␛]0;owned␇").lacks("\u{202e}");
-    // More pieces of code than colours are kept for: it comes to rest all the same.
+    // More code blocks than the cache holds: the screen still settles.
     let many = "```rust\nlet a = 1;\n```\n\n".repeat(4_000);
     let mut harness = reading(&many, 60, 24);
     harness.press(":").type_text("theme dark").press("enter").shows("let a = 1;");
@@ -67,7 +67,7 @@ fn documents_are_shown_with_highlighted_code() {
     harness.press(":").type_text("theme dark").press("enter").press("D").press("enter");
     harness.shows("notes · version 1").shows("fn lamp() -> u8 { 7 } // lit");
     assert_ne!(harness.style_of("fn lamp").fg, harness.style_of("lamp()").fg);
-    // What follows in the document is scrolled to, and left by any other key.
+    // The page scrolls, and any other key closes it.
     harness.press("end").press("q").lacks("notes · version 1");
 }
 

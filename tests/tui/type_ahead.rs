@@ -1,4 +1,4 @@
-//! Keys that are typed before the screen has followed: they come to the same as those of somebody who watches each.
+//! Input typed before the screen has updated has the same effect as slow typing.
 
 use crossterm::event::KeyCode;
 use loomtree::{
@@ -13,7 +13,7 @@ use crate::{
     play::Play,
 };
 
-/// Keys in one go.
+/// Sends keys without waiting between them.
 fn burst(harness: &mut Harness, keys: &[&str]) {
     for key in keys {
         match key.strip_prefix('"') {
@@ -30,7 +30,7 @@ fn an_early_answer_waits_for_its_dialog() {
     burst(&mut harness, &["l", "p", "y", "p"]);
     harness.shows("2 nodes").lacks("Prune");
     assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.pruned_by.is_some());
-    // The second one was for the node that came into its place, which has nothing below it.
+    // The second prune applies to the node selected after the first; it has no descendants.
     assert!(harness.play.loom.node(harness.play.tired).unwrap().state.pruned_by.is_some());
 }
 
@@ -58,7 +58,7 @@ fn choosing_waits_for_the_list() {
     let owner = harness.play.owner.agent();
     let pins = harness.play.loom.snapshot().unwrap().memory(owner, harness.play.tree).unwrap().pins;
     assert_eq!(pins.len(), 1);
-    // Each is about what the one before it came to.
+    // Each key applies to the result of the one before.
     burst(&mut harness, &["X", "X", "X", "P", "P", "P"]);
     assert!(harness.play.loom.node(harness.play.tired).unwrap().state.excluded);
     let pins = harness.play.loom.snapshot().unwrap().memory(owner, harness.play.tree).unwrap().pins;
@@ -84,7 +84,7 @@ fn an_interrupt_is_not_queued() {
     assert!(harness.play.loom.node(harness.play.trauma).unwrap().state.pruned_by.is_none());
 }
 
-/// Keys that go about, change something, open and close; none that waits for a model.
+/// Keys that navigate, change something, open and close; none starts a model.
 const KEYS: [&str; 46] = [
     "h",
     "j",
@@ -134,13 +134,13 @@ const KEYS: [&str; 46] = [
     "d",
 ];
 
-/// The study, where no key has a model write.
+/// Sample tree where no key starts a model.
 fn alone() -> Harness {
     let keys = KeyMap::read("generate: []\nanswer: []\n").unwrap();
     Harness::with_setup(Play::new(), |play| play.marie, (80, 24), [], |setup| setup.keys = keys)
 }
 
-/// What there is, and where one stands in it.
+/// All nodes and the cursor.
 fn state(harness: &mut Harness) -> (Vec<(String, Option<NodeId>, NodeState)>, String) {
     let nodes = harness.play.loom.snapshot().unwrap().nodes_after(harness.play.tree, 0, 0).unwrap();
     (nodes.into_iter().map(|node| (node.content, node.parent, node.state)).collect(), harness.cursor())
@@ -154,7 +154,7 @@ proptest! {
         let (mut slow, mut fast) = (alone(), alone());
         for key in &keys {
             match KEYS[*key].strip_prefix('"') {
-                // Where nothing is written, these are keys.
+                // Without an open input the characters are keys.
                 Some(text) => drop(slow.type_slowly(text)),
                 None => drop(slow.press(KEYS[*key])),
             }
@@ -167,7 +167,7 @@ proptest! {
         }
         fast.settle();
         prop_assert_eq!(state(&mut slow), state(&mut fast));
-        // And one can go back the same way.
+        // The way back is the same too.
         for keys in ["esc esc esc", "backspace backspace backspace", "l l l"] {
             slow.keys(keys);
             fast.keys(keys);
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// What random keys found, made small.
+/// Minimised case of the property test.
 #[test]
 fn a_result_for_a_closed_list_is_dropped() {
     let mut harness = alone();

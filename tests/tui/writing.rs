@@ -1,4 +1,4 @@
-//! A buffer tree: one text, a caret in it, edits that become versions.
+//! Buffer trees: one editable text whose edits become versions.
 
 use loomtree::{provider::ScriptedReply, types::Mode};
 
@@ -15,7 +15,7 @@ fn edits_of_the_text_become_versions() {
     let root = harness.play.loom.node(harness.play.root).unwrap();
     assert_eq!((root.content.as_str(), root.state.versions), ("Who is Marie?", 1));
     harness.lacks("⋮").shows("≡2");
-    // What followed the original follows the version.
+    // Continuations of the original follow the version.
     harness.shows("Marie's reluctance");
     harness.press("u");
     harness.lacks("So: Who");
@@ -46,7 +46,7 @@ fn authorship_is_shown_in_colors() {
     harness.press(":").type_text("theme dark").press("enter").press("e");
     let (model, mine) = (harness.style_of("reluctance").fg, harness.style_of("Who is").fg);
     assert_ne!(model, mine);
-    // In the middle of a model's sentence.
+    // Inside a model's sentence.
     harness.press("ctrl-home");
     for _ in 0.."Who is Marie?Marie's ".chars().count() {
         harness.send("right");
@@ -54,7 +54,7 @@ fn authorship_is_shown_in_colors() {
     harness.type_text("slow ").shows("Marie's slow reluctance");
     assert_eq!(harness.style_of("slow ").fg, mine);
     assert_eq!(harness.style_of("reluctance").fg, model);
-    // It is so after it is saved, and read again.
+    // The same after saving and reloading.
     harness.press("esc").settle();
     assert_eq!(harness.style_of("slow ").fg, mine);
     assert_eq!(harness.style_of("reluctance").fg, model);
@@ -65,7 +65,7 @@ fn authorship_is_shown_in_colors() {
 #[test]
 fn the_caret_moves_by_visual_rows() {
     let mut harness = Harness::buffer_tree();
-    // The text is one line of the file and several of the screen.
+    // One line of text wraps to several rows.
     harness
         .keys("end e")
         .press("up")
@@ -103,7 +103,7 @@ fn alt_enter_saves_and_generates() {
     );
     harness.press("e").type_text(" So she left.").press("alt-enter").settle();
     harness.shows("So she left. The sea was grey.").shows("· depth 3");
-    // Where nothing was written, what is there is continued.
+    // Without changes the existing text is continued.
     let mut harness = Harness::with_setup(
         Play::of(Mode::Buffer),
         |play| play.marie,

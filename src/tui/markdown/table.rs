@@ -26,12 +26,12 @@ impl MarkdownPage<'_> {
             return;
         }
         let words = |cell: &Vec<Piece>| cell.iter().map(|(text, _)| text::width(text)).sum::<usize>();
-        let room = self.inner().saturating_sub(3 * (columns - 1));
+        let max_columns = self.inner().saturating_sub(3 * (columns - 1));
         let mut widths: Vec<usize> = (0..columns)
             .map(|at| table.rows.iter().filter_map(|row| row.get(at)).map(words).max().unwrap_or(0))
             .collect();
         // Shrinks the widest column until all fit.
-        while widths.iter().sum::<usize>() > room {
+        while widths.iter().sum::<usize>() > max_columns {
             let Some(widest) = widths.iter_mut().max() else { break };
             if *widest <= 3 {
                 break;

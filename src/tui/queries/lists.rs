@@ -30,12 +30,12 @@ impl LookupRequest<'_> {
     }
 
     fn tree(&self, tree: &Tree, now: Timestamp) -> ListItem {
-        let here = tree.id == self.context.tree;
+        let is_current = tree.id == self.context.tree;
         let facts = format!("{} nodes · {}", thousands(tree.counts.nodes), tree.updated_at.age(now));
-        let room = self.context.columns.saturating_sub(text::width(&facts) + 4);
+        let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 4);
         let line = Line::from(vec![
-            Span::styled(if here { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
-            Span::raw(text::fit(&tree.title, room)),
+            Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
+            Span::raw(text::fit(&tree.title, max_columns)),
             self.dim(format!("  {facts}")),
         ]);
         ListItem { line, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
@@ -59,12 +59,12 @@ impl LookupRequest<'_> {
             let folder = folder.map(|folder| format!(" · {}", text::cut(folder, 16))).unwrap_or_default();
             let turns = if session.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", session.turns) };
             let facts = format!("{turns} · {}{folder}", session.last_active_at.age(now));
-            let here = Some(session.id) == self.context.session;
-            let room = self.context.columns.saturating_sub(text::width(&facts) + 18);
+            let is_current = Some(session.id) == self.context.session;
+            let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 18);
             let line = Line::from(vec![
-                Span::styled(if here { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
+                Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
                 Span::styled(text::fit(name, 12), self.context.palette.style(kind)),
-                Span::raw(format!("  {}", text::fit(&words, room))),
+                Span::raw(format!("  {}", text::fit(&words, max_columns))),
                 self.dim(format!("  {facts}")),
             ]);
             let words = format!("{name} {words} {} {folder}", tree.title);
@@ -78,8 +78,9 @@ impl LookupRequest<'_> {
         let found = self.loom.snapshot()?.documents()?.into_iter().filter(|document| !document.removed);
         let item = |document: Document| {
             let facts = format!("version {} · {}", document.version, document.updated_at.age(now));
-            let room = self.context.columns.saturating_sub(text::width(&facts) + 2);
-            let line = Line::from(vec![Span::raw(text::fit(&document.name, room)), self.dim(format!("  {facts}"))]);
+            let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 2);
+            let line =
+                Line::from(vec![Span::raw(text::fit(&document.name, max_columns)), self.dim(format!("  {facts}"))]);
             ListItem { line, words: document.name, action: ItemAction::ShowDocument(document.id) }
         };
         Ok(LookupResult::Items(found.map(item).collect()))

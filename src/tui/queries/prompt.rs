@@ -78,13 +78,13 @@ impl LookupRequest<'_> {
                 Inclusion::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(ColorRole::Dim)),
             };
             let fate = if pinned { format!("⌖ {fate}") } else { fate };
-            let room = self.context.columns.saturating_sub(20 + text::width(&fate));
+            let max_columns = self.context.columns.saturating_sub(20 + text::width(&fate));
             let line = vec![
                 tokens(part.tokens),
                 self.id(text::fit(&part.local, 7)),
                 Span::styled(format!("{} ", sign(part.author_type)), palette.author(part.author_type)),
                 Span::styled(fate, palette.style(ColorRole::Mark)),
-                Span::styled(text::cut(&words, room), style),
+                Span::styled(text::cut(&words, max_columns), style),
             ];
             let excluded = part.fate == Inclusion::Out(InclusionReason::Excluded);
             let words = if excluded { "excluded" } else { "" };

@@ -157,10 +157,10 @@ fn open_list(
 ) -> Vec<ScreenEffect> {
     let mut list = ListPanel::new(title, kind, empty);
     // A search starts when the user types.
-    let asks = !matches!(kind, ListKind::Search(_));
-    list.awaits = asks.then(|| question.clone());
+    let needs_lookup = !matches!(kind, ListKind::Search(_));
+    list.awaits = needs_lookup.then(|| question.clone());
     model.mode = ScreenMode::List(list);
-    if asks { vec![ScreenEffect::Query(question)] } else { Vec::new() }
+    if needs_lookup { vec![ScreenEffect::Query(question)] } else { Vec::new() }
 }
 
 fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
@@ -333,7 +333,7 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 fn help(model: &ScreenModel) -> PagePanel {
     use ratatui::{style::Style, text::Line};
     let palette = model.palette;
-    let room = usize::from(view::popup_width(model.width)).saturating_sub(4);
+    let max_columns = usize::from(view::popup_width(model.width)).saturating_sub(4);
     let mut lines = Vec::new();
     for group in KeyGroup::ALL {
         if !lines.is_empty() {
@@ -345,7 +345,7 @@ fn help(model: &ScreenModel) -> PagePanel {
                 model.keys.names(binding.action).iter().map(|key| crate::tui::keys::key_label(key)).collect();
             let keys = [(format!("  {:<16}", keys.join(" ")), palette.style(ColorRole::Id))];
             let rest = [(" ".repeat(18), palette.style(ColorRole::Id))];
-            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], room, &keys, &rest));
+            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], max_columns, &keys, &rest));
         }
     }
     lines.push(Line::default());
@@ -356,6 +356,6 @@ fn help(model: &ScreenModel) -> PagePanel {
         "a dialogue tree: an edit is a branch"
     };
     let about = format!("This is {about}. Up to {MAX_CONTINUATIONS} continuations at a time.");
-    lines.extend(text::wrap(&[(about, palette.style(ColorRole::Dim))], room, &[], &[]));
+    lines.extend(text::wrap(&[(about, palette.style(ColorRole::Dim))], max_columns, &[], &[]));
     PagePanel { title: "keys".to_owned(), lines, scroll: 0 }
 }

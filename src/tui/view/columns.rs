@@ -24,11 +24,11 @@ fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
     let count = generation_panel.columns.len().max(1);
     let fits = usize::from((area.width / MIN_COLUMN_WIDTH).max(1)).min(count);
     let first = (generation_panel.selected + 1).saturating_sub(fits).min(count - fits);
-    let wide = area.width / u16::try_from(fits).unwrap_or(1);
+    let column_width = area.width / u16::try_from(fits).unwrap_or(1);
     (0..fits)
         .map(|at| {
-            let x = area.x + wide * u16::try_from(at).unwrap_or(0);
-            let width = if at + 1 == fits { area.right() - x } else { wide };
+            let x = area.x + column_width * u16::try_from(at).unwrap_or(0);
+            let width = if at + 1 == fits { area.right() - x } else { column_width };
             (first + at, Rect { x, width, ..area })
         })
         .collect()
@@ -37,9 +37,9 @@ fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
 /// Returns the continuation at a screen position.
 pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
     let generation_panel = model.generation_panel.as_ref()?;
-    let areas_ = model.areas();
-    let whole = areas_.tree.union(areas_.text).union(areas_.rule);
-    let found = areas(generation_panel, below(whole)).into_iter().find(|(_, area)| area.contains(at))?;
+    let layout = model.areas();
+    let area = layout.tree.union(layout.text).union(layout.rule);
+    let found = areas(generation_panel, below(area)).into_iter().find(|(_, column)| column.contains(at))?;
     Some(found.0).filter(|index| *index < generation_panel.columns.len())
 }
 
@@ -56,8 +56,8 @@ pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
         .as_ref()
         .and_then(|screen| screen.path.iter().rev().find(|node| node.id == generation_panel.job.from));
     if let Some(node) = before {
-        let room = usize::from(area.width).saturating_sub(4);
-        let words = last_line(&node.content, room);
+        let max_columns = usize::from(area.width).saturating_sub(4);
+        let words = last_line(&node.content, max_columns);
         put(&Line::styled(format!(" {words}"), palette.style(ColorRole::Dim)), area, buffer);
     }
     let area = below(area);
@@ -65,10 +65,10 @@ pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
         put(&Line::styled(" waiting for the model…", palette.style(ColorRole::Dim)), area, buffer);
         return;
     }
-    let whole = area.width;
+    let full_width = area.width;
     for (index, area) in areas(generation_panel, area) {
         if let Some(column) = generation_panel.columns.get(index) {
-            draw_column(model, generation_panel, (index, column), (area, whole), buffer);
+            draw_column(model, generation_panel, (index, column), (area, full_width), buffer);
         }
     }
 }
@@ -77,33 +77,35 @@ fn draw_column(
     model: &ScreenModel,
     generation_panel: &GenerationPanel,
     (index, column): (usize, &GenerationColumn),
-    (area, whole): (Rect, u16),
+    (area, full_width): (Rect, u16),
     buffer: &mut Buffer,
 ) {
     let palette = model.palette;
-    let here = index == generation_panel.selected;
-    let many = generation_panel.columns.len() > 1;
+    let is_selected = index == generation_panel.selected;
+    let has_several = generation_panel.columns.len() > 1;
     let (sign, role) = match column {
         GenerationColumn { error: Some(_), .. } => ("✗", ColorRole::Error),
         GenerationColumn { ended: true, .. } => ("✓", ColorRole::Good),
         _ => ("…", ColorRole::Dim),
     };
-    let name_style = if here && many {
+    let name_style = if is_selected && has_several {
         palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD)
     } else {
         palette.style(ColorRole::Dim)
     };
-    let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(ColorRole::Accent))];
-    if many {
+    let mut head =
+        vec![Span::styled(if is_selected && has_several { "▸" } else { " " }, palette.style(ColorRole::Accent))];
+    if has_several {
         let count = generation_panel.columns.len();
-        let all = usize::from(whole / MIN_COLUMN_WIDTH).max(1) >= count;
+        let all = usize::from(full_width / MIN_COLUMN_WIDTH).max(1) >= count;
         let number = if all { format!("{} ", index + 1) } else { format!("{}/{count} ", index + 1) };
         head.push(Span::styled(number, name_style));
     }
     head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
     head.push(Span::styled(format!(" {sign}"), palette.style(role)));
     put(&Line::from(head), area, buffer);
-    let rule = if here && many { palette.style(ColorRole::Accent) } else { palette.style(ColorRole::Guide) };
+    let rule =
+        if is_selected && has_several { palette.style(ColorRole::Accent) } else { palette.style(ColorRole::Guide) };
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     put(&Line::styled("─".repeat(usize::from(inner.width)), rule), row(inner, 1), buffer);
     let body = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
@@ -121,8 +123,8 @@ fn draw_column(
     }
     let rows = usize::from(body.height);
     // Streaming text shows its end; finished text its beginning.
-    let most = lines.len().saturating_sub(rows);
-    let first = if column.ended { generation_panel.scroll.min(most) } else { most };
+    let max_first = lines.len().saturating_sub(rows);
+    let first = if column.ended { generation_panel.scroll.min(max_first) } else { max_first };
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
         put(line, row(body, at), buffer);
     }
@@ -142,24 +144,24 @@ fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Li
 }
 
 /// Returns the end of a text on one line.
-fn last_line(words: &str, room: usize) -> String {
-    let mut from = words.len().saturating_sub(room * 4);
+fn last_line(words: &str, max_columns: usize) -> String {
+    let mut from = words.len().saturating_sub(max_columns * 4);
     while !words.is_char_boundary(from) {
         from += 1;
     }
     let end = words[from..].split_whitespace().collect::<Vec<_>>().join(" ");
-    if text::width(&end) <= room && from == 0 {
-        return text::cut(&end, room);
+    if text::width(&end) <= max_columns && from == 0 {
+        return text::cut(&end, max_columns);
     }
-    let mut kept: Vec<&str> = Vec::new();
+    let mut words_shown: Vec<&str> = Vec::new();
     let mut used = 1;
     for word in end.split(' ').rev() {
         used += text::width(word) + 1;
-        if used > room {
+        if used > max_columns {
             break;
         }
-        kept.push(word);
+        words_shown.push(word);
     }
-    kept.reverse();
-    text::cut(&format!("… {}", kept.join(" ")), room)
+    words_shown.reverse();
+    text::cut(&format!("… {}", words_shown.join(" ")), max_columns)
 }

@@ -92,15 +92,15 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let others = Line::from(others);
     let taken = text::line_width(&others);
     let counts = &screen.tree.counts;
-    let room = width.saturating_sub(taken + 2);
-    let title = text::cut(&screen.tree.title, room);
+    let max_columns = width.saturating_sub(taken + 2);
+    let title = text::cut(&screen.tree.title, max_columns);
     let nodes = format!("  {}", number(counts.nodes, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
     // Facts that would shorten the title too much are omitted.
-    let left = room.saturating_sub(text::width(&title).min(room.min(16)));
+    let left = max_columns.saturating_sub(text::width(&title).min(max_columns.min(16)));
     let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);
     let facts = fits.unwrap_or_default();
-    let title = text::cut(&title, room.saturating_sub(text::width(&facts)));
+    let title = text::cut(&title, max_columns.saturating_sub(text::width(&facts)));
     let line = Line::from(vec![
         Span::raw(" "),
         Span::styled(title, Style::new().add_modifier(Modifier::BOLD)),

@@ -24,12 +24,12 @@ pub(crate) fn width(screen: u16) -> u16 {
 
 /// Returns the area of a list. Its height fits all items, whatever the filter; a search uses the full height.
 pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
-    let whole = area(screen);
+    let full_area = area(screen);
     let needed = match list.kind {
-        ListKind::Search(_) => whole.height,
+        ListKind::Search(_) => full_area.height,
         _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3),
     };
-    Rect { height: needed.clamp(whole.height.min(10), whole.height), ..whole }
+    Rect { height: needed.clamp(full_area.height.min(10), full_area.height), ..full_area }
 }
 
 /// Returns the largest area of a popup, its frame included.
@@ -72,12 +72,12 @@ fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> R
 /// Draws a list with its filter; returns the cursor.
 pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
-    let whole = list_area(list, screen);
+    let full_area = list_area(list, screen);
     let title = match list.kind {
         ListKind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
         _ => list.title.clone(),
     };
-    let inner = frame(model, whole, &title, buffer);
+    let inner = frame(model, full_area, &title, buffer);
     let width = usize::from(inner.width);
     let context = list.kind == ListKind::Context;
     let typed = text::cut(list.filter.text(), width.saturating_sub(3));
@@ -98,7 +98,7 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
         };
         put(&Line::styled(message, palette.style(ColorRole::Dim)), body, buffer);
     }
-    let first = first_item(list.selected, whole);
+    let first = first_item(list.selected, full_area);
     for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
         let place = row(body, at);
         put(&item.line, place, buffer);
@@ -114,10 +114,11 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
 
 /// Draws a page with its scroll percentage.
 pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: &mut Buffer) {
-    let whole = area(screen);
+    let full_area = area(screen);
     // A short page covers only the rows that it needs.
-    let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
-    let inner = frame(model, Rect { height: needed, ..whole }, &page.title, buffer);
+    let needed =
+        u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(full_area.height.min(6), full_area.height);
+    let inner = frame(model, Rect { height: needed, ..full_area }, &page.title, buffer);
     let rows = usize::from(inner.height);
     let first = page.scroll.min(page.lines.len().saturating_sub(rows));
     for (at, line) in page.lines.iter().skip(first).take(rows).enumerate() {
@@ -133,8 +134,8 @@ pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: 
 
 /// Draws a dialog in the center, with its details.
 pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
-    let most = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
-    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);
+    let max_width = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
+    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), max_width);
     let lines = text::wrap(&[(confirm.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
     let gap = usize::from(!confirm.detail.is_empty());
     let height = u16::try_from(lines.len() + gap + confirm.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);

@@ -52,14 +52,14 @@ const MAX_NOTICE_ROWS: u16 = 4;
 
 /// Draws a notice in as many rows as needed, over the rows above: the layout does not move.
 fn draw_notice(message: &str, style: Style, area: Rect, buffer: &mut Buffer) {
-    let room = usize::from(area.width).saturating_sub(2).max(1);
-    let mut lines = text::wrap(&[(message.to_owned(), style)], room, &[], &[]);
-    let most = MAX_NOTICE_ROWS.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
-    if lines.len() > usize::from(most) {
-        lines.truncate(usize::from(most) - 1);
+    let max_columns = usize::from(area.width).saturating_sub(2).max(1);
+    let mut lines = text::wrap(&[(message.to_owned(), style)], max_columns, &[], &[]);
+    let max_rows = MAX_NOTICE_ROWS.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
+    if lines.len() > usize::from(max_rows) {
+        lines.truncate(usize::from(max_rows) - 1);
         lines.push(Line::styled("…", style));
     }
-    let height = u16::try_from(lines.len()).unwrap_or(most);
+    let height = u16::try_from(lines.len()).unwrap_or(max_rows);
     let over = Rect { y: area.bottom().saturating_sub(height), height, ..area }.intersection(*buffer.area());
     Clear.render(over, buffer);
     for (at, line) in lines.iter().enumerate() {
@@ -98,11 +98,11 @@ fn hints(model: &ScreenModel, width: usize) -> Line<'static> {
     let mut used = 1;
     for (action, what) in actions {
         let key = crate::tui::keys::key_label(model.keys.hint(*action)).to_owned();
-        let wide = text::width(&key) + what.len() + 3;
-        if used + wide > width {
+        let columns = text::width(&key) + what.len() + 3;
+        if used + columns > width {
             break;
         }
-        used += wide;
+        used += columns;
         spans.push(Span::styled(key, model.palette.style(ColorRole::Id)));
         spans.push(Span::styled(format!(" {what}  "), model.palette.style(ColorRole::Dim)));
     }
@@ -231,16 +231,16 @@ fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
 }
 
 /// Joins as many parts as fit, in their order, with dots between them.
-fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> Line<'static> {
+fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut max_columns: usize, dots: Style) -> Line<'static> {
     let mut ranked: Vec<(u8, usize)> = pieces.iter().zip(0..).map(|((rank, _), at)| (*rank, at)).collect();
     ranked.sort_unstable();
     let mut fits = vec![false; pieces.len()];
     for (number, (_, at)) in ranked.into_iter().enumerate() {
-        let wide = text::width(&pieces[at].1.content) + if number == 0 { 0 } else { 3 };
-        if wide > room {
+        let columns = text::width(&pieces[at].1.content) + if number == 0 { 0 } else { 3 };
+        if columns > max_columns {
             break;
         }
-        room -= wide;
+        max_columns -= columns;
         fits[at] = true;
     }
     let mut shown: Vec<Span<'static>> = Vec::new();

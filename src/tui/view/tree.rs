@@ -32,9 +32,9 @@ pub(crate) fn first_row(model: &ScreenModel) -> Option<usize> {
 
 /// Returns the number of levels hidden on the left.
 fn hidden_levels(screen: &ScreenData, width: usize) -> usize {
-    let room = (width.saturating_sub(MIN_TEXT_COLUMNS) / LEVEL_COLUMNS).max(1);
-    let here = screen.window.rows.get(screen.window.cursor_row).map_or(0, |row| row.levels.len());
-    here.saturating_sub(room).div_ceil(HIDDEN_LEVEL_STEP) * HIDDEN_LEVEL_STEP
+    let max_levels = (width.saturating_sub(MIN_TEXT_COLUMNS) / LEVEL_COLUMNS).max(1);
+    let cursor_levels = screen.window.rows.get(screen.window.cursor_row).map_or(0, |row| row.levels.len());
+    cursor_levels.saturating_sub(max_levels).div_ceil(HIDDEN_LEVEL_STEP) * HIDDEN_LEVEL_STEP
 }
 
 pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
@@ -43,12 +43,12 @@ pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let shown = screen.window.rows.iter().enumerate().skip(first).take(usize::from(area.height));
     for (at, (index, line)) in shown.enumerate() {
         let place = row(area, at);
-        let here = index == screen.window.cursor_row;
-        if here {
+        let is_cursor = index == screen.window.cursor_row;
+        if is_cursor {
             buffer.set_style(place, model.palette.style(ColorRole::Cursor));
         }
         let on_path = screen.window.path.get(index).copied().unwrap_or(false);
-        put(&row_line(model, screen, line, (hidden, usize::from(area.width)), here, on_path), place, buffer);
+        put(&row_line(model, screen, line, (hidden, usize::from(area.width)), is_cursor, on_path), place, buffer);
     }
 }
 
@@ -57,7 +57,7 @@ fn row_line(
     screen: &ScreenData,
     row: &OutlineRow,
     (hidden, width): (usize, usize),
-    here: bool,
+    is_cursor: bool,
     on_path: bool,
 ) -> Line<'static> {
     let palette = model.palette;
@@ -66,7 +66,7 @@ fn row_line(
         return Line::styled("  ⋮", guide);
     };
     let mut spans = vec![Span::styled(guides(row, hidden), guide)];
-    let words_style = if here {
+    let words_style = if is_cursor {
         Style::new().add_modifier(Modifier::BOLD)
     } else if on_path {
         Style::new()
@@ -105,9 +105,12 @@ fn row_line(
     }
     let tail_width: usize = tail.iter().map(|span| text::width(&span.content)).sum();
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-    let room = width.saturating_sub(used + tail_width + 1);
-    let words =
-        if node.purged_at.is_some() { "(purged)".to_owned() } else { text::cut(strip_markers(&node.content), room) };
+    let max_columns = width.saturating_sub(used + tail_width + 1);
+    let words = if node.purged_at.is_some() {
+        "(purged)".to_owned()
+    } else {
+        text::cut(strip_markers(&node.content), max_columns)
+    };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
     spans.extend(tail);
@@ -123,8 +126,8 @@ fn guides(row: &OutlineRow, hidden: usize) -> String {
     let mut guides = String::from(if hidden > 0 { "‹" } else { " " });
     let levels = row.levels.len();
     for (at, last) in row.levels.iter().enumerate().skip(hidden) {
-        let own = row.opens_branch && at + 1 == levels;
-        guides.push_str(match (own, last) {
+        let is_own_level = row.opens_branch && at + 1 == levels;
+        guides.push_str(match (is_own_level, last) {
             (true, false) => "├─ ",
             (true, true) => "└─ ",
             (false, false) => "│  ",
