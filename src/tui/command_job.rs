@@ -60,26 +60,26 @@ impl CommandProgress {
         let Some(event) = generation_event(progress) else { return };
         let mut columns = self.columns();
         let opened = columns.opened;
-        let place =
+        let column_of =
             |columns: &mut CommandColumns, index: usize| *columns.by_continuation.entry(index).or_insert(opened);
-        let at = match &event {
+        let column = match &event {
             GenerationEvent::Text(index, _)
             | GenerationEvent::Saved(index, ..)
             | GenerationEvent::CommandRan(index, ..)
             | GenerationEvent::DelegationNote(index, _)
-            | GenerationEvent::Failed(index, ..) => place(&mut columns, *index),
+            | GenerationEvent::Failed(index, ..) => column_of(&mut columns, *index),
             GenerationEvent::Started(_) | GenerationEvent::Finished(..) => return,
         };
-        if at == opened {
+        if column == opened {
             columns.opened += 1;
             self.emit(GenerationEvent::Started(vec![columns.line.clone()]));
         }
         self.emit(match event {
-            GenerationEvent::Text(_, text) => GenerationEvent::Text(at, text),
-            GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(at, node, words),
-            GenerationEvent::CommandRan(_, line, answer) => GenerationEvent::CommandRan(at, line, answer),
-            GenerationEvent::DelegationNote(_, line) => GenerationEvent::DelegationNote(at, line),
-            GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(at, error, saved),
+            GenerationEvent::Text(_, text) => GenerationEvent::Text(column, text),
+            GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(column, node, words),
+            GenerationEvent::CommandRan(_, line, answer) => GenerationEvent::CommandRan(column, line, answer),
+            GenerationEvent::DelegationNote(_, line) => GenerationEvent::DelegationNote(column, line),
+            GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(column, error, saved),
             other => other,
         });
     }
@@ -136,16 +136,16 @@ fn run(
     lines.reverse();
     let mut next = || progress_sink.begin_line(&lines.pop().unwrap_or_default());
     next();
-    let mut answers: Vec<String> = Vec::new();
+    let mut results: Vec<String> = Vec::new();
     runner.run_each(commands, &mut |_, reply| {
-        answers.push(reply.to_string());
+        results.push(reply.to_string());
         next();
     });
     let session = setup.loom.session(runner.session())?;
-    let text = answers.join("\n\n");
+    let text = results.join("\n\n");
     let (message, page) = match text.lines().count() {
         0 | 1 if text.chars().count() < 100 => (text, None),
-        _ => (String::new(), Some(("answers".to_owned(), queries::plain_page(&text)))),
+        _ => (String::new(), Some(("results".to_owned(), queries::plain_page(&text)))),
     };
     Ok(WriteResult {
         message,

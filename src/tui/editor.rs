@@ -161,7 +161,7 @@ impl Editor {
         let column = self.column.unwrap_or(column);
         let target = if up { row.checked_sub(by) } else { Some(row + by).filter(|to| *to < seen.rows.len()) };
         self.cursor = match target {
-            Some(to) => soft_wrap::at_column(&self.text, &seen.rows[to], column),
+            Some(to) => soft_wrap::byte_at_column(&self.text, &seen.rows[to], column),
             None if up => 0,
             None => self.text.len(),
         };
@@ -172,12 +172,12 @@ impl Editor {
     fn row_end(&self, start: bool) -> usize {
         let seen = self.rows(0, 0);
         let row = &seen.rows[seen.cursor.0];
-        if start { row.start } else { soft_wrap::at_column(&self.text, row, usize::MAX) }
+        if start { row.start } else { soft_wrap::byte_at_column(&self.text, row, usize::MAX) }
     }
 
     /// Rows around the cursor: at most `above` above it and `below` below.
     pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
-        soft_wrap::around(&self.text, self.cursor, self.max_columns, above, below)
+        soft_wrap::rows_around(&self.text, self.cursor, self.max_columns, above, below)
     }
 
     /// Displayed text of a row.

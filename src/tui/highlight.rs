@@ -73,50 +73,50 @@ impl Highlighter {
     /// Returns the cached runs of a code block, or requests them and returns `None`.
     pub(crate) fn runs(&self, language: &str, code: &str) -> Option<StyledRuns> {
         let key = BuildHasherDefault::<DefaultHasher>::default().hash_one((language, code));
-        let mut known = self.cache();
-        if let Some(runs) = known.runs.get(&key) {
+        let mut cache = self.cache();
+        if let Some(runs) = cache.runs.get(&key) {
             return Some(runs.clone());
         }
-        if known.pending.insert(key) {
-            if known.requests.is_none() {
-                known.requests = self.start_thread(known.reports.clone());
+        if cache.pending.insert(key) {
+            if cache.requests.is_none() {
+                cache.requests = self.start_thread(cache.reports.clone());
             }
-            let wanted = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
+            let request = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
             // Without the thread, code stays plain.
-            let _ = known.requests.as_ref().map(|thread| thread.send(wanted));
+            let _ = cache.requests.as_ref().map(|requests| requests.send(request));
         }
         None
     }
 
     /// Starts the thread; it ends with the last clone of the highlighter.
     fn start_thread(&self, reports: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
-        let (sender, wanted) = mpsc::channel::<HighlightRequest>();
-        let known = Arc::downgrade(&self.0);
+        let (sender, requests) = mpsc::channel::<HighlightRequest>();
+        let cache = Arc::downgrade(&self.0);
         let work = move || {
-            while let Ok(first) = wanted.recv() {
+            while let Ok(first) = requests.recv() {
                 let mut done = Vec::new();
-                for HighlightRequest { key, language, code } in std::iter::once(first).chain(wanted.try_iter()) {
+                for HighlightRequest { key, language, code } in std::iter::once(first).chain(requests.try_iter()) {
                     let found = highlight(&language, &code);
-                    let Some(known) = known.upgrade() else { return };
-                    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                    let more = found.len() + 16;
-                    if known.cached_runs + more > MAX_CACHED_RUNS {
-                        known.cached_runs = 0;
-                        known.runs.clear();
+                    let Some(cache) = cache.upgrade() else { return };
+                    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+                    let cost = found.len() + 16;
+                    if cache.cached_runs + cost > MAX_CACHED_RUNS {
+                        cache.cached_runs = 0;
+                        cache.runs.clear();
                     }
-                    known.cached_runs += more;
-                    known.runs.insert(key, found);
+                    cache.cached_runs += cost;
+                    cache.runs.insert(key, found);
                     done.push(key);
                 }
                 if reports.send(BackgroundReport(BackgroundEvent::HighlightReady)).is_err() {
                     return;
                 }
-                let Some(known) = known.upgrade() else { return };
-                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.pending.retain(|key| !done.contains(key));
+                let Some(cache) = cache.upgrade() else { return };
+                let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+                cache.pending.retain(|key| !done.contains(key));
             }
         };
-        thread::Builder::new().name("loomtree-colours".to_owned()).spawn(work).ok().map(|_| sender)
+        thread::Builder::new().name("loomtree-highlight".to_owned()).spawn(work).ok().map(|_| sender)
     }
 
     /// Returns whether highlighting requests are pending.

@@ -169,7 +169,7 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Layout, "layout", &["w"], KeyGroup::Look, "tree and text, text alone, tree alone"),
     bind(KeyAction::Help, "help", &["?", "f1"], KeyGroup::Program, "every key"),
     bind(KeyAction::Cancel, "cancel", &["esc"], KeyGroup::Program, "stop what runs, close what is open"),
-    bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "draw the screen anew"),
+    bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "redraw the screen"),
     bind(KeyAction::Suspend, "suspend", &["ctrl-z"], KeyGroup::Program, "back to the shell; fg comes back"),
     bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; everything is saved"),
 ];

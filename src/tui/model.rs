@@ -88,7 +88,7 @@ pub(crate) struct ScreenModel {
     /// Input that waits until its target is known.
     pub(crate) type_ahead: TypeAhead,
     /// True if the screen has to be queried again after the current query.
-    pub(crate) stale: bool,
+    pub(crate) needs_reload: bool,
     /// True if the cursor moved since the current query began.
     pub(crate) cursor_moved: bool,
     /// Row of the cursor in the tree pane; `usize::MAX` until the first screen.
@@ -112,7 +112,7 @@ pub(crate) struct ScreenModel {
     pub(crate) command_jobs: Vec<CommandJob>,
     /// Agent that answers, if the user resumed a session of it.
     pub(crate) responder: Option<Responder>,
-    pub(crate) jobs: u64,
+    pub(crate) last_job: u64,
     /// True if the collaborator answers the node being appended.
     pub(crate) answer_after_append: bool,
     pub(crate) cost: Option<PanelCost>,
@@ -169,7 +169,7 @@ impl ScreenModel {
             query_number: 0,
             is_loading: false,
             type_ahead: TypeAhead::default(),
-            stale: false,
+            needs_reload: false,
             cursor_moved: false,
             cursor_row: usize::MAX,
             scroll: 0,
@@ -184,7 +184,7 @@ impl ScreenModel {
             generation_panel: None,
             command_jobs: Vec::new(),
             responder: None,
-            jobs: 0,
+            last_job: 0,
             answer_after_append: false,
             cost: None,
             history: Vec::new(),
@@ -239,12 +239,12 @@ impl ScreenModel {
     /// Queries the screen: at once, or after the query in progress.
     pub(crate) fn load_screen(&mut self) -> Vec<ScreenEffect> {
         if self.is_loading {
-            self.stale = true;
+            self.needs_reload = true;
             return Vec::new();
         }
         self.query_number += 1;
         self.is_loading = true;
-        self.stale = false;
+        self.needs_reload = false;
         self.cursor_moved = false;
         let areas = self.areas();
         let query = ScreenQuery {
@@ -318,7 +318,7 @@ impl ScreenModel {
         let above = screen.path.iter().filter(|node| node.id != screen.node.id);
         let folded: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
         // The query has already drawn what its own steps unfolded.
-        self.stale |= !folded.is_empty();
+        self.needs_reload |= !folded.is_empty();
         if !folded.is_empty() || !screen.trail.unfolded.is_empty() {
             let open = |id: &NodeId| folded.contains(id) || screen.trail.unfolded.contains(id);
             Arc::make_mut(&mut self.folds).retain(|id| !open(id));

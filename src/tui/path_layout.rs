@@ -96,7 +96,7 @@ impl PathLayout<'_> {
         if node.role.is_some() {
             push(format!("{}, edited by ", node.role()), dim);
         }
-        push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
+        push(text::truncate(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
         push(format!("  {}", node.local), palette.style(ColorRole::Id));
         push(format!("{age}{continuations}"), dim);
         for mark in marks(node) {
@@ -117,7 +117,7 @@ impl PathLayout<'_> {
                 let words = if kind == EdgeKind::Annotation {
                     note.content.clone()
                 } else {
-                    text::cut(&note.content, max_columns.saturating_sub(4))
+                    text::truncate(&note.content, max_columns.saturating_sub(4))
                 };
                 let bar = palette.style(ColorRole::Guide);
                 let first: [Piece; 2] = [("┊ ".into(), bar), (sign.into(), palette.style(ColorRole::Mark))];
@@ -173,7 +173,7 @@ pub(crate) fn marks(node: &Node) -> Vec<String> {
     let state = &node.state;
     let mut marks = Vec::new();
     if let Some(label) = &state.bookmark {
-        marks.push(format!("★ {}", text::cut(label, 24)).trim_end().to_owned());
+        marks.push(format!("★ {}", text::truncate(label, 24)).trim_end().to_owned());
     }
     let number = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),

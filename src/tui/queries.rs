@@ -144,11 +144,11 @@ impl LookupRequest<'_> {
     fn node(&self, node: &Node, before: &str, highlight: Option<(&str, &[String])>, action: ItemAction) -> ListItem {
         let palette = self.context.palette;
         let mut spans = vec![
-            self.id(text::fit(&node.local, 7)),
+            self.id(text::pad(&node.local, 7)),
             Span::styled(format!("{} ", sign(node.author_type)), palette.author(node.author_type)),
         ];
         if !before.is_empty() {
-            spans.push(Span::styled(format!("{}  ", text::cut(before, 24)), palette.style(ColorRole::Mark)));
+            spans.push(Span::styled(format!("{}  ", text::truncate(before, 24)), palette.style(ColorRole::Mark)));
         }
         let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
         let max_columns = self.context.columns.saturating_sub(used);
@@ -159,7 +159,7 @@ impl LookupRequest<'_> {
         };
         let places =
             |text: &str| highlight.map_or_else(Vec::new, |(text_of, words)| recall::highlights(text, words, text_of));
-        let words = text::cut(excerpt(&content, places(&content).first().map(|place| place.start)), max_columns);
+        let words = text::truncate(excerpt(&content, places(&content).first().map(|place| place.start)), max_columns);
         let mut end = 0;
         for place in places(&words) {
             spans.push(Span::raw(words[end..place.start].to_owned()));
@@ -167,7 +167,7 @@ impl LookupRequest<'_> {
             end = place.end;
         }
         spans.push(Span::raw(words[end..].to_owned()));
-        let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
+        let words = format!("{} {before} {}", node.local, text::truncate(&node.content, 400));
         ListItem { line: Line::from(spans), words, action }
     }
 

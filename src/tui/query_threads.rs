@@ -50,8 +50,8 @@ impl QueryThreads {
             std::io::Result::Ok(sender)
         };
         Ok(Self {
-            screens: start("loomtree-looks", Some(watch), path_cache)?,
-            lookups: start("loomtree-questions", None, PathCache::default())?,
+            screens: start("loomtree-screen", Some(watch), path_cache)?,
+            lookups: start("loomtree-lookup", None, PathCache::default())?,
         })
     }
 

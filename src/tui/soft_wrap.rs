@@ -35,9 +35,9 @@ pub(crate) fn displayed(grapheme: &str) -> (String, usize) {
     if grapheme == "\t" { ("    ".to_owned(), 4) } else { text::cell(grapheme) }
 }
 
-/// Wraps a text at `max_columns` columns (0: never) and returns at most `above` rows above the cursor's and `below` rows below
-/// it.
-pub(crate) fn around(text: &str, at: usize, max_columns: usize, above: usize, below: usize) -> VisualRows {
+/// Wraps a text at `max_columns` columns (0: never). Returns at most `above` rows above the cursor's and `below` rows
+/// below it.
+pub(crate) fn rows_around(text: &str, at: usize, max_columns: usize, above: usize, below: usize) -> VisualRows {
     let max_columns = if max_columns == 0 { usize::MAX } else { max_columns.max(2) };
     let mut segment = segment_at(text, at);
     let mut rows = wrap(text, &segment, max_columns);
@@ -72,7 +72,7 @@ pub(crate) fn around(text: &str, at: usize, max_columns: usize, above: usize, be
 }
 
 /// Returns the byte position in a row that is nearest to a column.
-pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize {
+pub(crate) fn byte_at_column(text: &str, row: &Range<usize>, column: usize) -> usize {
     let mut used = 0;
     // A position after the trailing space would be in the next row.
     let words = text[row.clone()].trim_end_matches(' ');
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     fn all(text: &str, max_columns: usize) -> Vec<&str> {
-        around(text, 0, max_columns, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
+        rows_around(text, 0, max_columns, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
     }
 
     #[test]
@@ -182,10 +182,10 @@ mod tests {
     fn a_window_is_part_of_the_whole_layout() {
         let text =
             format!("{}\n\nlast 漢字 line of it\n{}", "some words here and there ".repeat(400), "漢".repeat(9_000));
-        let whole = around(&text, 0, 31, 0, 10_000);
+        let whole = rows_around(&text, 0, 31, 0, 10_000);
         assert!(whole.top && whole.bottom);
         for at in (0..text.len()).step_by(37).filter(|at| text.is_char_boundary(*at)) {
-            let seen = around(&text, at, 31, 5, 4);
+            let seen = rows_around(&text, at, 31, 5, 4);
             let (row, _) = seen.cursor;
             let here = whole.rows.iter().position(|row| *row == seen.rows[row_of(&seen)]).unwrap();
             assert_eq!(seen.rows, whole.rows[here - row..here - row + seen.rows.len()]);
@@ -202,10 +202,14 @@ mod tests {
     #[test]
     fn a_column_maps_to_a_byte_of_its_row() {
         let text = "one two three 漢字";
-        let rows = around(text, 0, 8, 0, 9).rows;
-        assert_eq!(at_column(text, &rows[0], 3), 3);
-        assert_eq!(at_column(text, &rows[0], 99), 7, "before the space that the row ends with");
-        assert_eq!(at_column(text, &rows[1], 7), 14, "not within a character");
-        assert_eq!(at_column("abcdef", &(0..3), 9), 2, "where the word goes on, its row ends before its last letter");
+        let rows = rows_around(text, 0, 8, 0, 9).rows;
+        assert_eq!(byte_at_column(text, &rows[0], 3), 3);
+        assert_eq!(byte_at_column(text, &rows[0], 99), 7, "before the space that the row ends with");
+        assert_eq!(byte_at_column(text, &rows[1], 7), 14, "not within a character");
+        assert_eq!(
+            byte_at_column("abcdef", &(0..3), 9),
+            2,
+            "where the word goes on, its row ends before its last letter"
+        );
     }
 }

@@ -30,9 +30,9 @@ pub(crate) fn cell(grapheme: &str) -> (String, usize) {
     }
 }
 
-/// Returns the beginning of a text on one line of at most `max_columns` columns, with `…` if it is truncated. White space
-/// becomes single spaces.
-pub(crate) fn cut(text: &str, max_columns: usize) -> String {
+/// Returns the beginning of a text on one line of at most `max_columns` columns, with `…` if it is truncated.
+/// White space becomes single spaces.
+pub(crate) fn truncate(text: &str, max_columns: usize) -> String {
     let (mut line, mut used, mut gap) = (String::new(), 0, false);
     // Iterates lazily, so a long text is only read up to the cut.
     let mut ends: Vec<(usize, usize)> = vec![(0, 0)];
@@ -64,8 +64,8 @@ pub(crate) fn cut(text: &str, max_columns: usize) -> String {
 }
 
 /// Returns a sanitised text on one line, padded or truncated to exactly `columns`.
-pub(crate) fn fit(text: &str, columns: usize) -> String {
-    let mut line = cut(text, columns);
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    let mut line = truncate(text, columns);
     line.extend(std::iter::repeat_n(' ', columns.saturating_sub(line.width())));
     line
 }
@@ -73,8 +73,8 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
 /// Text with its style.
 pub(crate) type Piece = (String, Style);
 
-/// Wraps styled text at `max_columns` columns, between words if possible. Line feeds end lines. `first` is the prefix of the
-/// first line, `rest` of the others; both count towards the width.
+/// Wraps styled text at `max_columns` columns, between words if possible. Line feeds end lines.
+/// `first` is the prefix of the first line, `rest` of the others; both count towards the width.
 pub(crate) fn wrap(pieces: &[Piece], max_columns: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
     let mut wrapper = TextWrapper {
         max_columns: max_columns.max(1),
@@ -224,17 +224,17 @@ mod tests {
                 assert!(width(&line) <= max_columns.max(2), "{line:?} in {max_columns}");
                 assert!(!line.chars().any(crate::types::is_harmful), "{line:?}");
             }
-            assert!(width(&cut(hostile, max_columns)) <= max_columns);
-            assert_eq!(width(&fit(hostile, max_columns)), max_columns);
+            assert!(width(&truncate(hostile, max_columns)) <= max_columns);
+            assert_eq!(width(&pad(hostile, max_columns)), max_columns);
         }
     }
 
     #[test]
     fn a_line_is_truncated_to_columns() {
-        assert_eq!(cut("one  two\nthree", 40), "one two three");
-        assert_eq!(cut("one two three", 7), "one tw…");
-        assert_eq!(cut("漢字漢字", 5), "漢字…");
-        assert_eq!(cut("long", 1), "…");
-        assert_eq!(cut("long", 0), "");
+        assert_eq!(truncate("one  two\nthree", 40), "one two three");
+        assert_eq!(truncate("one two three", 7), "one tw…");
+        assert_eq!(truncate("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate("long", 1), "…");
+        assert_eq!(truncate("long", 0), "");
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn start(
     let (sender, requests) = mpsc::channel();
     let (tree, session) = (setup.tree, setup.session);
     let mut writer = WriteThread { setup, tree, session };
-    let thread = thread::Builder::new().name("loomtree-deeds".to_owned()).spawn(move || {
+    let thread = thread::Builder::new().name("loomtree-write".to_owned()).spawn(move || {
         for request in requests {
             let done = writer.run(&request).map(Box::new).map_err(|error| error_line(&error));
             // The screen may be closed; the request is executed all the same.
@@ -259,7 +259,8 @@ impl WriteThread {
         apply: fn(&Actor, Option<TreeId>) -> Result<UndoResult>,
     ) -> Result<WriteResult> {
         let undone = apply(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
-        let what = undone.told.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
+        let what =
+            undone.told.words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)));
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
         // Attached nodes are shown at their parent.
         if let Some(adjacent) =

@@ -123,8 +123,8 @@ fn continuations_of_a_user_line_stream_and_are_stopped() {
 fn a_continue_line_moves_the_cursor_to_its_continuation() {
     let mut harness = Harness::with_replies([ScriptedReply::words("She went on alone.")]);
     harness.press("i").type_text("→ continue").press("enter");
-    harness.shows("She went on alone.").shows("· depth 2").lacks("running").lacks("─ answers ─");
-    harness.press("i").type_text("→ view").press("enter").shows("─ answers ─").press("esc");
+    harness.shows("She went on alone.").shows("· depth 2").lacks("running").lacks("─ results ─");
+    harness.press("i").type_text("→ view").press("enter").shows("─ results ─").press("esc");
     harness.press("i").type_text("→ look at nothing").press("enter").shows("✗");
 }
 

@@ -108,7 +108,7 @@ impl Harness {
 
     /// Waits until all background work is done.
     pub(crate) fn settle(&mut self) {
-        assert!(self.app.settle(SETTLE_TIMEOUT), "it never comes to rest:\n{}", self.screen());
+        assert!(self.app.settle(SETTLE_TIMEOUT), "the screen never settles:\n{}", self.screen());
     }
 
     /// Presses a key, named as in a key map file, and waits for its effects.
@@ -172,7 +172,7 @@ impl Harness {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        panic!("never {what:?}:\n{}", self.screen());
+        panic!("timed out waiting for {what:?}:\n{}", self.screen());
     }
 
     /// Sends a mouse event at a text and waits for its effects.

@@ -61,7 +61,7 @@ impl LookupRequest<'_> {
         let palette = self.context.palette;
         let author = |node: &Node| {
             let agent = agents.iter().find(|agent| agent.id() == node.author);
-            text::cut(agent.map_or("?", Agent::name), 24)
+            text::truncate(agent.map_or("?", Agent::name), 24)
         };
         let head = |sign: &str, role: ColorRole, node: &Node| {
             let style = palette.style(role).remove_modifier(Modifier::CROSSED_OUT);
@@ -74,7 +74,7 @@ impl LookupRequest<'_> {
         let whole = |node: &Node, style: Style| (node.content.trim_end().to_owned(), style);
         let (mut spans, pieces) = match (before, after) {
             (Some(before), Some(after)) if before.content == after.content => {
-                let same = text::cut(&one_line(&after.content), self.context.columns);
+                let same = text::truncate(&one_line(&after.content), self.context.columns);
                 (head("=", ColorRole::Dim, after), vec![(same, palette.style(ColorRole::Dim))])
             }
             (Some(before), Some(after)) => {

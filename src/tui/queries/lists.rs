@@ -35,7 +35,7 @@ impl LookupRequest<'_> {
         let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 4);
         let line = Line::from(vec![
             Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
-            Span::raw(text::fit(&tree.title, max_columns)),
+            Span::raw(text::pad(&tree.title, max_columns)),
             self.dim(format!("  {facts}")),
         ]);
         ListItem { line, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
@@ -56,15 +56,15 @@ impl LookupRequest<'_> {
             let words = one_line(&opening(self.loom, session.id)?);
             let elsewhere = session.workspace != self.context.workspace;
             let folder = session.workspace.rsplit('/').next().filter(|_| elsewhere);
-            let folder = folder.map(|folder| format!(" · {}", text::cut(folder, 16))).unwrap_or_default();
+            let folder = folder.map(|folder| format!(" · {}", text::truncate(folder, 16))).unwrap_or_default();
             let turns = if session.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", session.turns) };
             let facts = format!("{turns} · {}{folder}", session.last_active_at.age(now));
             let is_current = Some(session.id) == self.context.session;
             let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 18);
             let line = Line::from(vec![
                 Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
-                Span::styled(text::fit(name, 12), self.context.palette.style(kind)),
-                Span::raw(format!("  {}", text::fit(&words, max_columns))),
+                Span::styled(text::pad(name, 12), self.context.palette.style(kind)),
+                Span::raw(format!("  {}", text::pad(&words, max_columns))),
                 self.dim(format!("  {facts}")),
             ]);
             let words = format!("{name} {words} {} {folder}", tree.title);
@@ -80,7 +80,7 @@ impl LookupRequest<'_> {
             let facts = format!("version {} · {}", document.version, document.updated_at.age(now));
             let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 2);
             let line =
-                Line::from(vec![Span::raw(text::fit(&document.name, max_columns)), self.dim(format!("  {facts}"))]);
+                Line::from(vec![Span::raw(text::pad(&document.name, max_columns)), self.dim(format!("  {facts}"))]);
             ListItem { line, words: document.name, action: ItemAction::ShowDocument(document.id) }
         };
         Ok(LookupResult::Items(found.map(item).collect()))
@@ -112,7 +112,7 @@ impl LookupRequest<'_> {
             let selected_models = self.context.selected_models.contains(&name);
             let line = Line::from(vec![
                 Span::styled(if selected_models { "✓ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
-                Span::raw(text::cut(&name, self.context.columns)),
+                Span::raw(text::truncate(&name, self.context.columns)),
             ]);
             ListItem { line, words: name.clone(), action: ItemAction::ToggleModel(name) }
         });

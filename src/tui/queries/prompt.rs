@@ -81,10 +81,10 @@ impl LookupRequest<'_> {
             let max_columns = self.context.columns.saturating_sub(20 + text::width(&fate));
             let line = vec![
                 tokens(part.tokens),
-                self.id(text::fit(&part.local, 7)),
+                self.id(text::pad(&part.local, 7)),
                 Span::styled(format!("{} ", sign(part.author_type)), palette.author(part.author_type)),
                 Span::styled(fate, palette.style(ColorRole::Mark)),
-                Span::styled(text::cut(&words, max_columns), style),
+                Span::styled(text::truncate(&words, max_columns), style),
             ];
             let excluded = part.fate == Inclusion::Out(InclusionReason::Excluded);
             let words = if excluded { "excluded" } else { "" };
@@ -99,7 +99,7 @@ impl LookupRequest<'_> {
                 PinTarget::Node(id) => ItemAction::ContextPart(Some(*id)),
                 PinTarget::Document { .. } => ItemAction::ContextPart(None),
             };
-            let name = text::cut(&pin.name, self.context.columns.saturating_sub(20));
+            let name = text::truncate(&pin.name, self.context.columns.saturating_sub(20));
             let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);
             items.push(ListItem { line, words: String::new(), action });
         }

@@ -69,7 +69,7 @@ fn on_screen_loaded(
             model.notify_error(error);
         }
     }
-    let mut effects = if model.stale || !model.steps.is_empty() { model.load_screen() } else { Vec::new() };
+    let mut effects = if model.needs_reload || !model.steps.is_empty() { model.load_screen() } else { Vec::new() };
     let is_idle = effects.is_empty();
     effects.extend(version_effects);
     let is_cost_known = model.cost.as_ref().is_some_and(|cost| cost.node == model.cursor);

@@ -8,8 +8,8 @@ use crate::tui::{
 
 /// Starts a command job.
 pub(super) fn start(model: &mut ScreenModel, text: String) -> Vec<ScreenEffect> {
-    model.jobs += 1;
-    let command_job = CommandJob { number: model.jobs, from: model.cursor, tools: model.tools, text };
+    model.last_job += 1;
+    let command_job = CommandJob { number: model.last_job, from: model.cursor, tools: model.tools, text };
     model.command_jobs.push(command_job.clone());
     vec![ScreenEffect::RunCommands(command_job)]
 }

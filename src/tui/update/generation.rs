@@ -24,9 +24,9 @@ pub(super) fn start(model: &mut ScreenModel, from: NodeId, turn: bool) -> Vec<Sc
         model.mode = ScreenMode::Generating;
         return Vec::new();
     }
-    model.jobs += 1;
+    model.last_job += 1;
     let job = GenerationJob {
-        number: model.jobs,
+        number: model.last_job,
         from,
         versions: model.versions.clone(),
         models: model.models.clone(),

@@ -101,7 +101,7 @@ fn draw_column(
         let number = if all { format!("{} ", index + 1) } else { format!("{}/{count} ", index + 1) };
         head.push(Span::styled(number, name_style));
     }
-    head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
+    head.push(Span::styled(text::truncate(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
     head.push(Span::styled(format!(" {sign}"), palette.style(role)));
     put(&Line::from(head), area, buffer);
     let rule =
@@ -151,7 +151,7 @@ fn last_line(words: &str, max_columns: usize) -> String {
     }
     let end = words[from..].split_whitespace().collect::<Vec<_>>().join(" ");
     if text::width(&end) <= max_columns && from == 0 {
-        return text::cut(&end, max_columns);
+        return text::truncate(&end, max_columns);
     }
     let mut words_shown: Vec<&str> = Vec::new();
     let mut used = 1;
@@ -163,5 +163,5 @@ fn last_line(words: &str, max_columns: usize) -> String {
         words_shown.push(word);
     }
     words_shown.reverse();
-    text::cut(&format!("… {}", words_shown.join(" ")), max_columns)
+    text::truncate(&format!("… {}", words_shown.join(" ")), max_columns)
 }

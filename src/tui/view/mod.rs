@@ -87,20 +87,20 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let mut others: Vec<Span<'_>> = Vec::new();
     for other in screen.others.iter().take(3) {
         let doing = if other.generating { " writes" } else { "" };
-        others.push(Span::styled(format!("● {}{doing}  ", text::cut(&other.name, 16)), accent));
+        others.push(Span::styled(format!("● {}{doing}  ", text::truncate(&other.name, 16)), accent));
     }
     let others = Line::from(others);
     let taken = text::line_width(&others);
     let counts = &screen.tree.counts;
     let max_columns = width.saturating_sub(taken + 2);
-    let title = text::cut(&screen.tree.title, max_columns);
+    let title = text::truncate(&screen.tree.title, max_columns);
     let nodes = format!("  {}", number(counts.nodes, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
     // Facts that would shorten the title too much are omitted.
     let left = max_columns.saturating_sub(text::width(&title).min(max_columns.min(16)));
     let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);
     let facts = fits.unwrap_or_default();
-    let title = text::cut(&title, max_columns.saturating_sub(text::width(&facts)));
+    let title = text::truncate(&title, max_columns.saturating_sub(text::width(&facts)));
     let line = Line::from(vec![
         Span::raw(" "),
         Span::styled(title, Style::new().add_modifier(Modifier::BOLD)),

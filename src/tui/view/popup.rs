@@ -63,7 +63,7 @@ fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> R
         put(&Line::styled("│", style), Rect { x: area.right() - 1, width: 1, ..row(area, at) }, buffer);
     }
     put(&Line::styled(format!("╰{across}╯"), style), row(area, usize::from(area.height) - 1), buffer);
-    let title = format!(" {} ", text::cut(title, usize::from(area.width).saturating_sub(6)));
+    let title = format!(" {} ", text::truncate(title, usize::from(area.width).saturating_sub(6)));
     let bold = model.palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD);
     put(&Line::styled(title, bold), Rect { x: area.x + 2, width: area.width - 3, ..row(area, 0) }, buffer);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
@@ -80,7 +80,7 @@ pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: 
     let inner = frame(model, full_area, &title, buffer);
     let width = usize::from(inner.width);
     let context = list.kind == ListKind::Context;
-    let typed = text::cut(list.filter.text(), width.saturating_sub(3));
+    let typed = text::truncate(list.filter.text(), width.saturating_sub(3));
     let line = if context {
         Line::styled("P pins · X excludes · enter goes", palette.style(ColorRole::Dim))
     } else {

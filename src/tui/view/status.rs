@@ -31,7 +31,7 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
     let line = if let Some(message) = tour::line(model).filter(|_| !matches!(model.mode, ScreenMode::Generating)) {
         Line::from(vec![
             Span::styled(" tour ", palette.style(ColorRole::Accent)),
-            Span::raw(text::cut(&message, usize::from(area.width).saturating_sub(8))),
+            Span::raw(text::truncate(&message, usize::from(area.width).saturating_sub(8))),
         ])
     } else {
         hints(model, usize::from(area.width))
@@ -39,7 +39,7 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
     let line = match &model.mode {
         ScreenMode::Buffer(_) => {
             let keys = " ctrl-s saves · esc leaves · alt-enter generates · alt-, alt-. other versions";
-            Line::styled(text::cut(keys, usize::from(area.width)), palette.style(ColorRole::Dim))
+            Line::styled(text::truncate(keys, usize::from(area.width)), palette.style(ColorRole::Dim))
         }
         _ => line,
     };
@@ -133,7 +133,7 @@ fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &
         put(&Line::raw(text_input.editor.line(bytes)), row(inner, at), buffer);
     }
     if text_input.editor.text().is_empty() {
-        let placeholder = text::cut(placeholder(&text_input.purpose), usize::from(inner.width));
+        let placeholder = text::truncate(placeholder(&text_input.purpose), usize::from(inner.width));
         put(&Line::styled(placeholder, palette.style(ColorRole::Dim)), inner, buffer);
     }
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
@@ -211,7 +211,7 @@ fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     if let Some(responder) = &model.responder {
         right.push((
             5,
-            Span::styled(format!("with {}", text::cut(&responder.name, 16)), palette.style(ColorRole::Model)),
+            Span::styled(format!("with {}", text::truncate(&responder.name, 16)), palette.style(ColorRole::Model)),
         ));
     }
     right.push((6, Span::styled(model_label(model), dim)));
@@ -269,8 +269,8 @@ fn purpose_labels(purpose: &InputPurpose) -> &'static [&'static str] {
 /// Names the selected models and the number of continuations.
 fn model_label(model: &ScreenModel) -> String {
     let names = match model.models.as_slice() {
-        [] => model.default_model.as_ref().map(|name| format!("{} ", text::cut(name, 24))).unwrap_or_default(),
-        [one] => format!("{} ", text::cut(one, 24)),
+        [] => model.default_model.as_ref().map(|name| format!("{} ", text::truncate(name, 24))).unwrap_or_default(),
+        [one] => format!("{} ", text::truncate(one, 24)),
         many => format!("{} models ", many.len()),
     };
     format!("{names}×{}", model.count)

@@ -68,5 +68,5 @@ pub(crate) fn byte_at(buffer: &BufferEditor, area: Rect, at: Position) -> usize 
     let (seen, first) = page(buffer, area);
     let row = (first + usize::from(at.y.saturating_sub(area.y))).min(seen.rows.len() - 1);
     let column = usize::from(at.x.saturating_sub(area.x + 1));
-    soft_wrap::at_column(buffer.editor.text(), &seen.rows[row], column)
+    soft_wrap::byte_at_column(buffer.editor.text(), &seen.rows[row], column)
 }

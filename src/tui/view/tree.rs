@@ -101,7 +101,7 @@ fn row_line(
         tail.push(Span::styled(" ▸", palette.style(ColorRole::Accent)));
     }
     for other in screen.others.iter().filter(|other| other.node == node.id || other.node == *place) {
-        tail.push(Span::styled(format!(" ◂{}", text::cut(&other.name, 12)), palette.style(ColorRole::Accent)));
+        tail.push(Span::styled(format!(" ◂{}", text::truncate(&other.name, 12)), palette.style(ColorRole::Accent)));
     }
     let tail_width: usize = tail.iter().map(|span| text::width(&span.content)).sum();
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
@@ -109,7 +109,7 @@ fn row_line(
     let words = if node.purged_at.is_some() {
         "(purged)".to_owned()
     } else {
-        text::cut(strip_markers(&node.content), max_columns)
+        text::truncate(strip_markers(&node.content), max_columns)
     };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
