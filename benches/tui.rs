@@ -190,7 +190,7 @@ fn child(path: &Path, tree: TreeId, at: NodeId) {
     let began = Instant::now();
     for _ in 0..KEYS {
         app.send(ScreenMessage::Key(KeyEvent::from(KeyCode::Left)));
-        app.hear();
+        app.process_reports();
         terminal.draw(|frame| app.draw(frame)).unwrap();
     }
     app.settle(Duration::from_secs(30));

@@ -294,9 +294,9 @@ async fn the_screen_asks_shows_what_happens_and_has_the_report() {
     let mut terminal = Terminal::start(&yard.home, &["--config", path.to_str().unwrap()]);
     terminal.sees("A shed.");
     terminal.keys("i");
-    terminal.sees("saying");
+    terminal.sees("enter sends it");
     terminal.keys("→ delegate \"Paint the shed\"\r");
-    terminal.sees("may it?");
+    terminal.sees("allow it?");
     terminal.sees("1. Paint the front");
     assert_eq!(yard.asked().len(), 1);
     terminal.keys("y");

@@ -164,7 +164,7 @@ impl Drop for Window {
 fn a_new_user_walks_the_sample_and_leaves() {
     let home = Home::new();
     let mut window = Window::open(&home, 80, 24, &[("LOOM_MODEL", "scripted:words")]);
-    window.shows("tour 1/6 → goes on");
+    window.shows("tour 1/6 → follows");
     window.shows("The light at Marrow Point");
     window.keys("l");
     window.shows("· depth 1");
@@ -178,7 +178,7 @@ fn a_new_user_walks_the_sample_and_leaves() {
     window.shows("tour 4/6");
     window.keys("j");
     window.keys("i");
-    window.shows("the next words");
+    window.shows("a message, or");
     window.keys("A line of mine.\r");
     window.until("saved", |screen| {
         let said = screen.contains("A line of mine.") && !screen.contains("› ");
@@ -239,7 +239,7 @@ fn the_same_walk_at_every_size() {
         window.shows("Prune this node and");
         window.fits(columns);
         window.keys("y");
-        window.shows("pruned · u takes it back");
+        window.shows("pruned · u undoes it");
         window.keys("u");
         window.shows("taken back: pruned");
         window.keys("c");
@@ -562,7 +562,7 @@ fn nothing_is_left_over_of_pictures_that_the_terminal_draws_wider() {
     for text in ["漢字 テスト e\u{301} ", "👩‍👩‍👧‍👦", " 🇩🇪 🏳️‍🌈", "\u{200d}👍🏽"]
     {
         window.keys("i");
-        window.shows("the next words");
+        window.shows("a message, or");
         for c in text.chars() {
             window.keys(&c.to_string());
             std::thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,5 @@
-//! The model with what does its effects. Nothing here waits, but for [`App::settle`].
+//! Application: the model and the threads that perform its effects. No method blocks, except [`App::settle`] and
+//! [`App::close`].
 
 use std::{
     sync::mpsc,
@@ -23,82 +24,83 @@ use super::{
     path_cache::PathCache,
     queries::LookupContext,
     query_threads::{QueryThreads, ReadRequest},
-    screen_query::look,
+    screen_query::load_screen,
     update::update,
     view, write_thread,
 };
 use crate::session::Decision;
 
-/// What only the one who holds the terminal can do.
+/// Effect that needs the terminal.
 #[derive(Debug, Clone)]
 pub(crate) enum TerminalRequest {
-    /// Open a text in the person's editor.
-    Editor(String, InputPurpose),
+    /// Opens a text in the user's editor.
+    OpenEditor(String, InputPurpose),
     Redraw,
     Suspend,
 }
 
-/// The screen without a terminal: takes messages, draws frames.
+/// Screen without a terminal: receives messages, draws frames.
 ///
-/// Made on a tokio runtime's handle, on which models stream.
+/// A tokio runtime's handle runs the models' streams.
 pub struct App {
     model: ScreenModel,
     inbox: UnboundedReceiver<BackgroundReport>,
     readers: QueryThreads,
-    deeds: Option<mpsc::Sender<WriteRequest>>,
-    writing: Option<JoinHandle<()>>,
+    writes: Option<mpsc::Sender<WriteRequest>>,
+    writer: Option<JoinHandle<()>>,
     jobs: GenerationJobs,
-    wishes: Vec<TerminalRequest>,
-    /// Requests that are not answered yet.
-    waiting: usize,
+    terminal_requests: Vec<TerminalRequest>,
+    /// Read and write requests without a reply.
+    pending_replies: usize,
     began: Instant,
     setup: ScreenSetup,
 }
 
 impl App {
-    /// Opens a screen of this size on what the setup says. The first look is taken here: what is drawn next shows it.
+    /// Opens a screen of this size. The first query runs here, so the first frame shows its result.
     ///
     /// # Errors
     /// If a thread cannot be started, or the tree cannot be read.
     pub fn new(setup: ScreenSetup, runtime: Handle, width: u16, height: u16) -> Result<Self, String> {
-        let (tell, inbox) = unbounded_channel();
-        let begin = ModelInit {
+        let (reports, inbox) = unbounded_channel();
+        let init = ModelInit {
             agent: setup.agent.id(),
             session: setup.session,
             tree: setup.tree,
-            at: setup.position,
+            cursor: setup.position,
             versions: setup.versions.clone(),
             count: setup.count,
-            usual: setup.model.clone(),
+            default_model: setup.model.clone(),
             palette: setup.palette,
-            colours: Highlighter::new(tell.clone()),
+            highlighter: Highlighter::new(reports.clone()),
             keys: setup.keys.clone(),
             tour: setup.tour,
         };
-        setup.consent.attend(tell.clone());
+        setup.consent.connect(reports.clone());
         let failed = |error: std::io::Error| format!("starting threads: {error}");
-        let mut model = ScreenModel::new(begin, width, height);
-        // Before the first look: what comes after that is a change.
+        let mut model = ScreenModel::new(init, width, height);
+        // Created before the first query, so that no later change is missed.
         let watch = setup.loom.store().watch().map_err(|error| error.to_string())?;
-        // On this thread: there is nothing to show before.
-        let (mut kept, mut first) = (PathCache::default(), Vec::new());
-        for effect in model.look() {
-            if let ScreenEffect::Look(wanted) = effect {
-                let sight = look(&setup.loom, &wanted, &mut kept).map_err(|error| write_thread::speech(&error))?;
-                first.push(BackgroundReport(BackgroundEvent::Seen(wanted.number, Ok(Box::new(sight)))));
+        // On this thread: nothing can be drawn before.
+        let (mut path_cache, mut first) = (PathCache::default(), Vec::new());
+        for effect in model.load_screen() {
+            if let ScreenEffect::LoadScreen(query) = effect {
+                let screen = load_screen(&setup.loom, &query, &mut path_cache)
+                    .map_err(|error| write_thread::error_line(&error))?;
+                first.push(BackgroundReport(BackgroundEvent::ScreenLoaded(query.number, Ok(Box::new(screen)))));
             }
         }
-        let readers = QueryThreads::start(&setup.loom, &tell, watch, kept).map_err(failed)?;
-        let (deeds, writing) = write_thread::start(setup.clone(), tell.clone()).map_err(failed)?;
+        let readers = QueryThreads::start(&setup.loom, &reports, watch, path_cache).map_err(failed)?;
+        let (requests, writer) = write_thread::start(setup.clone(), reports.clone()).map_err(failed)?;
         let mut app = Self {
             model,
             inbox,
             readers,
-            deeds: Some(deeds),
-            writing: Some(writing),
-            jobs: GenerationJobs::new(setup.clone(), runtime, tell),
-            wishes: Vec::new(),
-            waiting: 0,
+            writes: Some(requests),
+            writer: Some(writer),
+            jobs: GenerationJobs::new(setup.clone(), runtime, reports),
+            terminal_requests: Vec::new(),
+            pending_replies: 0,
             began: Instant::now(),
             setup,
         };
@@ -108,111 +110,115 @@ impl App {
         Ok(app)
     }
 
-    /// Takes a message in, and begins what it comes to.
+    /// Applies a message and starts its effects.
     pub fn send(&mut self, message: ScreenMessage) {
         self.tick();
-        if let ScreenMessage::Report(BackgroundReport(heard)) = &message {
-            self.answered(heard);
+        if let ScreenMessage::Report(BackgroundReport(event)) = &message {
+            self.count_reply(event);
         }
         for effect in update(&mut self.model, message) {
             self.perform(effect);
         }
     }
 
-    /// Lets time pass: whether something changed by that.
+    /// Updates the clock. Returns whether the screen changed by that.
     pub fn tick(&mut self) -> bool {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let changed = self.model.tick(now);
-        for effect in self.model.miss() {
+        for effect in self.model.refresh_presence() {
             self.perform(effect);
         }
         changed
     }
 
-    /// In how long the screen changes by itself, if it does.
+    /// Time until the screen changes by itself. `None`: never.
     #[must_use]
-    pub fn wakes(&self) -> Option<Duration> {
-        let until = Duration::from_millis(self.model.wakes()?);
+    pub fn next_wake(&self) -> Option<Duration> {
+        let until = Duration::from_millis(self.model.next_wake()?);
         Some(until.saturating_sub(self.began.elapsed()))
     }
 
-    fn answered(&mut self, heard: &BackgroundEvent) {
-        match heard {
-            BackgroundEvent::Seen(..)
-            | BackgroundEvent::Answered(..)
-            | BackgroundEvent::Done(_)
-            | BackgroundEvent::Passed => self.waiting = self.waiting.saturating_sub(1),
-            BackgroundEvent::Grew(number, GenerationEvent::Ended(..)) | BackgroundEvent::Ran(number, _) => {
-                self.jobs.ended(*number)
-            }
+    fn count_reply(&mut self, event: &BackgroundEvent) {
+        match event {
+            BackgroundEvent::ScreenLoaded(..)
+            | BackgroundEvent::QueryDone(..)
+            | BackgroundEvent::WriteDone(_)
+            | BackgroundEvent::Superseded => self.pending_replies = self.pending_replies.saturating_sub(1),
+            BackgroundEvent::Generation(number, GenerationEvent::Finished(..))
+            | BackgroundEvent::CommandsDone(number, _) => self.jobs.remove(*number),
             _ => {}
         }
     }
 
     fn perform(&mut self, effect: ScreenEffect) {
         match effect {
-            ScreenEffect::Look(look) => self.ask(ReadRequest::Look(look)),
-            ScreenEffect::Ask(question) => {
-                let about = LookupContext::of(&self.model, &self.setup);
-                self.ask(ReadRequest::Ask(question, Box::new(about)));
+            ScreenEffect::LoadScreen(query) => self.read(ReadRequest::LoadScreen(query)),
+            ScreenEffect::Query(lookup) => {
+                let context = LookupContext::new(&self.model, &self.setup);
+                self.read(ReadRequest::Query(lookup, Box::new(context)));
             }
-            ScreenEffect::Do(deed) => {
-                self.waiting += 1;
-                // The thread is there as long as this is.
-                let _ = self.deeds.as_ref().map(|deeds| deeds.send(deed));
+            ScreenEffect::Write(request) => {
+                self.pending_replies += 1;
+                // The thread lives as long as the application.
+                let _ = self.writes.as_ref().map(|writes| writes.send(request));
             }
             ScreenEffect::Generate(job) => self.jobs.start(job, self.model.session),
-            ScreenEffect::Run(errand) => self.jobs.run(errand, self.model.session),
+            ScreenEffect::RunCommands(command_job) => self.jobs.run(command_job, self.model.session),
             ScreenEffect::Cancel(number, column) => self.jobs.cancel(number, column),
-            ScreenEffect::Consent(number, yes, always) => {
-                let verdict = if yes { Decision::Yes } else { Decision::No(None) };
-                self.setup.consent.answer(number, verdict, always);
+            ScreenEffect::AnswerApproval(number, yes, always) => {
+                let decision = if yes { Decision::Yes } else { Decision::No(None) };
+                self.setup.consent.answer(number, decision, always);
             }
-            ScreenEffect::Editor(text, purpose) => self.wishes.push(TerminalRequest::Editor(text, purpose)),
-            ScreenEffect::Redraw => self.wishes.push(TerminalRequest::Redraw),
-            ScreenEffect::Suspend => self.wishes.push(TerminalRequest::Suspend),
-            ScreenEffect::Quit => self.model.ended = true,
+            ScreenEffect::OpenEditor(text, purpose) => {
+                self.terminal_requests.push(TerminalRequest::OpenEditor(text, purpose))
+            }
+            ScreenEffect::Redraw => self.terminal_requests.push(TerminalRequest::Redraw),
+            ScreenEffect::Suspend => self.terminal_requests.push(TerminalRequest::Suspend),
+            ScreenEffect::Quit => self.model.has_ended = true,
         }
     }
 
-    fn ask(&mut self, request: ReadRequest) {
-        self.waiting += 1;
-        self.readers.ask(request);
+    fn read(&mut self, request: ReadRequest) {
+        self.pending_replies += 1;
+        self.readers.send(request);
     }
 
-    /// Whether the screen is being read anew.
+    /// Returns whether a screen query is in progress.
     #[must_use]
-    pub(crate) fn is_looking(&self) -> bool {
-        self.model.looking
+    pub(crate) fn is_loading(&self) -> bool {
+        self.model.is_loading
     }
 
-    /// Draws the screen.
+    /// Draws the screen into a frame.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         view::draw(&self.model, frame);
     }
 
-    /// Waits for the next report of the background.
-    pub async fn report(&mut self) -> Option<BackgroundReport> {
+    /// Waits for the next report of a background thread.
+    pub async fn next_report(&mut self) -> Option<BackgroundReport> {
         self.inbox.recv().await
     }
 
-    /// Takes in what has been reported by now: whether there was something.
-    pub fn hear(&mut self) -> bool {
-        let mut heard = false;
+    /// Processes all reports received so far. Returns whether there were any.
+    pub fn process_reports(&mut self) -> bool {
+        let mut received = false;
         while let Ok(report) = self.inbox.try_recv() {
-            heard = true;
+            received = true;
             self.send(ScreenMessage::Report(report));
         }
-        heard
+        received
     }
 
-    /// Waits until everything that was asked for is done, generations too, at most so long: whether it is.
+    /// Blocks until all requests and generations are done, at most `longest`. Returns whether they are.
     pub fn settle(&mut self, longest: Duration) -> bool {
         let until = Instant::now() + longest;
         while Instant::now() < until {
-            self.hear();
-            let idle = !self.model.looking && self.model.unsaved == 0 && !self.jobs.is_busy() && !self.waits();
-            let idle = idle && !self.model.colours.is_busy();
+            self.process_reports();
+            let idle = !self.model.is_loading
+                && self.model.pending_writes == 0
+                && !self.jobs.is_busy()
+                && !self.awaits_reply();
+            let idle = idle && !self.model.highlighter.is_busy();
             if idle {
                 return true;
             }
@@ -221,50 +227,50 @@ impl App {
         false
     }
 
-    fn waits(&self) -> bool {
-        matches!(&self.model.mode, ScreenMode::Choose(list) if list.awaits.is_some()) || self.waiting > 0
+    fn awaits_reply(&self) -> bool {
+        matches!(&self.model.mode, ScreenMode::List(list) if list.awaits.is_some()) || self.pending_replies > 0
     }
 
-    /// Whether the person has left.
+    /// Returns whether the user has quit.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        self.model.ended
+        self.model.has_ended
     }
 
-    /// Whether something is to be done before more is heard: only the terminal's holder can do it, or the person leaves.
-    pub(crate) fn is_wanting(&self) -> bool {
-        !self.wishes.is_empty() || self.has_ended()
+    /// Returns whether the terminal's owner has to act before the next event: a terminal request, or the end.
+    pub(crate) fn needs_terminal(&self) -> bool {
+        !self.terminal_requests.is_empty() || self.has_ended()
     }
 
-    /// What only the terminal's holder can do, to be done now.
-    pub(crate) fn wishes(&mut self) -> Vec<TerminalRequest> {
-        std::mem::take(&mut self.wishes)
+    /// Removes and returns the pending terminal requests.
+    pub(crate) fn take_terminal_requests(&mut self) -> Vec<TerminalRequest> {
+        std::mem::take(&mut self.terminal_requests)
     }
 
-    /// What a person's editor gave back.
-    pub(crate) fn edited(&mut self, purpose: InputPurpose, text: Option<String>) {
-        self.send(ScreenMessage::Report(BackgroundReport(BackgroundEvent::Edited(purpose, text))));
+    /// Applies the text from the user's editor.
+    pub(crate) fn editor_closed(&mut self, purpose: InputPurpose, text: Option<String>) {
+        self.send(ScreenMessage::Report(BackgroundReport(BackgroundEvent::EditorClosed(purpose, text))));
     }
 
-    /// The command that edits a file.
+    /// Shell command that edits a file.
     pub(crate) fn editor(&self) -> &str {
         &self.setup.editor
     }
 
-    /// Ends: what is being written is saved as far as it came, and every deed is on the disk.
+    /// Ends the application: cancels generations, saves partial replies and completes all write requests.
     pub fn close(mut self, longest: Duration) {
         self.jobs.cancel_all();
         let background = std::sync::Arc::clone(&self.setup.commands.background);
         background.stop();
         let until = Instant::now() + longest;
         while (self.jobs.is_busy() || background.running() > 0) && Instant::now() < until {
-            self.hear();
+            self.process_reports();
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.deeds.take();
-        if let Some(writing) = self.writing.take() {
-            // A panic in it was told already.
-            let _ = writing.join();
+        self.writes.take();
+        if let Some(writer) = self.writer.take() {
+            // The panic hook has reported a panic of the thread.
+            let _ = writer.join();
         }
     }
 }

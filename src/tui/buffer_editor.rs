@@ -1,6 +1,5 @@
-//! A path as one text that is written in: prose without seams. Every byte knows the node that it belongs to and whether a
-//! model wrote it, so that what is saved is the nodes that were changed, each as a version of its place, and what is still a
-//! model's shows as the model's.
+//! Editor for the text of a path without node boundaries. Each byte records its node and whether a model wrote it. So
+//! saving creates versions of the changed nodes only, and model text stays visible as such.
 
 use std::ops::Range;
 
@@ -17,20 +16,20 @@ use super::{
 };
 use crate::{id::NodeId, types::AuthorType};
 
-/// Bytes of a path that are opened for writing: its end.
-pub(crate) const MOST: usize = 48_000;
-/// Bytes of a node up to which it is found out who wrote which of them.
-const COMPARED: usize = 24_000;
+/// Bytes at the end of a path that are opened for editing.
+pub(crate) const MAX_BUFFER_BYTES: usize = 48_000;
+/// Bytes of a node up to which authorship is computed by a diff.
+const MAX_DIFF_BYTES: usize = 24_000;
 
-/// Who wrote which part of a node: lengths in bytes, and whether a model did.
+/// Authorship of a node's content: lengths in bytes, and whether a model wrote them.
 pub(crate) type Authorship = Vec<(usize, bool)>;
 
-/// Whose the parts of a text are that came of another one: what stayed is whose it was, the rest is its writer's.
-pub(crate) fn inherited(before: &str, whose: &Authorship, after: &str, by_model: bool) -> Authorship {
-    if before.len().max(after.len()) > COMPARED {
+/// Computes the authorship of an edited text: unchanged parts keep their author, the rest is the editor's.
+pub(crate) fn inherit_authorship(before: &str, authorship: &Authorship, after: &str, by_model: bool) -> Authorship {
+    if before.len().max(after.len()) > MAX_DIFF_BYTES {
         return vec![(after.len(), by_model)];
     }
-    let mut owners = whose.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
+    let mut owners = authorship.iter().flat_map(|(length, model)| std::iter::repeat_n(*model, *length));
     let mut found: Authorship = Vec::new();
     let mut push = |length: usize, model: bool| match found.last_mut() {
         Some((same, last)) if *last == model => *same += length,
@@ -52,7 +51,7 @@ pub(crate) fn inherited(before: &str, whose: &Authorship, after: &str, by_model:
     found
 }
 
-/// A node's part of the text, as it was read.
+/// A node's part of the text, as read from the store.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProsePart {
     pub(crate) id: NodeId,
@@ -61,39 +60,39 @@ pub(crate) struct ProsePart {
     pub(crate) authorship: Authorship,
 }
 
-/// To which part a byte belongs, and whether a model wrote it.
+/// Part that a byte belongs to, and whether a model wrote it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ProseMark {
     part: usize,
     model: bool,
 }
 
-/// The text, its cursor, and whose each byte is.
+/// Text with its cursor, and the origin of each byte.
 #[derive(Debug)]
 pub(crate) struct BufferEditor {
     pub(crate) editor: Editor,
     parts: Vec<ProsePart>,
     marks: Vec<ProseMark>,
-    /// The text as it was when it was last saved.
-    pub(crate) saving: Option<String>,
-    /// Whether another wording of the caret's place was asked for.
-    pub(crate) turning: bool,
+    /// Text that the last save request wrote.
+    pub(crate) saving_text: Option<String>,
+    /// True while another version of the cursor's node is being loaded.
+    pub(crate) awaits_version: bool,
 }
 
-/// What was written: nodes with their new words, and what comes after the last.
+/// Changes to save: new contents of nodes, and text after the last node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct BufferEdit {
     pub(crate) edits: Vec<(NodeId, String)>,
-    pub(crate) more: Option<(NodeId, String)>,
+    pub(crate) appended: Option<(NodeId, String)>,
 }
 
 impl BufferEditor {
-    /// Opens the end of a path, with the cursor behind it.
+    /// Opens the end of a path, with the cursor at its end.
     pub(crate) fn open(parts: &[ProsePart]) -> Self {
-        let mut room = MOST;
+        let mut remaining_bytes = MAX_BUFFER_BYTES;
         let fits = |part: &&ProsePart| {
-            let fits = part.content.len() <= room;
-            room = room.saturating_sub(part.content.len());
+            let fits = part.content.len() <= remaining_bytes;
+            remaining_bytes = remaining_bytes.saturating_sub(part.content.len());
             fits
         };
         let mut parts: Vec<ProsePart> = parts.iter().rev().take_while(fits).cloned().collect();
@@ -105,25 +104,24 @@ impl BufferEditor {
             }
         }
         let text: String = parts.iter().map(|part| part.content.as_str()).collect();
-        Self { editor: Editor::new(text), parts, marks, saving: None, turning: false }
+        Self { editor: Editor::new(text), parts, marks, saving_text: None, awaits_version: false }
     }
 
-    /// Has the editor do something, and follows what it did.
+    /// Applies an edit and updates the origin of the changed bytes.
     pub(crate) fn edit<T>(&mut self, change: impl FnOnce(&mut Editor) -> T) -> T {
         let before = self.editor.text().to_owned();
         let done = change(&mut self.editor);
         let after = self.editor.text();
         if before != after {
-            let (gone, new) = changed(&before, after);
-            let mark = self.written_at(gone.start);
+            let (gone, new) = changed_ranges(&before, after);
+            let mark = self.mark_for_insert(gone.start);
             self.marks.splice(gone, std::iter::repeat_n(mark, new.len()));
         }
         done
     }
 
-    /// Whose what is written at a place is: it belongs to what stands before it. What comes after the end of a model's
-    /// words is a part of its own, past all that there are.
-    fn written_at(&self, at: usize) -> ProseMark {
+    /// Origin of text inserted at a position: the part before it. Text after a model's last part forms a new part.
+    fn mark_for_insert(&self, at: usize) -> ProseMark {
         let before = at.checked_sub(1).and_then(|before| self.marks.get(before));
         let part = match before {
             None => 0,
@@ -135,15 +133,15 @@ impl BufferEditor {
         ProseMark { part, model: false }
     }
 
-    /// The node that the cursor is in.
-    pub(crate) fn here(&self) -> Option<NodeId> {
-        let at = self.editor.at().saturating_sub(1);
+    /// Node that the cursor is in.
+    pub(crate) fn node_at_cursor(&self) -> Option<NodeId> {
+        let at = self.editor.cursor().saturating_sub(1);
         let part = self.marks.get(at).map_or(0, |mark| mark.part);
         self.parts.get(part).or(self.parts.last()).map(|part| part.id)
     }
 
-    /// What was changed.
-    pub(crate) fn written(&self) -> BufferEdit {
+    /// Changes since the text was opened.
+    pub(crate) fn changes(&self) -> BufferEdit {
         let text = self.editor.text();
         let mut now = vec![String::new(); self.parts.len() + 1];
         for (at, c) in text.char_indices() {
@@ -151,13 +149,13 @@ impl BufferEditor {
                 part.push(c);
             }
         }
-        let more = now.pop().filter(|more| !more.is_empty());
+        let appended = now.pop().filter(|appended| !appended.is_empty());
         let last = self.parts.last().map(|part| part.id);
         let edits = self.parts.iter().zip(now).filter(|(part, now)| part.content != *now);
-        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), more: last.zip(more) }
+        BufferEdit { edits: edits.map(|(part, now)| (part.id, now)).collect(), appended: last.zip(appended) }
     }
 
-    /// Whether something was changed.
+    /// Returns whether the text differs from the stored one.
     pub(crate) fn is_changed(&self) -> bool {
         let text = self.editor.text();
         let whole: usize = self.parts.iter().map(|part| part.content.len()).sum();
@@ -165,13 +163,13 @@ impl BufferEditor {
         text.len() != whole || !text.bytes().all(|byte| before.next() == Some(byte))
     }
 
-    /// What stands in a row, each piece in the colour of who wrote it.
+    /// Text of a row, each piece in its author's color.
     pub(crate) fn line(&self, row: &Range<usize>, palette: Palette) -> Line<'static> {
         let style = |model| palette.style(if model { ColorRole::ModelWords } else { ColorRole::Words });
         let mut spans = Vec::new();
         let mut from = row.start;
         for run in self.marks[row.clone()].chunk_by(|one, other| one.model == other.model) {
-            // Marks follow whole characters, so a run begins and ends between them.
+            // Marks cover whole characters, so runs never split one.
             let to = from + run.len();
             spans.push(Span::styled(self.editor.line(&(from..to)), style(run[0].model)));
             from = to;
@@ -180,8 +178,8 @@ impl BufferEditor {
     }
 }
 
-/// Pieces of a node's words, each in the colour of who wrote it.
-pub(crate) fn coloured(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
+/// Splits a node's content into pieces in their author's style.
+pub(crate) fn authored_pieces(content: &str, authorship: &Authorship, model: Style, person: Style) -> Vec<Piece> {
     let mut from = 0;
     let mut pieces = Vec::new();
     for (length, by_model) in authorship {
@@ -192,8 +190,8 @@ pub(crate) fn coloured(content: &str, authorship: &Authorship, model: Style, per
     pieces
 }
 
-/// Which bytes went and which came between two texts, on the boundaries of characters.
-fn changed(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
+/// Removed and inserted byte ranges between two texts, on character boundaries.
+fn changed_ranges(before: &str, after: &str) -> (Range<usize>, Range<usize>) {
     let front = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
     let front = (0..=front).rev().find(|at| before.is_char_boundary(*at) && after.is_char_boundary(*at)).unwrap_or(0);
     let most = before.len().min(after.len()) - front;
@@ -213,58 +211,58 @@ mod tests {
         ProsePart { id: NodeId::from_bytes([number; 16]), content: content.to_owned(), author, authorship }
     }
 
-    fn prose() -> BufferEditor {
+    fn buffer() -> BufferEditor {
         let parts = [part(1, "One day ", AuthorType::Human), part(2, "the sea answered.", AuthorType::Model)];
         BufferEditor::open(&parts)
     }
 
     #[test]
-    fn what_is_written_belongs_to_what_stands_before_it() {
-        let mut prose = prose();
-        prose.edit(|editor| {
-            editor.place(4);
+    fn inserted_text_belongs_to_the_node_before_it() {
+        let mut buffer = buffer();
+        buffer.edit(|editor| {
+            editor.set_cursor(4);
             editor.insert("fine ");
         });
-        prose.edit(|editor| {
-            editor.place(20);
+        buffer.edit(|editor| {
+            editor.set_cursor(20);
             editor.insert("grey ");
         });
-        let written = prose.written();
-        assert_eq!(written.edits.len(), 2);
-        assert_eq!(written.edits[0].1, "One fine day ");
-        assert_eq!(written.edits[1].1, "the seagrey  answered.");
-        assert_eq!(written.more, None);
+        let edit = buffer.changes();
+        assert_eq!(edit.edits.len(), 2);
+        assert_eq!(edit.edits[0].1, "One fine day ");
+        assert_eq!(edit.edits[1].1, "the seagrey  answered.");
+        assert_eq!(edit.appended, None);
     }
 
     #[test]
-    fn what_follows_a_models_words_is_a_node_of_its_own() {
-        let mut prose = prose();
-        assert!(!prose.is_changed());
-        prose.edit(|editor| editor.insert(" Ingrid"));
-        prose.edit(|editor| editor.insert(" slept."));
-        let written = prose.written();
-        assert_eq!(written.edits, []);
-        assert_eq!(written.more.unwrap().1, " Ingrid slept.");
-        assert!(prose.is_changed());
+    fn text_after_model_text_becomes_a_new_node() {
+        let mut buffer = buffer();
+        assert!(!buffer.is_changed());
+        buffer.edit(|editor| editor.insert(" Ingrid"));
+        buffer.edit(|editor| editor.insert(" slept."));
+        let edit = buffer.changes();
+        assert_eq!(edit.edits, []);
+        assert_eq!(edit.appended.unwrap().1, " Ingrid slept.");
+        assert!(buffer.is_changed());
     }
 
     #[test]
-    fn deleting_over_a_seam_changes_both_sides() {
-        let mut prose = prose();
-        prose.edit(|editor| {
+    fn deleting_across_a_boundary_changes_both_nodes() {
+        let mut buffer = buffer();
+        buffer.edit(|editor| {
             let text = editor.text().replace("day the", "");
             editor.set(text);
         });
-        let words: Vec<String> = prose.written().edits.into_iter().map(|(_, words)| words).collect();
+        let words: Vec<String> = buffer.changes().edits.into_iter().map(|(_, words)| words).collect();
         assert_eq!(words, ["One ", " sea answered."]);
     }
 
     #[test]
-    fn what_stayed_of_a_models_words_is_still_the_models() {
-        let whose = inherited("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
+    fn unchanged_model_text_keeps_its_author() {
+        let authorship = inherit_authorship("the sea answered.", &vec![(17, true)], "the grey sea answered!", false);
         let text = "the grey sea answered!";
         let mut at = 0;
-        let mine: String = whose
+        let mine: String = authorship
             .iter()
             .map(|(length, model)| {
                 let piece = if *model { "" } else { &text[at..at + length] };
@@ -277,9 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_found_between_characters() {
-        assert_eq!(changed("aäb", "aöb"), (1..3, 1..3));
-        assert_eq!(changed("aa", "aaa").1.len(), 1);
-        assert_eq!(changed("漢字", "漢"), (3..6, 3..3));
+    fn changed_ranges_are_on_character_boundaries() {
+        assert_eq!(changed_ranges("aäb", "aöb"), (1..3, 1..3));
+        assert_eq!(changed_ranges("aa", "aaa").1.len(), 1);
+        assert_eq!(changed_ranges("漢字", "漢"), (3..6, 3..3));
     }
 }

@@ -1,5 +1,5 @@
-//! The person's own arrow lines, run as a generation is: beside everything else, told of while it goes on, and stopped by
-//! a key. What a model says that a line has continue comes in columns, to be chosen from like any other.
+//! Arrow lines of the user, run as a job: without blocking the screen, with progress reports, and cancelled by a key.
+//! Continuations that a line requests appear in columns, like those of a generation.
 
 use std::{
     collections::HashMap,
@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ScreenSetup,
-    generate::heard,
+    generate::generation_event,
     message::{BackgroundEvent, BackgroundReport, CommandJob, GenerationEvent, WriteResult},
     queries,
-    write_thread::speech,
+    write_thread::error_line,
 };
 use crate::{
     arrow::{self, Event},
@@ -24,18 +24,18 @@ use crate::{
     session::{Progress, SessionHost, seat, seat_in},
 };
 
-/// What is told of an errand while it runs.
+/// Progress reports of a running command job.
 struct CommandProgress {
     number: u64,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
     columns: Mutex<CommandColumns>,
 }
 
-/// Which column the words of which continuation go to. Every line counts its continuations from none.
+/// Maps continuations to columns; every line counts its continuations from zero.
 #[derive(Default)]
 struct CommandColumns {
     line: String,
-    known: HashMap<usize, usize>,
+    by_continuation: HashMap<usize, usize>,
     opened: usize,
 }
 
@@ -44,76 +44,77 @@ impl CommandProgress {
         self.columns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn say(&self, growing: GenerationEvent) {
-        // If nobody is there to hear it, it is done all the same.
-        let _ = self.tell.send(BackgroundReport(BackgroundEvent::Grew(self.number, growing)));
+    fn emit(&self, event: GenerationEvent) {
+        // The job finishes even if the screen is closed.
+        let _ = self.reports.send(BackgroundReport(BackgroundEvent::Generation(self.number, event)));
     }
 
-    /// The next line is run.
-    fn begins(&self, line: &str) {
+    /// Starts the columns of the next line.
+    fn begin_line(&self, line: &str) {
         let mut columns = self.columns();
         columns.line = line.to_owned();
-        columns.known.clear();
+        columns.by_continuation.clear();
     }
 
-    /// A column for what was heard, opened by the first that is heard of it.
-    fn hears(&self, progress: Progress) {
-        let Some(growing) = heard(progress) else { return };
+    /// Reports progress to its column; the first report of a continuation opens one.
+    fn on_progress(&self, progress: Progress) {
+        let Some(event) = generation_event(progress) else { return };
         let mut columns = self.columns();
         let opened = columns.opened;
-        let place = |columns: &mut CommandColumns, index: usize| *columns.known.entry(index).or_insert(opened);
-        let at = match &growing {
+        let column_of =
+            |columns: &mut CommandColumns, index: usize| *columns.by_continuation.entry(index).or_insert(opened);
+        let column = match &event {
             GenerationEvent::Text(index, _)
             | GenerationEvent::Saved(index, ..)
-            | GenerationEvent::Ran(index, ..)
-            | GenerationEvent::Noted(index, _)
-            | GenerationEvent::Failed(index, ..) => place(&mut columns, *index),
-            GenerationEvent::Began(_) | GenerationEvent::Ended(..) => return,
+            | GenerationEvent::CommandRan(index, ..)
+            | GenerationEvent::DelegationNote(index, _)
+            | GenerationEvent::Failed(index, ..) => column_of(&mut columns, *index),
+            GenerationEvent::Started(_) | GenerationEvent::Finished(..) => return,
         };
-        if at == opened {
+        if column == opened {
             columns.opened += 1;
-            self.say(GenerationEvent::Began(vec![columns.line.clone()]));
+            self.emit(GenerationEvent::Started(vec![columns.line.clone()]));
         }
-        self.say(match growing {
-            GenerationEvent::Text(_, text) => GenerationEvent::Text(at, text),
-            GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(at, node, words),
-            GenerationEvent::Ran(_, line, answer) => GenerationEvent::Ran(at, line, answer),
-            GenerationEvent::Noted(_, line) => GenerationEvent::Noted(at, line),
-            GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(at, error, saved),
+        self.emit(match event {
+            GenerationEvent::Text(_, text) => GenerationEvent::Text(column, text),
+            GenerationEvent::Saved(_, node, words) => GenerationEvent::Saved(column, node, words),
+            GenerationEvent::CommandRan(_, line, answer) => GenerationEvent::CommandRan(column, line, answer),
+            GenerationEvent::DelegationNote(_, line) => GenerationEvent::DelegationNote(column, line),
+            GenerationEvent::Failed(_, error, saved) => GenerationEvent::Failed(column, error, saved),
             other => other,
         });
     }
 }
 
-/// Runs the lines as a model's are, in the person's session. Blocks until all are done or it was cancelled.
-pub(crate) fn carry_out(
+/// Runs the lines in the user's session. Blocks until all are done or the job is cancelled.
+pub(crate) fn run_job(
     setup: &ScreenSetup,
     runtime: Handle,
-    errand: &CommandJob,
+    command_job: &CommandJob,
     session: Option<SessionId>,
     cancel: CancellationToken,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, String> {
-    run(setup, runtime, errand, session, cancel, tell).map_err(|error| speech(&error))
+    run(setup, runtime, command_job, session, cancel, reports).map_err(|error| error_line(&error))
 }
 
 fn run(
     setup: &ScreenSetup,
     runtime: Handle,
-    errand: &CommandJob,
+    command_job: &CommandJob,
     session: Option<SessionId>,
     cancel: CancellationToken,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
 ) -> Result<WriteResult, OpsError> {
     let actor = match session {
-        Some(session) => seat_in(&setup.loom, &setup.agent, session, errand.from)?,
-        None => seat(&setup.loom, &setup.agent, &setup.workspace, errand.from)?,
+        Some(session) => seat_in(&setup.loom, &setup.agent, session, command_job.from)?,
+        None => seat(&setup.loom, &setup.agent, &setup.workspace, command_job.from)?,
     };
     let session = actor.session().ok_or_else(|| OpsError::Invalid("there is no session".to_owned()))?;
-    let told = Arc::new(CommandProgress { number: errand.number, tell, columns: Mutex::default() });
-    let (hears, delegated) = (Arc::clone(&told), Arc::clone(&told));
-    let commands = setup.tools.as_ref().filter(|_| errand.tools).unwrap_or(&setup.commands).clone();
-    let hosting = SessionHost {
+    let progress_sink = Arc::new(CommandProgress { number: command_job.number, reports, columns: Mutex::default() });
+    let (on_progress, on_delegation) = (Arc::clone(&progress_sink), Arc::clone(&progress_sink));
+    let commands = setup.tools.as_ref().filter(|_| command_job.tools).unwrap_or(&setup.commands).clone();
+    let host = SessionHost {
         runtime,
         agent: setup.agent.id(),
         commands,
@@ -121,11 +122,11 @@ fn run(
         drafts: setup.drafts.clone(),
         prices: setup.prices.clone(),
         cancel,
-        tell: Arc::new(move |told| delegated.hears(Progress::Delegated { index: 0, told })),
-        hear: Arc::new(move |progress| hears.hears(progress)),
+        tell: Arc::new(move |told| on_delegation.on_progress(Progress::Delegated { index: 0, told })),
+        hear: Arc::new(move |progress| on_progress.on_progress(progress)),
     };
-    let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &hosting);
-    let mut lines: Vec<String> = arrow::scan(&errand.text)
+    let mut runner = Executor::new(setup.loom.clone(), setup.agent.clone(), session, &host);
+    let mut lines: Vec<String> = arrow::scan(&command_job.text)
         .into_iter()
         .filter_map(|event| match event {
             Event::Call(call) => Some(call.text.to_owned()),
@@ -134,26 +135,26 @@ fn run(
         .collect();
     let commands = lines.iter().map(|line| crate::exec::read(line).into()).collect();
     lines.reverse();
-    let mut next = || told.begins(&lines.pop().unwrap_or_default());
+    let mut next = || progress_sink.begin_line(&lines.pop().unwrap_or_default());
     next();
-    let mut answers: Vec<String> = Vec::new();
+    let mut results: Vec<String> = Vec::new();
     runner.run_each(commands, &mut |_, reply| {
-        answers.push(reply.to_string());
+        results.push(reply.to_string());
         next();
     });
-    let stands = setup.loom.session(runner.session())?;
-    let text = answers.join("\n\n");
-    let (said, page) = match text.lines().count() {
+    let session = setup.loom.session(runner.session())?;
+    let text = results.join("\n\n");
+    let (message, page) = match text.lines().count() {
         0 | 1 if text.chars().count() < 100 => (text, None),
-        _ => (String::new(), Some(("answers".to_owned(), queries::plain_page(&text)))),
+        _ => (String::new(), Some(("results".to_owned(), queries::plain_page(&text)))),
     };
     Ok(WriteResult {
-        said,
+        message,
         page,
-        go: stands.position,
-        tree: Some(stands.tree),
-        session: Some(stands.id),
-        versions: Some(stands.versions),
+        position: session.position,
+        tree: Some(session.tree),
+        session: Some(session.id),
+        versions: Some(session.versions),
         ..WriteResult::default()
     })
 }

@@ -1,11 +1,11 @@
-//! What is heard of delegated work, as lines of a column.
+//! Formats progress of delegations as lines of a column.
 
 use crate::{delegate::DelegationUpdate, types::one_line};
 
-/// What happens in delegated work, as a line; nothing for what is too small.
-pub(crate) fn line(told: &DelegationUpdate) -> Option<String> {
-    Some(match told {
-        DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  is planned…"),
+/// Formats an update as a line. `None`: too minor to show.
+pub(crate) fn line(update: &DelegationUpdate) -> Option<String> {
+    Some(match update {
+        DelegationUpdate::Planning { delegation, .. } => format!("{delegation}  planning…"),
         DelegationUpdate::Planned { delegation, subtasks } => {
             let many = if subtasks.len() == 1 { "subtask" } else { "subtasks" };
             format!("{delegation}  planned: {} {many}", subtasks.len())

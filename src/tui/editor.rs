@@ -1,5 +1,4 @@
-//! A text being written: its characters and the cursor among them. The input line, the editing of a node and every other
-//! field use it, so they all know the same keys.
+//! Text editor: characters and a cursor. Every input field uses it, so all have the same keys.
 
 use std::ops::Range;
 
@@ -8,105 +7,104 @@ use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 use super::soft_wrap::{self, VisualRows};
 
-/// A text with a cursor.
+/// Text with a cursor between graphemes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Editor {
     text: String,
-    /// The cursor, as a byte position between two graphemes.
-    at: usize,
-    /// What was last cut, to be put in again.
+    /// Byte position between two graphemes.
+    cursor: usize,
+    /// Text of the last cut, which ctrl-y inserts.
     cut: String,
-    /// Columns that it is shown in; none: it is one line.
-    room: usize,
-    /// The column that keys up and down keep to.
+    /// Columns to wrap at; 0: a single line.
+    max_columns: usize,
+    /// Column that the up and down keys try to keep.
     column: Option<usize>,
 }
 
 impl Editor {
-    /// A text with the cursor behind it.
+    /// Creates an editor with the cursor at the text's end.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { at: text.len(), text, ..Self::default() }
+        Self { cursor: text.len(), text, ..Self::default() }
     }
 
-    /// The text.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The cursor, in bytes.
-    pub(crate) fn at(&self) -> usize {
-        self.at
+    /// Cursor position in bytes.
+    pub(crate) fn cursor(&self) -> usize {
+        self.cursor
     }
 
-    /// Puts the cursor at a byte, or at the grapheme before it.
-    pub(crate) fn place(&mut self, at: usize) {
+    /// Moves the cursor to a byte position, or to the character boundary before it.
+    pub(crate) fn set_cursor(&mut self, at: usize) {
         let mut at = at.min(self.text.len());
         while !self.text.is_char_boundary(at) {
             at -= 1;
         }
-        (self.at, self.column) = (at, None);
+        (self.cursor, self.column) = (at, None);
     }
 
-    /// Another text, with the cursor behind it.
+    /// Replaces the text and moves the cursor to its end.
     pub(crate) fn set(&mut self, text: impl Into<String>) {
         self.text = text.into();
-        self.at = self.text.len();
+        self.cursor = self.text.len();
     }
 
-    /// Puts text in at the cursor. Line ends become line feeds.
+    /// Inserts text at the cursor. Line ends become line feeds.
     pub(crate) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        self.text.insert_str(self.at, &text);
-        self.at += text.len();
+        self.text.insert_str(self.cursor, &text);
+        self.cursor += text.len();
     }
 
-    /// Whether the cursor is in the first or the last row.
+    /// Returns whether the cursor is in the first (`up`) or last row.
     pub(crate) fn at_edge(&self, up: bool) -> bool {
         let seen = self.rows(0, 0);
         if up { seen.top } else { seen.bottom }
     }
 
-    /// Is shown in rows of so many columns from now on.
-    pub(crate) fn fit(&mut self, room: usize) {
-        self.room = room;
+    /// Sets the columns to wrap at.
+    pub(crate) fn fit(&mut self, max_columns: usize) {
+        self.max_columns = max_columns;
     }
 
-    /// Does what a key says, if it is one that edits.
+    /// Handles a key; ignores keys that do not edit.
     pub(crate) fn key(&mut self, key: &KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
-            KeyCode::Char('a') if control => self.at = self.line_start(),
-            KeyCode::Char('e') if control => self.at = self.line_end(),
-            KeyCode::Char('b') if control => self.at = self.left(self.at),
-            KeyCode::Char('f') if control => self.at = self.right(self.at),
-            KeyCode::Char('d') if control => self.remove(self.at, self.right(self.at)),
-            KeyCode::Char('h') if control => self.remove(self.left(self.at), self.at),
-            KeyCode::Char('w') if control => self.take(self.word_left(), self.at),
-            KeyCode::Char('u') if control => self.take(self.line_start(), self.at),
+            KeyCode::Char('a') if control => self.cursor = self.line_start(),
+            KeyCode::Char('e') if control => self.cursor = self.line_end(),
+            KeyCode::Char('b') if control => self.cursor = self.left(self.cursor),
+            KeyCode::Char('f') if control => self.cursor = self.right(self.cursor),
+            KeyCode::Char('d') if control => self.remove(self.cursor, self.right(self.cursor)),
+            KeyCode::Char('h') if control => self.remove(self.left(self.cursor), self.cursor),
+            KeyCode::Char('w') if control => self.cut_range(self.word_left(), self.cursor),
+            KeyCode::Char('u') if control => self.cut_range(self.line_start(), self.cursor),
             KeyCode::Char('k') if control => {
                 let end = self.line_end();
-                self.take(self.at, if end == self.at { self.right(end) } else { end });
+                self.cut_range(self.cursor, if end == self.cursor { self.right(end) } else { end });
             }
             KeyCode::Char('y') if control => self.insert(&self.cut.clone()),
             KeyCode::Char('j') if control => self.insert("\n"),
             KeyCode::Enter if alt || key.modifiers.contains(KeyModifiers::SHIFT) => self.insert("\n"),
-            KeyCode::Char('b') if alt => self.at = self.word_left(),
-            KeyCode::Char('f') if alt => self.at = self.word_right(),
-            KeyCode::Char('d') if alt => self.take(self.at, self.word_right()),
+            KeyCode::Char('b') if alt => self.cursor = self.word_left(),
+            KeyCode::Char('f') if alt => self.cursor = self.word_right(),
+            KeyCode::Char('d') if alt => self.cut_range(self.cursor, self.word_right()),
             KeyCode::Char(c) if !control && !alt => self.insert(c.encode_utf8(&mut [0; 4])),
-            KeyCode::Backspace if alt || control => self.take(self.word_left(), self.at),
-            KeyCode::Backspace => self.remove(self.left(self.at), self.at),
-            KeyCode::Delete => self.remove(self.at, self.right(self.at)),
-            KeyCode::Left if control || alt => self.at = self.word_left(),
-            KeyCode::Right if control || alt => self.at = self.word_right(),
-            KeyCode::Left => self.at = self.left(self.at),
-            KeyCode::Right => self.at = self.right(self.at),
-            KeyCode::Home if control => self.at = 0,
-            KeyCode::End if control => self.at = self.text.len(),
-            KeyCode::Home => self.at = self.row_end(true),
-            KeyCode::End => self.at = self.row_end(false),
+            KeyCode::Backspace if alt || control => self.cut_range(self.word_left(), self.cursor),
+            KeyCode::Backspace => self.remove(self.left(self.cursor), self.cursor),
+            KeyCode::Delete => self.remove(self.cursor, self.right(self.cursor)),
+            KeyCode::Left if control || alt => self.cursor = self.word_left(),
+            KeyCode::Right if control || alt => self.cursor = self.word_right(),
+            KeyCode::Left => self.cursor = self.left(self.cursor),
+            KeyCode::Right => self.cursor = self.right(self.cursor),
+            KeyCode::Home if control => self.cursor = 0,
+            KeyCode::End if control => self.cursor = self.text.len(),
+            KeyCode::Home => self.cursor = self.row_end(true),
+            KeyCode::End => self.cursor = self.row_end(false),
             KeyCode::Up => return self.vertical(true, 1),
             KeyCode::Down => return self.vertical(false, 1),
             _ => return,
@@ -124,67 +122,67 @@ impl Editor {
     }
 
     fn word_left(&self) -> usize {
-        let mut words = self.text[..self.at].split_word_bound_indices().rev();
+        let mut words = self.text[..self.cursor].split_word_bound_indices().rev();
         words.find(|(_, word)| !word.trim().is_empty()).map_or(0, |(at, _)| at)
     }
 
     fn word_right(&self) -> usize {
-        let mut words = self.text[self.at..].split_word_bound_indices();
+        let mut words = self.text[self.cursor..].split_word_bound_indices();
         let next = words.find(|(_, word)| !word.trim().is_empty());
-        next.map_or(self.text.len(), |(at, word)| self.at + at + word.len())
+        next.map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
 
     fn line_start(&self) -> usize {
-        self.text[..self.at].rfind('\n').map_or(0, |at| at + 1)
+        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
     }
 
     fn line_end(&self) -> usize {
-        self.text[self.at..].find('\n').map_or(self.text.len(), |at| self.at + at)
+        self.text[self.cursor..].find('\n').map_or(self.text.len(), |at| self.cursor + at)
     }
 
     fn remove(&mut self, from: usize, to: usize) {
         if from < to {
             self.text.replace_range(from..to, "");
-            self.at = from;
+            self.cursor = from;
         }
     }
 
-    fn take(&mut self, from: usize, to: usize) {
+    fn cut_range(&mut self, from: usize, to: usize) {
         if from < to {
             self.cut = self.text[from..to].to_owned();
             self.remove(from, to);
         }
     }
 
-    /// Goes so many rows up or down, in the column where that began; beyond the first and the last to the end.
+    /// Moves the cursor by rows in its column; beyond the first or last row, to the text's start or end.
     pub(crate) fn vertical(&mut self, up: bool, by: usize) {
         let seen = if up { self.rows(by, 0) } else { self.rows(0, by) };
         let (row, column) = seen.cursor;
         let column = self.column.unwrap_or(column);
         let target = if up { row.checked_sub(by) } else { Some(row + by).filter(|to| *to < seen.rows.len()) };
-        self.at = match target {
-            Some(to) => soft_wrap::at_column(&self.text, &seen.rows[to], column),
+        self.cursor = match target {
+            Some(to) => soft_wrap::byte_at_column(&self.text, &seen.rows[to], column),
             None if up => 0,
             None => self.text.len(),
         };
         self.column = Some(column);
     }
 
-    /// The beginning or the end of the cursor's row.
+    /// Start or end of the cursor's row.
     fn row_end(&self, start: bool) -> usize {
         let seen = self.rows(0, 0);
         let row = &seen.rows[seen.cursor.0];
-        if start { row.start } else { soft_wrap::at_column(&self.text, row, usize::MAX) }
+        if start { row.start } else { soft_wrap::byte_at_column(&self.text, row, usize::MAX) }
     }
 
-    /// The rows around the cursor, so many above and below it.
+    /// Rows around the cursor: at most `above` above it and `below` below.
     pub(crate) fn rows(&self, above: usize, below: usize) -> VisualRows {
-        soft_wrap::around(&self.text, self.at, self.room, above, below)
+        soft_wrap::rows_around(&self.text, self.cursor, self.max_columns, above, below)
     }
 
-    /// What stands in a row.
+    /// Displayed text of a row.
     pub(crate) fn line(&self, row: &Range<usize>) -> String {
-        self.text[row.clone()].graphemes(true).map(|grapheme| soft_wrap::shown(grapheme).0).collect()
+        self.text[row.clone()].graphemes(true).map(|grapheme| soft_wrap::displayed(grapheme).0).collect()
     }
 }
 
@@ -202,52 +200,52 @@ mod tests {
         press(&mut editor, KeyCode::Backspace, KeyModifiers::NONE);
         assert_eq!(editor.text(), "a👩‍👩‍👧");
         press(&mut editor, KeyCode::Left, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 1);
+        assert_eq!(editor.cursor(), 1);
         press(&mut editor, KeyCode::Delete, KeyModifiers::NONE);
         assert_eq!(editor.text(), "a");
     }
 
     #[test]
-    fn words_are_cut_and_put_in_again() {
+    fn words_are_cut_and_pasted() {
         let mut editor = Editor::new("one two");
         press(&mut editor, KeyCode::Char('w'), KeyModifiers::CONTROL);
         assert_eq!(editor.text(), "one ");
         press(&mut editor, KeyCode::Char('a'), KeyModifiers::CONTROL);
         press(&mut editor, KeyCode::Char('y'), KeyModifiers::CONTROL);
-        assert_eq!((editor.text(), editor.at()), ("twoone ", 3));
+        assert_eq!((editor.text(), editor.cursor()), ("twoone ", 3));
     }
 
     #[test]
-    fn the_cursor_goes_up_and_down_the_rows_that_are_seen_and_keeps_its_column() {
+    fn the_cursor_moves_by_visual_rows_and_keeps_its_column() {
         let mut editor = Editor::new("long line\nab\nlong");
         editor.fit(40);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 12);
+        assert_eq!(editor.cursor(), 12);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 4);
+        assert_eq!(editor.cursor(), 4);
         assert!(editor.at_edge(true) && !editor.at_edge(false));
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 0);
-        // One line of the text in three rows.
+        assert_eq!(editor.cursor(), 0);
+        // One line, wrapped to three rows.
         let mut editor = Editor::new("one two three four");
         editor.fit(8);
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 12, "under the end of four, in three");
+        assert_eq!(editor.cursor(), 12, "under the end of four, in three");
         press(&mut editor, KeyCode::Up, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 4);
+        assert_eq!(editor.cursor(), 4);
         press(&mut editor, KeyCode::End, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 7);
+        assert_eq!(editor.cursor(), 7);
         press(&mut editor, KeyCode::Down, KeyModifiers::NONE);
         press(&mut editor, KeyCode::Home, KeyModifiers::NONE);
-        assert_eq!(editor.at(), 8);
+        assert_eq!(editor.cursor(), 8);
     }
 
     #[test]
-    fn the_cursor_stands_where_the_text_is() {
-        let at = |text: &str, at: usize, room: usize| {
+    fn the_cursor_position_matches_the_text() {
+        let at = |text: &str, at: usize, max_columns: usize| {
             let mut editor = Editor::new(text);
-            editor.fit(room);
-            editor.place(at);
+            editor.fit(max_columns);
+            editor.set_cursor(at);
             editor.rows(9, 9).cursor
         };
         assert_eq!(at("one two", 7, 20), (0, 7));

@@ -1,4 +1,5 @@
-//! Generations, on tokio's threads: a plan is started as for every other face, and what is heard of it becomes messages.
+//! Generation jobs on tokio's threads. They start the same requests as other front ends and translate progress into
+//! messages.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ScreenSetup, command_job, delegation_lines,
     message::{BackgroundEvent, BackgroundReport, CommandJob, GenerationEvent, GenerationJob},
-    write_thread::speech,
+    write_thread::error_line,
 };
 use crate::{
     id::{NodeId, SessionId},
@@ -17,117 +18,117 @@ use crate::{
     types::{Agent, Permission},
 };
 
-/// The agent that continues.
+/// Agent that writes continuations.
 pub(crate) const SUBJECT: &str = "subject";
-/// The name of the agent that answers, and acts by commands.
+/// Name of the agent that answers and runs commands.
 pub const COLLABORATOR: &str = "collaborator";
 
-/// What ends a job early, and what each of its continuations.
+/// Cancellation tokens of a job and of each of its continuations.
 #[derive(Clone)]
 struct CancelTokens {
     all: CancellationToken,
     each: Vec<CancellationToken>,
 }
 
-/// What is being generated.
+/// Running generation and command jobs.
 pub(crate) struct GenerationJobs {
     setup: ScreenSetup,
     runtime: Handle,
-    tell: UnboundedSender<BackgroundReport>,
+    reports: UnboundedSender<BackgroundReport>,
     running: HashMap<u64, CancelTokens>,
 }
 
 impl GenerationJobs {
-    pub(crate) fn new(setup: ScreenSetup, runtime: Handle, tell: UnboundedSender<BackgroundReport>) -> Self {
-        Self { setup, runtime, tell, running: HashMap::new() }
+    pub(crate) fn new(setup: ScreenSetup, runtime: Handle, reports: UnboundedSender<BackgroundReport>) -> Self {
+        Self { setup, runtime, reports, running: HashMap::new() }
     }
 
-    /// Starts a job, in the person's session if there is one.
+    /// Starts a job, in the user's session if there is one.
     pub(crate) fn start(&mut self, job: GenerationJob, session: Option<SessionId>) {
         let columns = job.n * job.models.len().max(1);
-        // Each is a token of its own: a clone would be the same one.
+        // Tokens are created one by one: clones would be cancelled together.
         let each = std::iter::repeat_with(CancellationToken::new).take(columns).collect();
-        let stops = CancelTokens { all: CancellationToken::new(), each };
-        self.running.insert(job.number, stops.clone());
-        let (setup, tell) = (self.setup.clone(), self.tell.clone());
+        let tokens = CancelTokens { all: CancellationToken::new(), each };
+        self.running.insert(job.number, tokens.clone());
+        let (setup, reports) = (self.setup.clone(), self.reports.clone());
         self.runtime.spawn(async move {
-            let say = |growing| drop(tell.send(BackgroundReport(BackgroundEvent::Grew(job.number, growing))));
-            let ended = carry_out(&setup, &job, session, stops, &say).await;
-            let (error, stands) = match ended {
-                Ok(stands) => (None, stands),
+            let emit = |event| drop(reports.send(BackgroundReport(BackgroundEvent::Generation(job.number, event))));
+            let ended = run_job(&setup, &job, session, tokens, &emit).await;
+            let (error, position) = match ended {
+                Ok(position) => (None, position),
                 Err(error) => (Some(error), None),
             };
-            say(GenerationEvent::Ended(error, stands));
+            emit(GenerationEvent::Finished(error, position));
         });
     }
 
-    /// Runs arrow lines of the person's, on a thread that may wait.
-    pub(crate) fn run(&mut self, errand: CommandJob, session: Option<SessionId>) {
+    /// Runs a command job on a blocking thread.
+    pub(crate) fn run(&mut self, command_job: CommandJob, session: Option<SessionId>) {
         let all = CancellationToken::new();
-        self.running.insert(errand.number, CancelTokens { all: all.clone(), each: Vec::new() });
-        let (setup, runtime, tell) = (self.setup.clone(), self.runtime.clone(), self.tell.clone());
+        self.running.insert(command_job.number, CancelTokens { all: all.clone(), each: Vec::new() });
+        let (setup, runtime, reports) = (self.setup.clone(), self.runtime.clone(), self.reports.clone());
         self.runtime.spawn_blocking(move || {
-            let done = command_job::carry_out(&setup, runtime, &errand, session, all, tell.clone());
-            let _ = tell.send(BackgroundReport(BackgroundEvent::Ran(errand.number, done.map(Box::new))));
+            let done = command_job::run_job(&setup, runtime, &command_job, session, all, reports.clone());
+            let _ =
+                reports.send(BackgroundReport(BackgroundEvent::CommandsDone(command_job.number, done.map(Box::new))));
         });
     }
 
-    /// Ends a job early, or one continuation of it; what came is saved.
+    /// Cancels a job, or one continuation of it. Received text is saved.
     pub(crate) fn cancel(&mut self, number: u64, column: Option<usize>) {
-        let Some(stops) = self.running.get(&number) else { return };
+        let Some(tokens) = self.running.get(&number) else { return };
         match column {
-            None => stops.all.cancel(),
-            Some(column) => stops.each.get(column).map_or((), CancellationToken::cancel),
+            None => tokens.all.cancel(),
+            Some(column) => tokens.each.get(column).map_or((), CancellationToken::cancel),
         }
     }
 
-    /// A job has ended.
-    pub(crate) fn ended(&mut self, number: u64) {
+    /// Forgets a finished job.
+    pub(crate) fn remove(&mut self, number: u64) {
         self.running.remove(&number);
     }
 
-    /// Ends all of them early.
     pub(crate) fn cancel_all(&mut self) {
-        for stops in self.running.values() {
-            stops.all.cancel();
+        for tokens in self.running.values() {
+            tokens.all.cancel();
         }
     }
 
-    /// Whether something is being generated.
+    /// Returns whether a job runs.
     pub(crate) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
 }
 
-async fn carry_out(
+async fn run_job(
     setup: &ScreenSetup,
     job: &GenerationJob,
     session: Option<SessionId>,
-    stops: CancelTokens,
-    say: &impl Fn(GenerationEvent),
+    tokens: CancelTokens,
+    emit: &impl Fn(GenerationEvent),
 ) -> Result<Option<NodeId>, String> {
-    let name = match &job.with {
-        Some(with) if job.turn => &with.name,
+    let name = match &job.responder {
+        Some(responder) if job.turn => &responder.name,
         _ if job.turn => COLLABORATOR,
         _ => SUBJECT,
     };
-    let author = setup.loom.agent(name).map_err(|error| speech(&error))?;
+    let author = setup.loom.agent(name).map_err(|error| error_line(&error))?;
     let mut models = Vec::new();
-    let wanted = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
-    for reference in wanted {
-        let asked = match reference {
+    let references = if job.models.is_empty() || job.turn { vec![None] } else { job.models.iter().map(Some).collect() };
+    for reference in references {
+        let agent = match reference {
             Some(reference) => with_model(&author, reference),
             None => author.clone(),
         };
-        let opened = setup.commands.models.open(&asked).await;
+        let opened = setup.commands.models.open(&agent).await;
         models.push(opened.map_err(|failure| match failure.hint {
             Some(hint) => format!("{}; {hint}", failure.message),
             None => failure.message,
         })?);
     }
-    let acts = job.turn && author.profile.permissions.has(Permission::LoomAware);
-    let actor = actor(setup, &author, job, session, acts).map_err(|error| speech(&error))?;
-    say(GenerationEvent::Began(
+    let uses_commands = job.turn && author.profile.permissions.has(Permission::LoomAware);
+    let actor = actor(setup, &author, job, session, uses_commands).map_err(|error| error_line(&error))?;
+    emit(GenerationEvent::Started(
         models.iter().flat_map(|model| std::iter::repeat_n(model.reference().to_owned(), job.n)).collect(),
     ));
     let plan = GenerateRequest {
@@ -137,51 +138,51 @@ async fn carry_out(
         author,
         n: job.n,
         context: setup.context,
-        cancel: stops.all,
-        stops: stops.each,
+        cancel: tokens.all,
+        stops: tokens.each,
         drafts: setup.drafts.clone(),
         prices: setup.prices.clone(),
-        stay: !acts,
-        commands: acts.then(|| commands(setup, job)),
+        stay: !uses_commands,
+        commands: uses_commands.then(|| tool_access(setup, job)),
         models,
         sampling: crate::provider::Sampling::default(),
     };
     let mut running = start(actor.clone(), plan);
     while let Some(progress) = running.next().await {
-        if let Some(growing) = heard(progress) {
-            say(growing);
+        if let Some(event) = generation_event(progress) {
+            emit(event);
         }
     }
     match running.end().await {
-        Ok(_) if acts => Ok(actor.session().and_then(|session| setup.loom.session(session).ok()?.position)),
+        Ok(_) if uses_commands => Ok(actor.session().and_then(|session| setup.loom.session(session).ok()?.position)),
         Ok(_) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// What the agent may do: with the tools for the folder, if it has them.
-fn commands(setup: &ScreenSetup, job: &GenerationJob) -> ToolAccess {
+/// Commands of the job's agent, with the tools of the folder if enabled.
+fn tool_access(setup: &ScreenSetup, job: &GenerationJob) -> ToolAccess {
     setup.tools.as_ref().filter(|_| job.tools).unwrap_or(&setup.commands).clone()
 }
 
-/// An agent that has another model.
+/// Returns the agent with another model.
 fn with_model(author: &Agent, reference: &str) -> Agent {
     let mut author = author.clone();
     author.profile.model = Some(reference.to_owned());
     author
 }
 
-/// Who carries it out: the agent itself where it acts by commands, else the person.
+/// Actor of the job: the agent if it uses commands, else the user.
 fn actor(
     setup: &ScreenSetup,
     author: &Agent,
     job: &GenerationJob,
     session: Option<SessionId>,
-    acts: bool,
+    uses_commands: bool,
 ) -> Result<Actor, OpsError> {
-    if acts {
-        if let Some(with) = &job.with {
-            return seat_in(&setup.loom, author, with.session, job.from);
+    if uses_commands {
+        if let Some(responder) = &job.responder {
+            return seat_in(&setup.loom, author, responder.session, job.from);
         }
         return seat(&setup.loom, author, &setup.workspace, job.from);
     }
@@ -191,7 +192,7 @@ fn actor(
     }
 }
 
-pub(super) fn heard(progress: Progress) -> Option<GenerationEvent> {
+pub(super) fn generation_event(progress: Progress) -> Option<GenerationEvent> {
     Some(match progress {
         Progress::Text { index, text } => GenerationEvent::Text(index, text),
         Progress::Saved { index, node, .. } => GenerationEvent::Saved(index, node.id, node.content),
@@ -200,17 +201,17 @@ pub(super) fn heard(progress: Progress) -> Option<GenerationEvent> {
             let more = answer.lines().count().saturating_sub(1);
             let first = answer.lines().next().unwrap_or_default().to_owned();
             let answer = if more > 0 { format!("{first}  (+{more} lines)") } else { first };
-            GenerationEvent::Ran(index, line, answer)
+            GenerationEvent::CommandRan(index, line, answer)
         }
         Progress::Failed { index, error, saved } => {
             let cancelled = matches!(error, GenerateError::Provider(crate::provider::ProviderError::Cancelled));
-            let error = if cancelled { "stopped; what came is kept".to_owned() } else { error.to_string() };
+            let error = if cancelled { "stopped; the received text is saved".to_owned() } else { error.to_string() };
             GenerationEvent::Failed(index, error, saved.map(|node| node.id))
         }
         Progress::OutOfRounds { index } => {
-            GenerationEvent::Failed(index, "it asked for more rounds than it has".to_owned(), None)
+            GenerationEvent::Failed(index, "the turn reached its round limit".to_owned(), None)
         }
-        Progress::Delegated { index, told } => GenerationEvent::Noted(index, delegation_lines::line(&told)?),
+        Progress::Delegated { index, told } => GenerationEvent::DelegationNote(index, delegation_lines::line(&told)?),
         Progress::Round { .. } | Progress::LeftOpen { .. } => return None,
     })
 }

@@ -1,9 +1,9 @@
-//! Code in colours. A language's rules take some milliseconds to be made and its code some more to be read, so that is done
-//! on a thread of its own, begun by the first code that is seen: code is shown plain first and coloured when its colours are
-//! known, and neither a key nor the first screen waits for them. They are kept for the code that was shown last.
+//! Syntax highlighting. Building a language's rules and applying them takes milliseconds, so a separate thread does
+//! both; it starts with the first code block. Code is drawn plain first and colored once its highlighting is ready, so
+//! neither keys nor the first frame wait. Results of recent code are cached.
 //!
-//! The rules are `synoptic`'s: regular expressions that tell words, strings and comments apart, in less than half a megabyte
-//! a language. Whole grammars (`syntect`) see more and take ten, of the fifty that the screen may have.
+//! The rules are `synoptic`'s: regular expressions for keywords, strings and comments, under half a megabyte a
+//! language. Full grammars (`syntect`) are more exact but take ten of the screen's fifty megabytes.
 
 use std::{
     cell::Cell,
@@ -24,35 +24,35 @@ use super::{
     theme::{ColorRole, Palette},
 };
 
-/// Bytes of a piece of code that are looked at; what follows is plain.
-const MOST: usize = 32_000;
-/// The longest line that is looked at, in bytes: what a program wrote for programs.
-const LONGEST: usize = 2_000;
-/// How long is spent on a piece of code; what was not reached by then is plain.
-const PATIENCE: Duration = Duration::from_millis(400);
-/// Runs that are kept, some megabytes: several times what one screen shows.
-const KEPT: usize = 200_000;
-/// Bytes of code that are coloured on one screen; see [`HighlightBudget`].
-const SCREEN: usize = 48_000;
+/// Bytes of a code block that are highlighted; the rest stays plain.
+const MAX_CODE_BYTES: usize = 32_000;
+/// Bytes of the longest line that is highlighted; longer ones are usually generated.
+const MAX_LINE_BYTES: usize = 2_000;
+/// Time limit for one code block; the rest stays plain.
+const MAX_HIGHLIGHT_TIME: Duration = Duration::from_millis(400);
+/// Cached runs, a few megabytes: several times the need of one screen.
+const MAX_CACHED_RUNS: usize = 200_000;
+/// Bytes of code highlighted for one screen; see [`HighlightBudget`].
+const MAX_SCREEN_BYTES: usize = 48_000;
 
-/// What the bytes of a piece of code are, run by run: lengths, and the role of each.
-pub(crate) type Runs = Arc<[(usize, ColorRole)]>;
+/// Color roles of a code block: lengths in bytes, each with its role.
+pub(crate) type StyledRuns = Arc<[(usize, ColorRole)]>;
 
-/// The colours of code as far as they are known. A clone is the same one.
+/// Highlighting thread and its cache. Clones share both.
 #[derive(Debug, Clone)]
 pub(crate) struct Highlighter(Arc<Mutex<HighlightCache>>);
 
 #[derive(Debug)]
 struct HighlightCache {
-    kept: usize,
-    runs: HashMap<u64, Runs>,
-    asked: HashSet<u64>,
-    /// The thread, once there was code.
-    wanted: Option<mpsc::Sender<HighlightRequest>>,
-    tell: UnboundedSender<BackgroundReport>,
+    cached_runs: usize,
+    runs: HashMap<u64, StyledRuns>,
+    pending: HashSet<u64>,
+    /// Queue of the thread; `None` until the first code block.
+    requests: Option<mpsc::Sender<HighlightRequest>>,
+    reports: UnboundedSender<BackgroundReport>,
 }
 
-/// A piece of code whose colours are looked for.
+/// Code block to highlight.
 struct HighlightRequest {
     key: u64,
     language: String,
@@ -60,90 +60,90 @@ struct HighlightRequest {
 }
 
 impl Highlighter {
-    /// No colours yet; `tell` hears when there are more.
-    pub(crate) fn new(tell: UnboundedSender<BackgroundReport>) -> Self {
-        let (runs, asked) = (HashMap::new(), HashSet::new());
-        Self(Arc::new(Mutex::new(HighlightCache { kept: 0, runs, asked, wanted: None, tell })))
+    /// Creates an empty cache. `reports` receives an event after each batch.
+    pub(crate) fn new(reports: UnboundedSender<BackgroundReport>) -> Self {
+        let (runs, pending) = (HashMap::new(), HashSet::new());
+        Self(Arc::new(Mutex::new(HighlightCache { cached_runs: 0, runs, pending, requests: None, reports })))
     }
 
-    fn known(&self) -> MutexGuard<'_, HighlightCache> {
+    fn cache(&self) -> MutexGuard<'_, HighlightCache> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The colours of a piece of code, if they are known by now; else they are looked for.
-    pub(crate) fn of(&self, language: &str, code: &str) -> Option<Runs> {
+    /// Returns the cached runs of a code block, or requests them and returns `None`.
+    pub(crate) fn runs(&self, language: &str, code: &str) -> Option<StyledRuns> {
         let key = BuildHasherDefault::<DefaultHasher>::default().hash_one((language, code));
-        let mut known = self.known();
-        if let Some(runs) = known.runs.get(&key) {
+        let mut cache = self.cache();
+        if let Some(runs) = cache.runs.get(&key) {
             return Some(runs.clone());
         }
-        if known.asked.insert(key) {
-            if known.wanted.is_none() {
-                known.wanted = self.begin(known.tell.clone());
+        if cache.pending.insert(key) {
+            if cache.requests.is_none() {
+                cache.requests = self.start_thread(cache.reports.clone());
             }
-            let wanted = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
-            // Without the thread code stays plain.
-            let _ = known.wanted.as_ref().map(|thread| thread.send(wanted));
+            let request = HighlightRequest { key, language: language.to_owned(), code: code.to_owned() };
+            // Without the thread, code stays plain.
+            let _ = cache.requests.as_ref().map(|requests| requests.send(request));
         }
         None
     }
 
-    /// Starts the thread; it ends when nobody wants colours any more.
-    fn begin(&self, tell: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
-        let (sender, wanted) = mpsc::channel::<HighlightRequest>();
-        let known = Arc::downgrade(&self.0);
+    /// Starts the thread; it ends with the last clone of the highlighter.
+    fn start_thread(&self, reports: UnboundedSender<BackgroundReport>) -> Option<mpsc::Sender<HighlightRequest>> {
+        let (sender, requests) = mpsc::channel::<HighlightRequest>();
+        let cache = Arc::downgrade(&self.0);
         let work = move || {
-            while let Ok(first) = wanted.recv() {
+            while let Ok(first) = requests.recv() {
                 let mut done = Vec::new();
-                for HighlightRequest { key, language, code } in std::iter::once(first).chain(wanted.try_iter()) {
-                    let found = runs(&language, &code);
-                    let Some(known) = known.upgrade() else { return };
-                    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                    let more = found.len() + 16;
-                    if known.kept + more > KEPT {
-                        known.kept = 0;
-                        known.runs.clear();
+                for HighlightRequest { key, language, code } in std::iter::once(first).chain(requests.try_iter()) {
+                    let found = highlight(&language, &code);
+                    let Some(cache) = cache.upgrade() else { return };
+                    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+                    let cost = found.len() + 16;
+                    if cache.cached_runs + cost > MAX_CACHED_RUNS {
+                        cache.cached_runs = 0;
+                        cache.runs.clear();
                     }
-                    known.kept += more;
-                    known.runs.insert(key, found);
+                    cache.cached_runs += cost;
+                    cache.runs.insert(key, found);
                     done.push(key);
                 }
-                if tell.send(BackgroundReport(BackgroundEvent::Coloured)).is_err() {
+                if reports.send(BackgroundReport(BackgroundEvent::HighlightReady)).is_err() {
                     return;
                 }
-                let Some(known) = known.upgrade() else { return };
-                let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-                known.asked.retain(|key| !done.contains(key));
+                let Some(cache) = cache.upgrade() else { return };
+                let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+                cache.pending.retain(|key| !done.contains(key));
             }
         };
-        thread::Builder::new().name("loomtree-colours".to_owned()).spawn(work).ok().map(|_| sender)
+        thread::Builder::new().name("loomtree-highlight".to_owned()).spawn(work).ok().map(|_| sender)
     }
 
-    /// Whether colours are being looked for.
+    /// Returns whether highlighting requests are pending.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.known().asked.is_empty()
+        !self.cache().pending.is_empty()
     }
 }
 
-/// What is left of what one screen may ask for. Without a limit a text of thousands of pieces would push its own colours
-/// out of what is kept, and ask for them for ever.
+/// Remaining bytes of code that one screen may request. Without it, a text with thousands of code blocks would evict
+/// its own cache entries and request them again for ever.
 #[derive(Debug)]
 pub(crate) struct HighlightBudget(Cell<usize>);
 
 impl HighlightBudget {
     pub(crate) const fn full() -> Self {
-        Self(Cell::new(SCREEN))
+        Self(Cell::new(MAX_SCREEN_BYTES))
     }
 
-    /// The colours of a piece of code, if they can be paid and are known.
-    pub(crate) fn spend(&self, colours: &Highlighter, language: &str, code: &str) -> Option<Runs> {
-        self.0.set(self.0.get().checked_sub(code.len().min(MOST) + 64)?);
-        colours.of(language, code)
+    /// Returns the runs of a code block if the budget allows and they are cached.
+    pub(crate) fn spend(&self, highlighter: &Highlighter, language: &str, code: &str) -> Option<StyledRuns> {
+        self.0.set(self.0.get().checked_sub(code.len().min(MAX_CODE_BYTES) + 64)?);
+        highlighter.runs(language, code)
     }
 }
 
-/// Code in its colours.
-pub(crate) fn painted(code: &str, runs: &Runs, palette: Palette) -> Vec<Piece> {
+/// Splits code into pieces in the style of their role.
+pub(crate) fn styled_pieces(code: &str, runs: &StyledRuns, palette: Palette) -> Vec<Piece> {
     let base = palette.style(ColorRole::Code);
     let mut from = 0;
     let mut pieces: Vec<Piece> = Vec::with_capacity(runs.len() + 1);
@@ -156,8 +156,8 @@ pub(crate) fn painted(code: &str, runs: &Runs, palette: Palette) -> Vec<Piece> {
     pieces
 }
 
-/// Languages as people write them, and as the rules call them: by the ends of their files' names.
-const NAMES: [(&str, &str); 31] = [
+/// Common language names with the file extension that `synoptic` knows.
+const LANGUAGE_ALIASES: [(&str, &str); 31] = [
     ("rust", "rs"),
     ("python", "py"),
     ("py3", "py"),
@@ -191,18 +191,18 @@ const NAMES: [(&str, &str); 31] = [
     ("scss", "css"),
 ];
 
-/// Columns of a tab. The rules count none: tabs are spaces to them.
-const TAB: usize = 1;
+/// Columns of a tab. Tabs are replaced by one space before the rules run.
+const TAB_COLUMNS: usize = 1;
 
-/// The rules of the language of this name; none if nobody knows it.
+/// Returns the rules of a language; an empty set if it is unknown.
 fn language(name: &str) -> synoptic::Highlighter {
-    // A name may carry more: `rust,ignore`, `{.python}`.
+    // A name may have attributes: `rust,ignore`, `{.python}`.
     let name = name.trim_matches(['{', '}', '.']).split([',', ':', ' ']).next().unwrap_or_default().to_lowercase();
-    let name = NAMES.iter().find(|(one, _)| *one == name).map_or(name.as_str(), |(_, other)| other);
-    synoptic::from_extension(name, TAB).unwrap_or_else(|| synoptic::Highlighter::new(TAB))
+    let name = LANGUAGE_ALIASES.iter().find(|(one, _)| *one == name).map_or(name.as_str(), |(_, other)| other);
+    synoptic::from_extension(name, TAB_COLUMNS).unwrap_or_else(|| synoptic::Highlighter::new(TAB_COLUMNS))
 }
 
-/// How what the rules tell apart looks.
+/// Color role of a token kind.
 fn role(kind: &str) -> ColorRole {
     match kind {
         "comment" => ColorRole::Dim,
@@ -215,8 +215,8 @@ fn role(kind: &str) -> ColorRole {
     }
 }
 
-/// The colours of a piece of code.
-pub(crate) fn runs(name: &str, code: &str) -> Runs {
+/// Computes the runs of a code block.
+pub(crate) fn highlight(name: &str, code: &str) -> StyledRuns {
     let mut rules = language(name);
     let mut runs: Vec<(usize, ColorRole)> = Vec::new();
     let mut push = |length: usize, role: ColorRole| match runs.last_mut() {
@@ -230,7 +230,7 @@ pub(crate) fn runs(name: &str, code: &str) -> Runs {
             push(1, ColorRole::Code);
         }
         used += line.len() + 1;
-        if used > MOST || line.len() > LONGEST || began.elapsed() > PATIENCE {
+        if used > MAX_CODE_BYTES || line.len() > MAX_LINE_BYTES || began.elapsed() > MAX_HIGHLIGHT_TIME {
             break;
         }
         let line = line.replace('\t', " ");
@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn roles(language: &str, code: &str) -> Vec<(String, ColorRole)> {
-        let runs = runs(language, code);
+        let runs = highlight(language, code);
         let mut from = 0;
         let piece = |(length, role): &(usize, ColorRole)| {
             from += length;
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_language_are_told_apart() {
+    fn tokens_get_their_color_roles() {
         let rust = "fn light(\n) -> u8 { // to sea\n\tlet lamp = \"漢字\"; 7\n}";
         is("rust", rust, "fn", ColorRole::Keyword);
         is("rust", rust, "light", ColorRole::Name);
@@ -285,13 +285,13 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_languages_are_names_of_rules() {
-        for (name, rules) in NAMES {
+    fn aliases_name_languages_with_rules() {
+        for (name, rules) in LANGUAGE_ALIASES {
             assert!(ALL.contains(&rules) && !ALL.contains(&name), "{name}: {rules}");
         }
     }
 
-    /// Every language that there are rules for.
+    /// Extensions that `synoptic` has rules for.
     const ALL: [&str; 36] = [
         "rs", "asm", "py", "rb", "cgi", "lua", "r", "go", "js", "ts", "dart", "c", "cpp", "cs", "swift", "json", "kt",
         "java", "vb", "m", "php", "scala", "pl", "hs", "css", "html", "md", "toml", "yaml", "csv", "sh", "sql", "xml",
@@ -299,7 +299,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_runs_are_the_code_whatever_it_is() {
+    fn runs_cover_any_code_exactly() {
         let pieces = [
             "\u{1b}]0;x\u{7}\"\\\u{202e} ",
             "/* `${`${`\r",
@@ -329,9 +329,9 @@ mod tests {
         texts.extend(["x\n".repeat(20_000), String::new(), "\n\n".to_owned(), "é".to_owned(), "\"".repeat(5_000)]);
         for language in ALL {
             for code in &texts {
-                let runs = runs(language, code);
-                let painted = painted(code, &runs, Palette::Dark);
-                let whole: String = painted.iter().map(|(text, _)| text.as_str()).collect();
+                let runs = highlight(language, code);
+                let styled = styled_pieces(code, &runs, Palette::Dark);
+                let whole: String = styled.iter().map(|(text, _)| text.as_str()).collect();
                 assert_eq!(&whole, code, "{language}");
             }
         }

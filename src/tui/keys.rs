@@ -1,13 +1,13 @@
-//! Keys as data. One table says which keys there are, what they are called in a key map file, and what they do; the
-//! bindings, the help that `?` shows, the file's reader and the guide are all made of it.
+//! Key bindings as data. One table holds each action's keys, its name in a key map file and its help. The bindings, the
+//! `?` page, the file reader and the guide derive from it.
 
 use std::collections::HashMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key can do.
+/// Action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // the table below says of each what it does
+#[allow(missing_docs)] // `KEYS` describes each action
 pub enum KeyAction {
     Parent,
     Child,
@@ -62,23 +62,23 @@ pub enum KeyAction {
     Quit,
 }
 
-/// What keys of one kind have in common.
+/// Group of related keys in the help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyGroup {
-    /// Getting about.
+    /// Moving in the tree.
     Walk,
-    /// Saying and generating.
+    /// Writing messages and generating continuations.
     Write,
-    /// Changing what is there.
+    /// Changing existing nodes and branches.
     Change,
-    /// Looking at other things.
+    /// Reading, searching and opening other things.
     Look,
-    /// The program.
+    /// Keys of the program itself.
     Program,
 }
 
 impl KeyGroup {
-    /// Its heading.
+    /// Returns the group's heading in the help.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -90,22 +90,22 @@ impl KeyGroup {
         }
     }
 
-    /// All of them, in the order in which help shows them.
+    /// All groups, in the order of the help.
     pub const ALL: [Self; 5] = [Self::Walk, Self::Write, Self::Change, Self::Look, Self::Program];
 }
 
-/// One row of the table.
+/// Row of the key table.
 #[derive(Debug, Clone, Copy)]
 pub struct Binding {
-    /// What happens.
+    /// Action of the keys.
     pub action: KeyAction,
-    /// How a key map file calls it.
+    /// Name in a key map file.
     pub name: &'static str,
-    /// The keys that do it unless a file says otherwise.
+    /// Default keys, as named in a key map file.
     pub keys: &'static [&'static str],
-    /// Where it stands in the help.
+    /// Group in the help.
     pub group: KeyGroup,
-    /// What it does, in a few words.
+    /// Short description for the help.
     pub help: &'static str,
 }
 
@@ -119,7 +119,7 @@ const fn bind(
     Binding { action, name, keys, group, help }
 }
 
-/// Every key of the tree.
+/// Key bindings of the tree view.
 pub const KEYS: &[Binding] = &[
     bind(KeyAction::Parent, "parent", &["left", "h"], KeyGroup::Walk, "to the node before"),
     bind(KeyAction::Child, "child", &["right", "l"], KeyGroup::Walk, "to the continuation visited last"),
@@ -142,22 +142,22 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Edit, "edit", &["e"], KeyGroup::Change, "edit this node"),
     bind(KeyAction::EditOutside, "edit_outside", &["E"], KeyGroup::Change, "the same in $EDITOR"),
     bind(KeyAction::Annotate, "annotate", &["a"], KeyGroup::Change, "write a note on it"),
-    bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or take the mark off"),
+    bind(KeyAction::Bookmark, "bookmark", &["b"], KeyGroup::Change, "bookmark it, or remove the bookmark"),
     bind(KeyAction::NextBookmark, "next_bookmark", &["B"], KeyGroup::Walk, "to the next bookmark"),
     bind(KeyAction::Bookmarks, "bookmarks", &["'"], KeyGroup::Look, "all bookmarks"),
     bind(KeyAction::Mark, "mark", &["x"], KeyGroup::Change, "mark it for merge, copy, move, diff"),
-    bind(KeyAction::Merge, "merge", &["M"], KeyGroup::Change, "write a node that draws on the marked ones"),
+    bind(KeyAction::Merge, "merge", &["M"], KeyGroup::Change, "write a node that merges the marked ones"),
     bind(KeyAction::Split, "split", &["S"], KeyGroup::Change, "cut it in two at a place you choose"),
     bind(KeyAction::CopyHere, "copy_here", &["Y"], KeyGroup::Change, "copy the marked branch under this node"),
     bind(KeyAction::MoveHere, "move_here", &["V"], KeyGroup::Change, "move the marked branch under this node"),
     bind(KeyAction::Prune, "prune", &["p", "delete"], KeyGroup::Change, "prune this branch"),
     bind(KeyAction::Restore, "restore", &["R"], KeyGroup::Change, "pruned branches, to bring one back"),
-    bind(KeyAction::Undo, "undo", &["u"], KeyGroup::Change, "take your last change back"),
-    bind(KeyAction::Redo, "redo", &["ctrl-r", "U"], KeyGroup::Change, "do it again"),
-    bind(KeyAction::Pin, "pin", &["P"], KeyGroup::Change, "pin it in the context, or let go of it"),
-    bind(KeyAction::Exclude, "exclude", &["X"], KeyGroup::Change, "keep it out of what models read, or not"),
-    bind(KeyAction::Version, "version", &[">"], KeyGroup::Walk, "to the next wording of this place"),
-    bind(KeyAction::VersionBack, "version_back", &["<"], KeyGroup::Walk, "to the wording before"),
+    bind(KeyAction::Undo, "undo", &["u"], KeyGroup::Change, "undo your last change"),
+    bind(KeyAction::Redo, "redo", &["ctrl-r", "U"], KeyGroup::Change, "redo it"),
+    bind(KeyAction::Pin, "pin", &["P"], KeyGroup::Change, "pin it in the context, or unpin it"),
+    bind(KeyAction::Exclude, "exclude", &["X"], KeyGroup::Change, "exclude it from what models read, or include it"),
+    bind(KeyAction::Version, "version", &[">"], KeyGroup::Walk, "to the next version of this node"),
+    bind(KeyAction::VersionBack, "version_back", &["<"], KeyGroup::Walk, "to the previous version"),
     bind(KeyAction::Search, "search", &["/"], KeyGroup::Look, "search as you type; tab: path, tree, everything"),
     bind(KeyAction::Diff, "diff", &["d"], KeyGroup::Look, "compare with the marked branch, or the one before"),
     bind(KeyAction::Context, "context", &["c"], KeyGroup::Look, "what a model would get, and what it costs"),
@@ -169,18 +169,18 @@ pub const KEYS: &[Binding] = &[
     bind(KeyAction::Layout, "layout", &["w"], KeyGroup::Look, "tree and text, text alone, tree alone"),
     bind(KeyAction::Help, "help", &["?", "f1"], KeyGroup::Program, "every key"),
     bind(KeyAction::Cancel, "cancel", &["esc"], KeyGroup::Program, "stop what runs, close what is open"),
-    bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "draw the screen anew"),
+    bind(KeyAction::Redraw, "redraw", &["ctrl-l"], KeyGroup::Program, "redraw the screen"),
     bind(KeyAction::Suspend, "suspend", &["ctrl-z"], KeyGroup::Program, "back to the shell; fg comes back"),
     bind(KeyAction::Quit, "quit", &["q", "ctrl-c"], KeyGroup::Program, "leave; everything is saved"),
 ];
 
-/// A key with what is held down.
+/// Key with its modifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Chord(KeyCode, KeyModifiers);
 
 impl Chord {
-    /// The chord of an event. Shift says nothing where the character tells already.
-    pub(crate) fn of(event: &KeyEvent) -> Self {
+    /// Converts a key event. Shift is dropped for characters, whose case shows it.
+    pub(crate) fn from_event(event: &KeyEvent) -> Self {
         let held = event.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
         match event.code {
             KeyCode::Char(c) => {
@@ -193,8 +193,8 @@ impl Chord {
         }
     }
 
-    /// Reads what a key map file or the table calls a key: `j`, `ctrl-r`, `alt-enter`, `pagedown`, `f1`.
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Parses a key name: `j`, `ctrl-r`, `alt-enter`, `pagedown`, `f1`.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut held = KeyModifiers::NONE;
         let mut rest = text;
         loop {
@@ -235,17 +235,17 @@ impl Chord {
     }
 }
 
-/// The one character of a text.
+/// Returns the character of a one-character text.
 fn single(text: &str) -> Option<char> {
     let mut chars = text.chars();
     chars.next().filter(|_| chars.next().is_none())
 }
 
-/// Which key does what.
+/// Mapping from keys to actions.
 #[derive(Debug, Clone)]
 pub struct KeyMap {
     chords: HashMap<Chord, KeyAction>,
-    /// What each action's keys are called, for the help.
+    /// Key names of each action, for the help.
     names: HashMap<KeyAction, Vec<String>>,
 }
 
@@ -260,11 +260,11 @@ impl Default for KeyMap {
 }
 
 impl KeyMap {
-    /// Reads a key map file: YAML, an action's name and its key or list of keys a line. An action that is not named keeps
-    /// its keys, but for those that another one takes.
+    /// Parses a key map file: YAML, one action a line with a key or list of keys. Actions that the file does not name
+    /// keep their default keys, except keys that it binds to other actions.
     ///
     /// # Errors
-    /// What is wrong, in a sentence.
+    /// A sentence that describes the first mistake.
     pub fn read(text: &str) -> Result<Self, String> {
         #[derive(serde::Deserialize)]
         #[serde(untagged)]
@@ -285,7 +285,7 @@ impl KeyMap {
                 Keys::Many(keys) => keys,
             };
             for key in &keys {
-                let chord = Chord::read(key).ok_or_else(|| format!("{name}: {key:?} is no key"))?;
+                let chord = Chord::parse(key).ok_or_else(|| format!("{name}: {key:?} is no key"))?;
                 if let Some(other) = taken.insert(chord, name.clone()).filter(|other| *other != name) {
                     return Err(format!("{key:?} is both {other} and {name}"));
                 }
@@ -298,34 +298,34 @@ impl KeyMap {
     fn bind(&mut self, action: KeyAction, keys: Vec<String>) {
         self.chords.retain(|_, bound| *bound != action);
         for key in &keys {
-            if let Some(chord) = Chord::read(key) {
+            if let Some(chord) = Chord::parse(key) {
                 self.chords.insert(chord, action);
                 for names in self.names.values_mut() {
-                    names.retain(|name| Chord::read(name) != Some(chord));
+                    names.retain(|name| Chord::parse(name) != Some(chord));
                 }
             }
         }
         self.names.insert(action, keys);
     }
 
-    /// What a key does.
+    /// Returns the action of a key event, if it is bound.
     pub(crate) fn action(&self, event: &KeyEvent) -> Option<KeyAction> {
-        self.chords.get(&Chord::of(event)).copied()
+        self.chords.get(&Chord::from_event(event)).copied()
     }
 
-    /// What an action's keys are called.
+    /// Returns the key names of an action.
     pub(crate) fn names(&self, action: KeyAction) -> &[String] {
         self.names.get(&action).map_or(&[], Vec::as_slice)
     }
 
-    /// The key to name where a hint is given.
+    /// Label of an action's first key, for hints.
     pub(crate) fn hint(&self, action: KeyAction) -> &str {
-        self.names(action).first().map_or("?", |name| shown(name))
+        self.names(action).first().map_or("?", |name| key_label(name))
     }
 }
 
-/// How a key is written where people read it.
-pub(crate) fn shown(name: &str) -> &str {
+/// Label of a key for display.
+pub(crate) fn key_label(name: &str) -> &str {
     match name {
         "left" => "←",
         "right" => "→",
@@ -340,13 +340,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_of_the_table_is_a_key_and_has_one_meaning() {
+    fn every_key_of_the_table_parses_and_has_one_action() {
         let (mut names, mut chords) = (Vec::new(), HashMap::new());
         for binding in KEYS {
-            assert!(!names.contains(&binding.name), "{} stands twice", binding.name);
+            assert!(!names.contains(&binding.name), "{} occurs twice", binding.name);
             names.push(binding.name);
             for key in binding.keys {
-                let chord = Chord::read(key).unwrap_or_else(|| panic!("{key} is no key"));
+                let chord = Chord::parse(key).unwrap_or_else(|| panic!("{key} does not parse"));
                 let before = chords.insert(chord, binding.name);
                 assert!(before.is_none(), "{key} is both {before:?} and {}", binding.name);
             }
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_changes_keys_and_its_mistakes_are_told() {
+    fn a_file_changes_keys_and_its_mistakes_are_reported() {
         let map = KeyMap::read("parent: a\nchild: [right, ctrl-p]\n").unwrap();
         let key = |c, held| KeyEvent::new(KeyCode::Char(c), held);
         assert_eq!(map.action(&key('a', KeyModifiers::NONE)), Some(KeyAction::Parent));
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn shift_is_told_by_the_letter() {
+    fn shift_is_part_of_the_letter() {
         let map = KeyMap::default();
         let shifted = KeyEvent::new(KeyCode::Char('z'), KeyModifiers::SHIFT);
         assert_eq!(map.action(&shifted), Some(KeyAction::Hoist));

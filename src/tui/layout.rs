@@ -1,4 +1,4 @@
-//! Where things stand on the screen: a function of its size, the layout and what is being written.
+//! Layout of the screen: a function of its size, the pane layout and the open input.
 
 use ratatui::layout::Rect;
 
@@ -7,23 +7,23 @@ use super::{
     model::{PaneLayout, ScreenMode, ScreenModel, TextInput},
 };
 
-/// Where things stand on the screen.
+/// Areas of the screen's parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ScreenLayout {
     pub(crate) title: Rect,
     pub(crate) tree: Rect,
-    /// The line between the panes.
+    /// Line between the panes.
     pub(crate) rule: Rect,
     pub(crate) text: Rect,
     pub(crate) input: Rect,
     pub(crate) status: Rect,
 }
 
-/// Columns below which one pane is enough.
-const NARROW: u16 = 72;
+/// Screen width in columns below which the panes are stacked.
+const MIN_TWO_PANE_COLUMNS: u16 = 72;
 
 impl ScreenModel {
-    /// Where things stand. Nothing but the size, the layout and what is written decides.
+    /// Computes the areas from the size, the pane layout and the open input alone.
     pub(crate) fn areas(&self) -> ScreenLayout {
         let (width, height) = (self.width, self.height);
         let title = Rect::new(0, 0, width, height.min(1));
@@ -35,8 +35,8 @@ impl ScreenModel {
         let (tree, rule, text) = match self.layout {
             PaneLayout::Text => (none, none, middle),
             PaneLayout::Tree => (middle, none, none),
-            PaneLayout::Both if width < NARROW => {
-                // One above the other: a third for the tree.
+            PaneLayout::Both if width < MIN_TWO_PANE_COLUMNS => {
+                // Stacked: a third of the rows for the tree.
                 let upper = (middle.height / 3).max(3).min(middle.height);
                 let tree = Rect { height: upper, ..middle };
                 let rule = Rect { y: tree.bottom(), height: u16::from(middle.height > upper), ..middle };
@@ -53,33 +53,33 @@ impl ScreenModel {
         ScreenLayout { title, tree, rule, text, input, status }
     }
 
-    /// Rows of the input.
-    fn input_rows(&self, room: u16) -> u16 {
-        let ScreenMode::Type(TextInput { purpose, editor, .. }) = &self.mode else { return room.min(1) };
-        let most = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
-            room.saturating_sub(4)
+    /// Rows of the text input, at least one.
+    fn input_rows(&self, available_rows: u16) -> u16 {
+        let ScreenMode::Input(TextInput { purpose, editor, .. }) = &self.mode else { return available_rows.min(1) };
+        let max_rows = if matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Split(_)) {
+            available_rows.saturating_sub(4)
         } else {
-            room / 2
+            available_rows / 2
         };
-        let most = most.max(1).min(room);
-        let seen = editor.rows(usize::from(most), usize::from(most));
-        u16::try_from(seen.rows.len()).unwrap_or(most).min(most)
+        let max_rows = max_rows.max(1).min(available_rows);
+        let seen = editor.rows(usize::from(max_rows), usize::from(max_rows));
+        u16::try_from(seen.rows.len()).unwrap_or(max_rows).min(max_rows)
     }
 
-    /// Columns of the text that is written now.
-    pub(crate) fn written_columns(&self) -> usize {
+    /// Columns of the open text input.
+    pub(crate) fn input_columns(&self) -> usize {
         match &self.mode {
-            ScreenMode::Write(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
+            ScreenMode::Buffer(_) => usize::from(self.areas().text.width).saturating_sub(2).max(2),
             _ => usize::from(self.width).saturating_sub(4).max(2),
         }
     }
 
-    /// Has what is written laid out anew for the screen as it is now.
-    pub(crate) fn fit(&mut self) {
-        let room = self.written_columns();
+    /// Lays out the open input for the current size.
+    pub(crate) fn fit_inputs(&mut self) {
+        let columns = self.input_columns();
         match &mut self.mode {
-            ScreenMode::Type(typing) => typing.editor.fit(room),
-            ScreenMode::Write(prose) => prose.editor.fit(room),
+            ScreenMode::Input(text_input) => text_input.editor.fit(columns),
+            ScreenMode::Buffer(buffer) => buffer.editor.fit(columns),
             _ => {}
         }
     }

@@ -1,5 +1,5 @@
-//! Markdown on a screen: paragraphs, lists, tables, code, quotations, in lines of a given width. What is no Markdown reads
-//! as it was written: single line feeds stay line feeds, for most of what people and models say is no document.
+//! Markdown renderer: paragraphs, lists, tables, code and quotations in lines of a given width. Plain text keeps its
+//! line breaks, because most messages are not documents.
 
 mod table;
 
@@ -11,38 +11,38 @@ use ratatui::{
 
 use self::table::MarkdownTable;
 use super::{
-    highlight::{self, Runs},
+    highlight::{self, StyledRuns},
     text::{self, Piece, wrap},
     theme::{ColorRole, Palette},
 };
 
-/// Bytes of one node that are laid out; the rest is named.
-pub(crate) const MOST: usize = 120_000;
+/// Bytes of one node that are rendered; a note names the rest.
+pub(crate) const MAX_NODE_BYTES: usize = 120_000;
 
-/// The colours of code in a language, if they are known.
-pub(crate) type CodeSpan<'a> = &'a dyn Fn(&str, &str) -> Option<Runs>;
+/// Callback that returns the highlighting of code in a language, if it is ready.
+pub(crate) type CodeSpan<'a> = &'a dyn Fn(&str, &str) -> Option<StyledRuns>;
 
-/// Lays a text out in lines of at most `room` columns, its words in `style`.
+/// Renders a text in lines of at most `max_columns` columns, with `style` as its base style.
 pub(crate) fn render(
     source: &str,
-    room: usize,
+    max_columns: usize,
     style: Style,
     palette: Palette,
-    of_code: CodeSpan<'_>,
+    highlight_code: CodeSpan<'_>,
 ) -> Vec<Line<'static>> {
     let source = source.trim_matches('\n');
-    let shown = first(source);
+    let shown = truncate(source);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut page = MarkdownPage {
-        room: room.max(4),
+        max_columns: max_columns.max(4),
         style,
         palette,
-        of_code,
+        highlight_code,
         lines: Vec::new(),
         pieces: Vec::new(),
-        marks: vec![style],
-        before: Vec::new(),
-        item: None,
+        styles: vec![style],
+        prefix: Vec::new(),
+        item_prefix: None,
         lists: Vec::new(),
         code: None,
         table: None,
@@ -60,8 +60,8 @@ pub(crate) fn render(
     page.lines
 }
 
-/// Pieces line by line.
-fn lines_of(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+/// Splits pieces at line feeds.
+fn split_lines(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     let mut lines: Vec<Vec<Piece>> = vec![Vec::new()];
     for (text, style) in pieces {
         for (at, part) in text.split('\n').enumerate() {
@@ -76,37 +76,37 @@ fn lines_of(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     lines
 }
 
-/// As much of a text as is laid out.
-fn first(source: &str) -> &str {
-    let mut end = source.len().min(MOST);
+/// Returns the part of a text that is rendered.
+fn truncate(source: &str) -> &str {
+    let mut end = source.len().min(MAX_NODE_BYTES);
     while !source.is_char_boundary(end) {
         end -= 1;
     }
     &source[..end]
 }
 
-/// Text in lines as it stands.
-pub(crate) fn plain(source: &str, room: usize, style: Style) -> Vec<Line<'static>> {
-    wrap(&[(first(source.trim_end_matches('\n')).to_owned(), style)], room, &[], &[])
+/// Wraps a text without interpreting Markdown.
+pub(crate) fn plain(source: &str, max_columns: usize, style: Style) -> Vec<Line<'static>> {
+    wrap(&[(truncate(source.trim_end_matches('\n')).to_owned(), style)], max_columns, &[], &[])
 }
 
 struct MarkdownPage<'a> {
-    room: usize,
+    max_columns: usize,
     style: Style,
     palette: Palette,
-    of_code: CodeSpan<'a>,
+    highlight_code: CodeSpan<'a>,
     lines: Vec<Line<'static>>,
     pieces: Vec<Piece>,
-    /// The styles that are on, the innermost last.
-    marks: Vec<Style>,
-    /// What stands before every line: bars of quotations, indents of lists.
-    before: Vec<Piece>,
-    /// What stands before the next line instead of the last of `before`: a bullet.
-    item: Option<Piece>,
+    /// Active styles, the innermost last.
+    styles: Vec<Style>,
+    /// Prefix of every line: bars of quotations, indents of lists.
+    prefix: Vec<Piece>,
+    /// Bullet that replaces the last prefix on the next line.
+    item_prefix: Option<Piece>,
     lists: Vec<Option<u64>>,
     code: Option<String>,
     table: Option<MarkdownTable>,
-    /// Whether a blank line goes before the next block.
+    /// True if a blank line precedes the next block.
     gap: bool,
     links: Vec<String>,
 }
@@ -124,7 +124,7 @@ impl MarkdownPage<'_> {
             Event::Html(text) | Event::InlineHtml(text) => self.push(&text, self.palette.style(ColorRole::Dim)),
             Event::SoftBreak | Event::HardBreak => self.push("\n", Style::new()),
             Event::Rule => {
-                self.block();
+                self.begin_block();
                 let columns = self.inner().min(40);
                 let rule = ("─".repeat(columns), self.palette.style(ColorRole::Guide));
                 self.pieces.push(rule);
@@ -137,65 +137,65 @@ impl MarkdownPage<'_> {
     }
 
     fn push(&mut self, text: &str, more: Style) {
-        let style = self.marks.last().copied().unwrap_or(self.style).patch(more);
+        let style = self.styles.last().copied().unwrap_or(self.style).patch(more);
         self.pieces.push((text.to_owned(), style));
     }
 
-    fn mark(&mut self, style: Style) {
-        let last = self.marks.last().copied().unwrap_or(self.style);
-        self.marks.push(last.patch(style));
+    fn push_style(&mut self, style: Style) {
+        let last = self.styles.last().copied().unwrap_or(self.style);
+        self.styles.push(last.patch(style));
     }
 
     fn inner(&self) -> usize {
-        let before: usize = self.before.iter().map(|(text, _)| text::width(text)).sum();
-        self.room.saturating_sub(before).max(4)
+        let prefix_width: usize = self.prefix.iter().map(|(text, _)| text::width(text)).sum();
+        self.max_columns.saturating_sub(prefix_width).max(4)
     }
 
-    /// Begins a block: what was before it ends, with a blank line where one belongs.
-    fn block(&mut self) {
+    /// Starts a block: flushes the one before, with a blank line if needed.
+    fn begin_block(&mut self) {
         self.flush();
         if std::mem::take(&mut self.gap) && !self.lines.is_empty() {
-            let bars = self.before.iter().map(|(text, style)| Span::styled(text.trim_end().to_owned(), *style));
+            let bars = self.prefix.iter().map(|(text, style)| Span::styled(text.trim_end().to_owned(), *style));
             self.lines.push(Line::from(bars.filter(|span| !span.content.is_empty()).collect::<Vec<_>>()));
         }
     }
 
     fn flush(&mut self) {
-        if self.pieces.is_empty() && self.item.is_none() {
+        if self.pieces.is_empty() && self.item_prefix.is_none() {
             return;
         }
         let pieces = std::mem::take(&mut self.pieces);
-        let mut first = self.before.clone();
-        if let Some(item) = self.item.take() {
+        let mut first = self.prefix.clone();
+        if let Some(item_prefix) = self.item_prefix.take() {
             first.pop();
-            first.push(item);
+            first.push(item_prefix);
         }
-        // A line of nothing but its prefix keeps one column at least.
-        let prefix: usize = self.before.iter().map(|(text, _)| text::width(text)).sum();
-        self.lines.extend(wrap(&pieces, self.room.max(prefix + 4), &first, &self.before));
+        // Leaves a few columns for text beside a long prefix.
+        let prefix_width: usize = self.prefix.iter().map(|(text, _)| text::width(text)).sum();
+        self.lines.extend(wrap(&pieces, self.max_columns.max(prefix_width + 4), &first, &self.prefix));
     }
 
     fn start(&mut self, tag: Tag<'_>) {
         let dim = self.palette.style(ColorRole::Guide);
         match tag {
-            Tag::Paragraph => self.block(),
+            Tag::Paragraph => self.begin_block(),
             Tag::Heading { level, .. } => {
-                self.block();
+                self.begin_block();
                 let strong = Style::new().add_modifier(Modifier::BOLD);
                 let style = if level <= HeadingLevel::H2 {
                     strong.patch(self.palette.style(ColorRole::Accent))
                 } else {
                     strong
                 };
-                self.mark(style);
+                self.push_style(style);
             }
             Tag::BlockQuote(_) => {
-                self.block();
-                self.before.push(("│ ".to_owned(), dim));
-                self.mark(Style::new().add_modifier(Modifier::ITALIC));
+                self.begin_block();
+                self.prefix.push(("│ ".to_owned(), dim));
+                self.push_style(Style::new().add_modifier(Modifier::ITALIC));
             }
             Tag::CodeBlock(kind) => {
-                self.block();
+                self.begin_block();
                 self.code = Some(String::new());
                 if let CodeBlockKind::Fenced(name) = kind
                     && let Some(name) = name.split_whitespace().next()
@@ -205,7 +205,7 @@ impl MarkdownPage<'_> {
             }
             Tag::List(start) => {
                 if self.lists.is_empty() {
-                    self.block();
+                    self.begin_block();
                 } else {
                     self.flush();
                 }
@@ -220,12 +220,12 @@ impl MarkdownPage<'_> {
                     }
                     _ => "• ".to_owned(),
                 };
-                self.before.push((" ".repeat(text::width(&bullet)), Style::new()));
-                self.item = Some((bullet, dim.patch(self.palette.style(ColorRole::Dim))));
+                self.prefix.push((" ".repeat(text::width(&bullet)), Style::new()));
+                self.item_prefix = Some((bullet, dim.patch(self.palette.style(ColorRole::Dim))));
                 self.gap = false;
             }
             Tag::Table(alignments) => {
-                self.block();
+                self.begin_block();
                 self.table = Some(MarkdownTable { alignments, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow => {
@@ -233,14 +233,14 @@ impl MarkdownPage<'_> {
                     table.rows.push(Vec::new());
                 }
             }
-            Tag::Emphasis => self.mark(Style::new().add_modifier(Modifier::ITALIC)),
-            Tag::Strong => self.mark(Style::new().add_modifier(Modifier::BOLD)),
-            Tag::Strikethrough => self.mark(Style::new().add_modifier(Modifier::CROSSED_OUT)),
+            Tag::Emphasis => self.push_style(Style::new().add_modifier(Modifier::ITALIC)),
+            Tag::Strong => self.push_style(Style::new().add_modifier(Modifier::BOLD)),
+            Tag::Strikethrough => self.push_style(Style::new().add_modifier(Modifier::CROSSED_OUT)),
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
                 self.links.push(dest_url.to_string());
-                self.mark(Style::new().add_modifier(Modifier::UNDERLINED));
+                self.push_style(Style::new().add_modifier(Modifier::UNDERLINED));
             }
-            Tag::HtmlBlock => self.block(),
+            Tag::HtmlBlock => self.begin_block(),
             _ => {}
         }
     }
@@ -253,13 +253,13 @@ impl MarkdownPage<'_> {
             }
             TagEnd::Heading(_) => {
                 self.flush();
-                self.marks.pop();
+                self.styles.pop();
                 self.gap = true;
             }
             TagEnd::BlockQuote(_) => {
                 self.flush();
-                self.before.pop();
-                self.marks.pop();
+                self.prefix.pop();
+                self.styles.pop();
                 self.gap = true;
             }
             TagEnd::CodeBlock => self.end_code(),
@@ -270,7 +270,7 @@ impl MarkdownPage<'_> {
             }
             TagEnd::Item => {
                 self.flush();
-                self.before.pop();
+                self.prefix.pop();
                 self.gap = false;
             }
             TagEnd::Table => self.end_table(),
@@ -280,11 +280,11 @@ impl MarkdownPage<'_> {
                     row.push(cell);
                 }
             }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.marks.pop()),
+            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Link | TagEnd::Image => {
-                self.marks.pop();
+                self.styles.pop();
                 let target = self.links.pop().unwrap_or_default();
-                // Where it leads is said: nobody should have to trust the words.
+                // Shows the target, because link text may disguise it.
                 let words = self.pieces.last().is_some_and(|(words, _)| *words == target);
                 if !words && !target.is_empty() {
                     self.push(&format!(" ({target})"), self.palette.style(ColorRole::Dim));
@@ -298,24 +298,24 @@ impl MarkdownPage<'_> {
         let code = self.code.take().unwrap_or_default();
         let (bar, style) = (self.palette.style(ColorRole::Guide), self.palette.style(ColorRole::Code));
         let name = self.links.pop();
-        let mut before = self.before.clone();
-        before.push(("▏ ".to_owned(), bar));
+        let mut prefix = self.prefix.clone();
+        prefix.push(("▏ ".to_owned(), bar));
         let code = code.trim_end_matches('\n');
-        let runs = name.as_ref().and_then(|name| (self.of_code)(name, code));
+        let runs = name.as_ref().and_then(|name| (self.highlight_code)(name, code));
         if let Some(name) = name {
-            let mut first = before.clone();
+            let mut first = prefix.clone();
             first.push((name, self.palette.style(ColorRole::Dim)));
-            self.lines.extend(wrap(&[], self.room, &first, &before));
+            self.lines.extend(wrap(&[], self.max_columns, &first, &prefix));
         }
         let pieces = match runs {
-            Some(runs) => highlight::painted(code, &runs, self.palette),
+            Some(runs) => highlight::styled_pieces(code, &runs, self.palette),
             None => vec![(code.to_owned(), style)],
         };
-        // A line that does not fit goes on under a sign, so that it is not taken for two.
-        let mut rest = before.clone();
+        // Marks continuation rows, so that one line of code does not look like two.
+        let mut rest = prefix.clone();
         rest.push(("↪ ".to_owned(), bar));
-        for line in lines_of(pieces) {
-            self.lines.extend(wrap(&line, self.room, &before, &rest));
+        for line in split_lines(pieces) {
+            self.lines.extend(wrap(&line, self.max_columns, &prefix, &rest));
         }
         self.gap = true;
     }
@@ -325,8 +325,8 @@ impl MarkdownPage<'_> {
 mod tests {
     use super::*;
 
-    fn shown(source: &str, room: usize) -> String {
-        let lines = render(source, room, Style::new(), Palette::Plain, &|_, _| None);
+    fn shown(source: &str, max_columns: usize) -> String {
+        let lines = render(source, max_columns, Style::new(), Palette::Plain, &|_, _| None);
         let text = |line: &Line<'_>| line.spans.iter().map(|s| s.content.as_ref()).collect::<String>();
         lines.iter().map(|line| text(line).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
     }
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_fit_their_room() {
+    fn tables_fit_the_width() {
         let source = "| name | what it is |\n|---|---:|\n| a | one of several long words |\n| bb | 2 |\n";
         insta::assert_snapshot!(shown(source, 24), @r"
         name │        what it is
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn links_say_where_they_lead_and_what_is_no_markdown_stays() {
+    fn links_show_their_target_and_plain_text_is_unchanged() {
         assert_eq!(shown("see [this](http://e.example)", 60), "see this (http://e.example)");
         assert_eq!(shown("one\ntwo", 60), "one\ntwo");
         assert_eq!(shown("", 60), "");

@@ -1,5 +1,5 @@
-//! What can happen, and what is to be done about it. An update takes a [`Message`] and answers with [`Effect`]s; it does
-//! nothing itself. Both are plain data, so what a key comes to can be tested without a terminal or a store.
+//! Messages that the update receives and effects that it returns. Both are plain data, so keys are tested without a
+//! terminal or a store. The update performs no effect itself.
 
 use std::sync::Arc;
 
@@ -15,81 +15,81 @@ use crate::{
     session::ApprovalRequest,
 };
 
-/// Something that happened.
+/// An input or report that the screen has to process.
 #[derive(Debug)]
 pub enum ScreenMessage {
-    /// A key was pressed.
+    /// A key event; releases are ignored.
     Key(KeyEvent),
-    /// Text was pasted.
+    /// Text of a bracketed paste.
     Paste(String),
-    /// The mouse did something.
+    /// A click, drag or turn of the wheel.
     Mouse(MouseEvent),
-    /// The screen has another size.
+    /// New size of the screen, in columns and rows.
     Resize(u16, u16),
-    /// Something from the background; see [`Report`].
+    /// A report of a background thread.
     Report(BackgroundReport),
 }
 
-/// What the background reports.
+/// Report of a background thread; hosts pass it on unread.
 #[derive(Debug)]
 pub struct BackgroundReport(pub(crate) BackgroundEvent);
 
 impl BackgroundReport {
-    /// Whether more of its kind comes at any moment, so that nobody waits for this one.
-    pub(super) fn streams(&self) -> bool {
-        matches!(self.0, BackgroundEvent::Grew(_, GenerationEvent::Text { .. }))
+    /// True if it is streamed text: more follows at once, so a frame can wait.
+    pub(super) fn is_stream_text(&self) -> bool {
+        matches!(self.0, BackgroundEvent::Generation(_, GenerationEvent::Text { .. }))
     }
 }
 
-/// What the background reports.
+/// Report of a background thread; hosts pass it on unread.
 #[derive(Debug)]
 pub(crate) enum BackgroundEvent {
-    /// A look is done.
-    Seen(u64, Result<Box<ScreenData>, String>),
-    /// A question is answered.
-    Answered(ScreenLookup, Result<LookupResult, String>),
-    /// A deed is done, or was not.
-    Done(Result<Box<WriteResult>, String>),
-    /// Something of a generation.
-    Grew(u64, GenerationEvent),
-    /// Arrow lines of the person's are done.
-    Ran(u64, Result<Box<WriteResult>, String>),
-    /// The colours of code that is shown are known.
-    Coloured,
-    /// A question was passed over for a newer one.
-    Passed,
-    /// An agent asks whether it may do something.
-    Asking(u64, ApprovalRequest),
-    /// Nobody waits for the answer any more.
-    Withdrawn(u64),
-    /// The store was changed, by whomever.
-    Changed,
-    /// What came back from the editor; `None`: nothing was changed.
-    Edited(InputPurpose, Option<String>),
+    /// Result of a screen query, with its number.
+    ScreenLoaded(u64, Result<Box<ScreenData>, String>),
+    /// Result of a lookup.
+    QueryDone(ScreenLookup, Result<LookupResult, String>),
+    /// Result of a write request.
+    WriteDone(Result<Box<WriteResult>, String>),
+    /// An event of the generation job with this number.
+    Generation(u64, GenerationEvent),
+    /// Result of the command job with this number.
+    CommandsDone(u64, Result<Box<WriteResult>, String>),
+    /// Highlighting of visible code has finished.
+    HighlightReady,
+    /// A read request was dropped because a newer one of its kind replaced it.
+    Superseded,
+    /// An agent requests an approval, identified by this number.
+    ApprovalRequested(u64, ApprovalRequest),
+    /// The agent no longer waits for this approval.
+    ApprovalWithdrawn(u64),
+    /// Any process changed the store.
+    StoreChanged,
+    /// Text from the external editor. `None`: it is unchanged, or the editor failed.
+    EditorClosed(InputPurpose, Option<String>),
 }
 
-/// What a text is written for.
+/// Purpose of a text input.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InputPurpose {
-    /// The next node, or arrow lines.
-    Say,
-    /// A command of the program's.
+    /// The next node, or arrow lines to run.
+    Append,
+    /// A command of the `:` line, without the colon.
     Command,
-    /// How many continuations.
+    /// Number of continuations per generation.
     Count,
-    /// A note on a node.
+    /// An annotation of a node.
     Annotate(NodeId),
-    /// The label of a bookmark.
+    /// Label of a bookmark; may be empty.
     Label(NodeId),
-    /// Another wording.
+    /// New content of a node.
     Edit(NodeId),
-    /// A node that draws on others.
+    /// Content of a node that merges these nodes.
     Merge(Vec<NodeId>),
-    /// Where a node is cut: the cursor.
+    /// Position to split a node at: the cursor.
     Split(NodeId),
 }
 
-/// Something to be looked up.
+/// A lookup in the store for a list, page or dialog.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ScreenLookup {
     Trees,
@@ -98,32 +98,31 @@ pub(crate) enum ScreenLookup {
     Pruned,
     Documents,
     Document(DocumentId),
-    /// What a model would be sent from a node, by whom it would be written.
+    /// Prompt of a model that continues the node, section by section.
     Context(NodeId),
-    /// What the next prompt takes.
+    /// Tokens and price of the next prompt.
     Cost(NodeId),
-    /// A text, and how far to look.
+    /// Search text and its scope.
     Search(String, LookupScope),
-    /// Two ends of branches.
+    /// Last nodes of the two branches to compare.
     Diff(NodeId, NodeId),
-    /// How much hangs below a node.
-    Below(NodeId),
-    /// What is in the store: a node's whole text.
+    /// Number of visible descendants of a node.
+    DescendantCount(NodeId),
+    /// Whole content of a node, to edit for this purpose.
     Text(NodeId, InputPurpose),
-    /// The models there are.
     Models,
-    /// The node with an id as somebody writes it.
+    /// Node by an id that the user typed; a prefix is enough.
     Find(String),
 }
 
 impl ScreenLookup {
-    /// Whether its answer opens something, or leads elsewhere: what is typed then is for there.
-    pub(crate) const fn leads(&self) -> bool {
-        matches!(self, Self::Document(_) | Self::Diff(..) | Self::Below(_) | Self::Text(..) | Self::Find(_))
+    /// True if the result opens a dialog or moves the cursor: input typed after it has to wait.
+    pub(crate) const fn changes_focus(&self) -> bool {
+        matches!(self, Self::Document(_) | Self::Diff(..) | Self::DescendantCount(_) | Self::Text(..) | Self::Find(_))
     }
 }
 
-/// How far a search looks.
+/// Scope of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum LookupScope {
     Path,
@@ -150,60 +149,60 @@ impl LookupScope {
     }
 }
 
-/// What was looked up.
+/// Result of a lookup.
 #[derive(Debug, Clone)]
 pub(crate) enum LookupResult {
-    /// Things to choose from.
+    /// Items of a list.
     Items(Vec<ListItem>),
-    /// Something to read.
+    /// Title and lines of a page.
     Page(String, Vec<Line<'static>>),
-    /// What a prompt takes, and costs if that is known.
+    /// Size of a prompt and its price, if known.
     Cost { tokens: u32, budget: u32, money: Option<String> },
-    /// So many nodes, or more than somebody counts.
-    Below(usize, bool),
-    /// A node's text.
+    /// Number of descendants; `true` if counting stopped at the limit.
+    DescendantCount(usize, bool),
+    /// Content of a node.
     Text(String),
-    /// A node that was meant.
+    /// Node that the id refers to.
     Node(NodeId),
 }
 
-/// Something to choose.
+/// Item of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ListItem {
     pub(crate) line: Line<'static>,
-    /// What is searched when the list is narrowed down.
+    /// Text that the list filter matches.
     pub(crate) words: String,
-    pub(crate) then: ItemAction,
+    pub(crate) action: ItemAction,
 }
 
-/// What choosing comes to.
+/// Action of choosing a list item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ItemAction {
-    /// Go to a node, perhaps of another tree.
-    Go(TreeId, NodeId),
-    /// Take up a tree.
-    Tree(TreeId),
-    /// Go on with a session.
-    Resume(SessionId),
-    /// Bring a branch back.
+    /// Moves the cursor to a node; opens its tree first if needed.
+    GoToNode(TreeId, NodeId),
+    /// Opens a tree at its last position.
+    OpenTree(TreeId),
+    /// Resumes a session at its stored position.
+    ResumeSession(SessionId),
+    /// Restores a pruned branch.
     Restore(NodeId),
-    /// Read a document.
-    Document(DocumentId),
-    /// Take a model, or leave it out.
-    Model(String),
-    /// A node of the context.
-    Part(Option<NodeId>),
+    /// Shows a document as a page.
+    ShowDocument(DocumentId),
+    /// Adds a model to the selection, or removes it.
+    ToggleModel(String),
+    /// A section or node of the context; `None`: not a node.
+    ContextPart(Option<NodeId>),
 }
 
-/// Something to be done to the store, in the order in which it was asked for.
+/// Write request; the write thread executes requests in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WriteRequest {
-    Say(NodeId, String),
+    Append(NodeId, String),
     Edit(NodeId, String),
     Annotate(NodeId, String),
     Bookmark(NodeId, Option<String>),
     Prune(NodeId),
-    /// Prunes what was not chosen of what was generated.
+    /// Prunes the continuations that the user did not choose.
     PruneAll(Vec<NodeId>),
     Restore(NodeId),
     Undo,
@@ -211,30 +210,30 @@ pub(crate) enum WriteRequest {
     Exclude(NodeId, bool),
     Pin(NodeId, bool),
     Merge(Vec<NodeId>, String),
-    /// A node and the character before which it is cut.
+    /// Node and the character offset to split it at.
     Split(NodeId, usize),
     Copy(NodeId, NodeId),
     Move(NodeId, NodeId),
     Title(String),
     NewTree(String, bool),
-    Version(NodeId),
-    /// What was written in the text of a path that ends at a node.
-    Write(NodeId, BufferEdit),
-    /// From where one stands, has another wording of a node read: the next or the previous one.
-    Turn(NodeId, NodeId, bool),
-    /// Where the person stands, so that other programs and the next time find it.
-    Stand(NodeId),
-    /// Another tree is worked on, at this node or where one was last.
-    Enter(TreeId, Option<NodeId>),
-    /// A session goes on, the person's or an agent's.
+    ChooseVersion(NodeId),
+    /// Saves the changed text of the path that ends at this node.
+    SaveBuffer(NodeId, BufferEdit),
+    /// Selects the next (`true`) or previous version of the second node; the first is the cursor.
+    CycleVersion(NodeId, NodeId, bool),
+    /// Stores the cursor as the session's position, for other programs and the next start.
+    SetPosition(NodeId),
+    /// Opens a tree at this node, or at its last position.
+    OpenTree(TreeId, Option<NodeId>),
+    /// Continues a session of the user or of an agent.
     Resume(SessionId),
-    /// Arrow lines led into this session of the person's; what is done next is done there.
-    Follow(SessionId),
+    /// Continues writing in this session of the user; arrow lines switched to it.
+    AdoptSession(SessionId),
 }
 
 impl WriteRequest {
-    /// Whether it may lead to another node or tree.
-    pub(crate) const fn leads(&self) -> bool {
+    /// True if the request may move the cursor or open another tree.
+    pub(crate) const fn changes_focus(&self) -> bool {
         !matches!(
             self,
             Self::Annotate(..)
@@ -243,68 +242,68 @@ impl WriteRequest {
                 | Self::Exclude(..)
                 | Self::Pin(..)
                 | Self::Title(_)
-                | Self::Version(_)
-                | Self::Stand(_)
-                | Self::Follow(_)
+                | Self::ChooseVersion(_)
+                | Self::SetPosition(_)
+                | Self::AdoptSession(_)
         )
     }
 }
 
-/// What a deed came to.
+/// Result of a write request or command job.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct WriteResult {
-    /// In words; empty: nothing to say.
-    pub(crate) said: String,
-    /// Where to go.
-    pub(crate) go: Option<NodeId>,
-    /// The tree that is worked on now.
+    /// Message for the user; may be empty.
+    pub(crate) message: String,
+    /// New position of the cursor.
+    pub(crate) position: Option<NodeId>,
+    /// Tree that is open now.
     pub(crate) tree: Option<TreeId>,
-    /// The session in it.
+    /// Session of the user in that tree.
     pub(crate) session: Option<SessionId>,
-    /// Whether undo takes it back.
-    pub(crate) undo: bool,
-    /// Versions that the session reads.
+    /// True if undo reverts it.
+    pub(crate) undoable: bool,
+    /// Versions selected in the session.
     pub(crate) versions: Option<Vec<NodeId>>,
-    /// More to read than a line.
+    /// Title and lines of a page, for results longer than a line.
     pub(crate) page: Option<(String, Vec<Line<'static>>)>,
-    /// Who answers from now on, in which session of theirs; nobody: the collaborator.
-    pub(crate) with: Option<Option<Responder>>,
+    /// Agent that answers from now on; inner `None`: the collaborator.
+    pub(crate) responder: Option<Option<Responder>>,
 }
 
-/// Somebody who answers, in a session of theirs.
+/// Agent that answers, in this session of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Responder {
     pub(crate) name: String,
     pub(crate) session: SessionId,
 }
 
-/// Arrow lines of the person's, to be run from a node.
+/// Arrow lines of the user, to run from a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CommandJob {
     pub(crate) number: u64,
     pub(crate) from: NodeId,
     pub(crate) text: String,
-    /// Whether who works on what they delegate has the tools for the folder.
+    /// True if delegated workers get the tools of the folder.
     pub(crate) tools: bool,
 }
 
-/// What is heard of a generation.
+/// Event of a generation job; the first field is the column's index.
 #[derive(Debug, Clone)]
 pub(crate) enum GenerationEvent {
-    /// Columns more: one for each continuation that began, named by its model.
-    Began(Vec<String>),
+    /// Adds a column for each continuation, named by its model.
+    Started(Vec<String>),
     Text(usize, String),
     Saved(usize, NodeId, String),
-    /// Something happened in work that was handed over.
-    Noted(usize, String),
-    /// A command was run: the line, and the first line of its answer.
-    Ran(usize, String, String),
+    /// A line on the progress of a delegation.
+    DelegationNote(usize, String),
+    /// A command was run: its line and the first line of its result.
+    CommandRan(usize, String, String),
     Failed(usize, String, Option<NodeId>),
-    /// All have ended. The node where the agent stands, if it acted.
-    Ended(Option<String>, Option<NodeId>),
+    /// All continuations have ended: an error, and the agent's position if it ran commands.
+    Finished(Option<String>, Option<NodeId>),
 }
 
-/// What to generate.
+/// Request to generate continuations or an agent's turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GenerationJob {
     pub(crate) number: u64,
@@ -312,29 +311,28 @@ pub(crate) struct GenerationJob {
     pub(crate) versions: Vec<NodeId>,
     pub(crate) models: Vec<String>,
     pub(crate) n: usize,
-    /// The agent that answers with commands; else the subject continues.
+    /// True if an agent answers with commands; else the subject continues.
     pub(crate) turn: bool,
-    /// Whether it has the tools for the folder.
+    /// True if the agent gets the tools of the folder.
     pub(crate) tools: bool,
-    /// Who answers; `None`: the collaborator, in its newest session here.
-    pub(crate) with: Option<Responder>,
+    /// Agent that answers. `None`: the collaborator, in its newest session here.
+    pub(crate) responder: Option<Responder>,
 }
 
-/// Something to be done outside of the model.
+/// Effect that the application performs outside of the model.
 #[derive(Debug, Clone)]
 pub(crate) enum ScreenEffect {
-    Look(Arc<ScreenQuery>),
-    Ask(ScreenLookup),
-    Do(WriteRequest),
+    LoadScreen(Arc<ScreenQuery>),
+    Query(ScreenLookup),
+    Write(WriteRequest),
     Generate(GenerationJob),
-    /// Runs arrow lines.
-    Run(CommandJob),
-    /// Ends a generation, or one continuation of it.
+    RunCommands(CommandJob),
+    /// Cancels a job, or one continuation of it.
     Cancel(u64, Option<usize>),
-    /// Answers an agent: whether it may, and whether that goes for all others like it.
-    Consent(u64, bool, bool),
-    /// Opens a text in the person's editor.
-    Editor(String, InputPurpose),
+    /// Answers an approval request: its number, yes or no, and whether all like it are allowed.
+    AnswerApproval(u64, bool, bool),
+    /// Opens a text in the user's editor.
+    OpenEditor(String, InputPurpose),
     Redraw,
     Suspend,
     Quit,

@@ -1,17 +1,16 @@
-//! The terminal: branching by hand. What `loom` alone opens.
+//! Terminal interface for branching by hand; `loom` without arguments opens it.
 //!
-//! Four parts, kept apart. The *model* is one value with everything that the screen shows. A *message* says what happened:
-//! a key, a size, something from the background. The *update* takes a message into the model and says what is to be done;
-//! it does nothing itself. The *view* draws a model and changes nothing. So what a key does can be tested without a
-//! terminal, and what a screen shows without a key.
+//! It has four parts. The *model* is one value with everything that the screen shows. A *message* is an event: a key, a
+//! resize, a report of a background thread. The *update* applies a message to the model and returns effects; it
+//! performs no I/O. The *view* draws a model and changes nothing. So keys are tested without a terminal, and frames
+//! without keys.
 //!
-//! What is to be done is done by threads: one reads (what is on the screen and a screen around it, never a whole tree), one
-//! writes, in the order in which things were asked for, and models stream on tokio's. The reader watches the
-//! store, ten times a second, for what other processes do; at rest nothing else happens.
-//! The thread that hears keys and draws waits for none of them.
+//! Threads perform the effects. One reads the visible part of the tree and one screen around it, never a whole tree.
+//! One answers lookups, one writes in request order, and models stream on tokio's threads. The reading thread polls the
+//! store for changes of other processes ten times a second; an idle screen does nothing else. The thread that reads
+//! keys and draws never blocks on the others.
 //!
-//! [`run`] is the whole program around a terminal; [`App`] is the same without one, for another backend of ratatui's, or
-//! for a test.
+//! [`run`] is the whole program on a terminal. [`App`] is the same without one, for another ratatui backend or a test.
 
 mod app;
 mod approval_queue;
@@ -63,47 +62,48 @@ use crate::{
     types::Agent,
 };
 
-/// What the screen is opened on, and what a host brings along.
+/// Configuration of a screen: the store, the position it opens at, and the tools of the host.
 #[derive(Clone)]
 pub struct ScreenSetup {
-    /// The store.
+    /// Handle on the store.
     pub loom: Loom,
-    /// Who sits there.
+    /// Agent of the user at the screen.
     pub agent: Agent,
-    /// The folder that the work belongs to.
+    /// Workspace folder of new sessions.
     pub workspace: String,
-    /// The tree.
+    /// Tree that is opened first.
     pub tree: TreeId,
-    /// Where in it.
+    /// Node under the cursor at the start.
     pub position: NodeId,
-    /// The session that goes on; `None`: one is begun by the first change.
+    /// Session to continue. `None`: the first change starts one.
     pub session: Option<SessionId>,
-    /// The versions that are read.
+    /// Versions selected in the session.
     pub versions: Vec<NodeId>,
-    /// What agents may do by commands, and how their models are opened.
+    /// Commands that agents may run, and the resolver of their models.
     pub commands: ToolAccess,
-    /// The model that continues where nobody picked one, as it is written.
+    /// Reference of the default model for continuations.
     pub model: Option<String>,
-    /// The same where the person turned the tools for the folder on; they ask [`ScreenSetup::consent`]. `None`: there are none.
+    /// Commands after the user enabled the tools of the folder; their approvals go to [`ScreenSetup::consent`]. `None`:
+    /// the host has no such tools.
     pub tools: Option<ToolAccess>,
-    /// What asks the person on this screen.
+    /// Queue that shows approval requests on this screen.
     pub consent: ApprovalQueue,
-    /// Names of models to pick from.
+    /// Names of models that the model list offers.
     pub models: Vec<String>,
-    /// How much models are shown.
+    /// Options of context assembly: budget and content.
     pub context: context::ContextOptions,
-    /// Where words are kept while they stream.
+    /// Folder of partial replies, which survive a crash. `None`: they are not stored.
     pub drafts: Option<PathBuf>,
-    /// What tokens cost.
+    /// Prices of tokens, by model.
     pub prices: Prices,
-    /// How many continuations are asked for at first.
+    /// Initial number of continuations per generation.
     pub count: usize,
-    /// Which colours.
+    /// Color palette of the screen.
     pub palette: Palette,
-    /// Which keys.
+    /// Key bindings of the screen.
     pub keys: KeyMap,
-    /// The command that edits a file.
+    /// Shell command that edits a file; it gets the path as its last argument.
     pub editor: String,
-    /// Whether the tour begins.
+    /// True if the first-run tour starts.
     pub tour: bool,
 }

@@ -1,5 +1,5 @@
-//! Everything that the screen shows and the keys change, in one value. It holds what was last seen of the store, never a
-//! way to it.
+//! Model of the screen: everything that it shows and that keys change, in one value. It holds the last data read from
+//! the store, never a handle on it.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -15,7 +15,7 @@ use super::{
     highlight::Highlighter,
     keys::KeyMap,
     message::{CommandJob, Responder, ScreenEffect},
-    screen_query::{LookStep, ReadingMode, ScreenData, ScreenQuery, ways},
+    screen_query::{NavigationStep, ReadingMode, ScreenData, ScreenQuery, continuation_choices},
     theme::{ColorRole, Palette},
     type_ahead::TypeAhead,
 };
@@ -25,75 +25,75 @@ use crate::{
     types::Node,
 };
 
-/// How long a notice is shown, in milliseconds, and an error.
-const NOTICE: u64 = 4_000;
-const ERROR: u64 = 9_000;
-/// How long is waited at least before it is looked whether others are still there.
-const PATIENCE: u64 = 1_000;
+/// Display time of a notice and of an error, in milliseconds.
+const NOTICE_MS: u64 = 4_000;
+const ERROR_NOTICE_MS: u64 = 9_000;
+/// Minimum interval between presence refreshes, in milliseconds.
+const MIN_PRESENCE_REFRESH_MS: u64 = 1_000;
 /// Nodes whose last visited continuation is remembered.
-const VISITED: usize = 20_000;
-/// Lines of history that are kept.
-const HISTORY: usize = 200;
-/// The most continuations that are asked for at once.
-pub(crate) const MOST: usize = 9;
+const MAX_VISITED: usize = 20_000;
+/// Lines of the input history.
+const MAX_HISTORY_LINES: usize = 200;
+/// Continuations of one generation, at most.
+pub(crate) const MAX_CONTINUATIONS: usize = 9;
 
-/// What the keys are for at the moment.
+/// Mode of the screen; it decides which handler gets a key.
 #[derive(Debug, Default)]
 pub(crate) enum ScreenMode {
-    /// Walking the tree.
+    /// Navigation in the tree.
     #[default]
-    Walk,
-    /// Writing a text.
-    Type(TextInput),
-    /// Choosing from a list.
-    Choose(ListPanel),
-    /// Reading a page.
-    Read(PagePanel),
-    /// Answering a question.
-    Ask(Box<ConfirmPanel>),
-    /// Watching continuations grow.
-    Grow,
-    /// Writing in the text of a buffer tree.
-    Write(BufferEditor),
+    Tree,
+    /// Text input at the bottom.
+    Input(TextInput),
+    /// A list over the panes.
+    List(ListPanel),
+    /// A page over the panes.
+    Page(PagePanel),
+    /// A dialog with yes and no.
+    Confirm(Box<ConfirmPanel>),
+    /// Continuations side by side.
+    Generating,
+    /// Editing the text of a buffer tree.
+    Buffer(BufferEditor),
 }
 
-/// The whole.
+/// State of the whole screen.
 #[derive(Debug)]
 pub(crate) struct ScreenModel {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) palette: Palette,
-    pub(crate) colours: Highlighter,
+    pub(crate) highlighter: Highlighter,
     pub(crate) keys: KeyMap,
     pub(crate) mode: ScreenMode,
-    /// Milliseconds since the beginning.
+    /// Milliseconds since the application started.
     pub(crate) now: u64,
 
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
     pub(crate) tree: TreeId,
-    pub(crate) at: NodeId,
-    pub(crate) sight: Option<Box<ScreenData>>,
+    pub(crate) cursor: NodeId,
+    pub(crate) screen: Option<Box<ScreenData>>,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) folds: Arc<HashSet<NodeId>>,
     pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
     pub(crate) hoist: Option<NodeId>,
-    /// Where one was before, the newest last.
-    pub(crate) back: Vec<NodeId>,
-    /// Steps that wait for a look that is under way.
-    pub(crate) steps: VecDeque<LookStep>,
-    /// Number of the last look, and whether it is under way.
-    pub(crate) looks: u64,
-    pub(crate) looking: bool,
-    /// What was typed before it was known what for.
-    pub(crate) ahead: TypeAhead,
-    /// Whether something changed since the look under way began.
-    pub(crate) stale: bool,
-    /// Whether the cursor was put elsewhere since then.
-    pub(crate) moved: bool,
-    /// The cursor's line in the tree pane.
-    pub(crate) row: usize,
-    /// Lines that the text is scrolled back; less than none: on.
+    /// Earlier cursor positions, the newest last.
+    pub(crate) back_stack: Vec<NodeId>,
+    /// Steps that wait for the screen query in progress.
+    pub(crate) steps: VecDeque<NavigationStep>,
+    /// Number of the last screen query; `is_loading` while it runs.
+    pub(crate) query_number: u64,
+    pub(crate) is_loading: bool,
+    /// Input that waits until its target is known.
+    pub(crate) type_ahead: TypeAhead,
+    /// True if the screen has to be queried again after the current query.
+    pub(crate) needs_reload: bool,
+    /// True if the cursor moved since the current query began.
+    pub(crate) cursor_moved: bool,
+    /// Row of the cursor in the tree pane; `usize::MAX` until the first screen.
+    pub(crate) cursor_row: usize,
+    /// Lines that the text is scrolled up; negative: down.
     pub(crate) scroll: isize,
     pub(crate) layout: PaneLayout,
     pub(crate) reading: ReadingMode,
@@ -101,123 +101,127 @@ pub(crate) struct ScreenModel {
 
     pub(crate) count: usize,
     pub(crate) models: Vec<String>,
-    /// The model that continues where none is taken, if one is set up.
-    pub(crate) usual: Option<String>,
-    /// Whether the collaborator has the tools for the folder.
+    /// Default model reference, if configured.
+    pub(crate) default_model: Option<String>,
+    /// True if the collaborator gets the tools of the folder.
     pub(crate) tools: bool,
-    /// What agents ask that was not put yet.
-    pub(crate) asked: VecDeque<(u64, ApprovalRequest)>,
-    pub(crate) growth: Option<GenerationPanel>,
-    /// Arrow lines of the person's that run.
-    pub(crate) errands: Vec<CommandJob>,
-    /// Who answers, where a session of theirs was gone on with.
-    pub(crate) with: Option<Responder>,
-    pub(crate) jobs: u64,
-    /// Whether the collaborator is to answer what is being said.
-    pub(crate) answer_after_say: bool,
+    /// Approval requests that were not shown yet, with their numbers.
+    pub(crate) approvals: VecDeque<(u64, ApprovalRequest)>,
+    pub(crate) generation_panel: Option<GenerationPanel>,
+    /// Command jobs that run.
+    pub(crate) command_jobs: Vec<CommandJob>,
+    /// Agent that answers, if the user resumed a session of it.
+    pub(crate) responder: Option<Responder>,
+    pub(crate) last_job: u64,
+    /// True if the collaborator answers the node being appended.
+    pub(crate) answer_after_append: bool,
     pub(crate) cost: Option<PanelCost>,
     pub(crate) history: Vec<String>,
-    /// What was written last and left without being saved.
-    pub(crate) left: Option<TextInput>,
+    /// Text that the user left unsaved; opened again for the same purpose.
+    pub(crate) unsaved_input: Option<TextInput>,
     pub(crate) notice: Option<Notice>,
-    /// When the first of the others is gone, unless it is heard of again.
-    pub(crate) gone: Option<u64>,
-    /// Deeds that are on their way to the disk.
-    pub(crate) unsaved: usize,
-    /// The step of the tour, if it is on.
+    /// Time at which the first present agent counts as gone, in milliseconds since the start.
+    pub(crate) presence_expires_at: Option<u64>,
+    /// Write requests that have not finished.
+    pub(crate) pending_writes: usize,
+    /// Current step of the tour; `None`: no tour.
     pub(crate) tour: Option<usize>,
-    pub(crate) ended: bool,
+    pub(crate) has_ended: bool,
 }
 
-/// What a model begins with.
+/// Initial values of a model.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelInit {
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
     pub(crate) tree: TreeId,
-    pub(crate) at: NodeId,
+    pub(crate) cursor: NodeId,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) count: usize,
-    pub(crate) usual: Option<String>,
+    pub(crate) default_model: Option<String>,
     pub(crate) palette: Palette,
-    pub(crate) colours: Highlighter,
+    pub(crate) highlighter: Highlighter,
     pub(crate) keys: KeyMap,
     pub(crate) tour: bool,
 }
 
 impl ScreenModel {
-    pub(crate) fn new(begin: ModelInit, width: u16, height: u16) -> Self {
+    pub(crate) fn new(init: ModelInit, width: u16, height: u16) -> Self {
         Self {
             width,
             height,
-            palette: begin.palette,
-            colours: begin.colours,
-            keys: begin.keys,
-            mode: ScreenMode::Walk,
+            palette: init.palette,
+            highlighter: init.highlighter,
+            keys: init.keys,
+            mode: ScreenMode::Tree,
             now: 0,
-            agent: begin.agent,
-            session: begin.session,
-            tree: begin.tree,
-            at: begin.at,
-            sight: None,
-            versions: begin.versions,
+            agent: init.agent,
+            session: init.session,
+            tree: init.tree,
+            cursor: init.cursor,
+            screen: None,
+            versions: init.versions,
             folds: Arc::default(),
             visited: Arc::default(),
             hoist: None,
-            back: Vec::new(),
+            back_stack: Vec::new(),
             steps: VecDeque::new(),
-            looks: 0,
-            looking: false,
-            ahead: TypeAhead::default(),
-            stale: false,
-            moved: false,
-            row: usize::MAX,
+            query_number: 0,
+            is_loading: false,
+            type_ahead: TypeAhead::default(),
+            needs_reload: false,
+            cursor_moved: false,
+            cursor_row: usize::MAX,
             scroll: 0,
             layout: PaneLayout::Both,
-            reading: ReadingMode::Talk,
+            reading: ReadingMode::Transcript,
             marked: Vec::new(),
-            count: begin.count.clamp(1, MOST),
+            count: init.count.clamp(1, MAX_CONTINUATIONS),
             models: Vec::new(),
-            usual: begin.usual,
+            default_model: init.default_model,
             tools: false,
-            asked: VecDeque::new(),
-            growth: None,
-            errands: Vec::new(),
-            with: None,
-            jobs: 0,
-            answer_after_say: false,
+            approvals: VecDeque::new(),
+            generation_panel: None,
+            command_jobs: Vec::new(),
+            responder: None,
+            last_job: 0,
+            answer_after_append: false,
             cost: None,
             history: Vec::new(),
-            left: None,
+            unsaved_input: None,
             notice: None,
-            gone: None,
-            unsaved: 0,
-            tour: begin.tour.then_some(0),
-            ended: false,
+            presence_expires_at: None,
+            pending_writes: 0,
+            tour: init.tour.then_some(0),
+            has_ended: false,
         }
     }
 
-    /// Says something for a while.
-    pub(crate) fn say(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), role: ColorRole::Dim, until: self.now + NOTICE });
+    /// Shows a notice for some seconds.
+    pub(crate) fn notify(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), role: ColorRole::Dim, until: self.now + NOTICE_MS });
     }
 
-    /// Says what went wrong, for a while.
-    pub(crate) fn fail(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { text: text.into(), role: ColorRole::Error, until: self.now + ERROR });
+    /// Shows an error for some seconds.
+    pub(crate) fn notify_error(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice { text: text.into(), role: ColorRole::Error, until: self.now + ERROR_NOTICE_MS });
     }
 
-    /// When something on the screen changes by itself, in milliseconds since the beginning.
-    pub(crate) fn wakes(&self) -> Option<u64> {
-        self.notice.as_ref().map(|notice| notice.until).into_iter().chain(self.gone).min()
+    /// Next time at which the screen changes by itself, in milliseconds since the start.
+    pub(crate) fn next_wake(&self) -> Option<u64> {
+        self.notice.as_ref().map(|notice| notice.until).into_iter().chain(self.presence_expires_at).min()
     }
 
-    /// Looks whether somebody is still there who may have left; nobody says so.
-    pub(crate) fn miss(&mut self) -> Vec<ScreenEffect> {
-        if self.gone.take_if(|gone| *gone <= self.now).is_some() { self.look() } else { Vec::new() }
+    /// Queries the screen again when an agent may have gone: no event reports that.
+    pub(crate) fn refresh_presence(&mut self) -> Vec<ScreenEffect> {
+        if self.presence_expires_at.take_if(|gone| *gone <= self.now).is_some() {
+            self.load_screen()
+        } else {
+            Vec::new()
+        }
     }
 
-    /// The time is now so much. Whether something on the screen changed by that.
+    /// Sets the time. Returns whether the screen changed by that.
     pub(crate) fn tick(&mut self, now: u64) -> bool {
         self.now = now;
         let over = self.notice.as_ref().is_some_and(|notice| notice.until <= now);
@@ -227,133 +231,132 @@ impl ScreenModel {
         over
     }
 
-    /// The node under the cursor.
+    /// Node under the cursor; `None` before the first screen.
     pub(crate) fn node(&self) -> Option<&Node> {
-        self.sight.as_ref().map(|sight| &sight.at)
+        self.screen.as_ref().map(|screen| &screen.node)
     }
 
-    /// Has the screen read anew: at once, or when the look under way is done.
-    pub(crate) fn look(&mut self) -> Vec<ScreenEffect> {
-        if self.looking {
-            self.stale = true;
+    /// Queries the screen: at once, or after the query in progress.
+    pub(crate) fn load_screen(&mut self) -> Vec<ScreenEffect> {
+        if self.is_loading {
+            self.needs_reload = true;
             return Vec::new();
         }
-        self.looks += 1;
-        self.looking = true;
-        self.stale = false;
-        self.moved = false;
+        self.query_number += 1;
+        self.is_loading = true;
+        self.needs_reload = false;
+        self.cursor_moved = false;
         let areas = self.areas();
-        let look = ScreenQuery {
-            at: self.at,
+        let query = ScreenQuery {
+            cursor: self.cursor,
             steps: self.steps.drain(..).collect(),
             versions: self.versions.clone(),
             folds: Arc::clone(&self.folds),
             visited: Arc::clone(&self.visited),
             hoist: self.hoist,
-            // The cursor may stand anywhere on the screen.
+            // The cursor may be on any row.
             above: usize::from(self.height),
             below: usize::from(self.height),
             columns: usize::from(areas.text.width).saturating_sub(2).max(8),
             rows: usize::from(areas.text.height) * 2 + self.scroll.unsigned_abs(),
             reading: self.reading,
             palette: self.palette,
-            colours: self.colours.clone(),
+            highlighter: self.highlighter.clone(),
             agent: self.agent,
             session: self.session,
-            number: self.looks,
+            number: self.query_number,
         };
-        vec![ScreenEffect::Look(Arc::new(look))]
+        vec![ScreenEffect::LoadScreen(Arc::new(query))]
     }
 
-    /// Takes a step as soon as the ones before it are taken.
-    pub(crate) fn step(&mut self, step: LookStep) -> Vec<ScreenEffect> {
-        // The wheel turns faster than anybody can look.
-        if self.steps.len() < super::type_ahead::STEPS {
+    /// Queues a step; the next screen query takes it.
+    pub(crate) fn step(&mut self, step: NavigationStep) -> Vec<ScreenEffect> {
+        // The wheel produces steps faster than queries finish.
+        if self.steps.len() < super::type_ahead::MAX_PENDING_STEPS {
             self.steps.push_back(step);
         }
         self.scroll = 0;
-        self.look()
+        self.load_screen()
     }
 
-    /// Goes to a node of this tree.
-    pub(crate) fn go(&mut self, to: NodeId) -> Vec<ScreenEffect> {
-        if to != self.at {
-            self.back.push(self.at);
+    /// Moves the cursor to a node of this tree.
+    pub(crate) fn go_to(&mut self, to: NodeId) -> Vec<ScreenEffect> {
+        if to != self.cursor {
+            self.back_stack.push(self.cursor);
         }
-        self.at = to;
-        self.moved = self.looking;
+        self.cursor = to;
+        self.cursor_moved = self.is_loading;
         self.scroll = 0;
         self.steps.clear();
-        self.look()
+        self.load_screen()
     }
 
-    /// Takes in what was seen.
-    pub(crate) fn saw(&mut self, sight: Box<ScreenData>) {
-        // Where nothing stepped, one stands elsewhere because what one stood on is gone.
-        let stood = if sight.trail.stood.is_empty() { &[self.at][..] } else { &sight.trail.stood };
-        let left = if stood.last() == Some(&sight.at.id) { &stood[..stood.len() - 1] } else { stood };
-        if !left.is_empty() {
-            self.back.extend(left);
-            if self.back.len() > 1_000 {
-                self.back.drain(..500);
+    /// Applies the result of a screen query.
+    pub(crate) fn apply_screen(&mut self, screen: Box<ScreenData>) {
+        // Without steps the cursor moved only if its node is gone.
+        let passed = if screen.trail.passed.is_empty() { &[self.cursor][..] } else { &screen.trail.passed };
+        let back = if passed.last() == Some(&screen.node.id) { &passed[..passed.len() - 1] } else { passed };
+        if !back.is_empty() {
+            self.back_stack.extend(back);
+            if self.back_stack.len() > 1_000 {
+                self.back_stack.drain(..500);
             }
         }
-        self.at = sight.at.id;
-        self.versions.clone_from(&sight.versions);
-        self.gone = sight.gone.map(|gone| self.now + gone.max(PATIENCE));
-        self.hoist = sight.hoist;
-        self.remember(&sight);
-        self.unfold(&sight);
+        self.cursor = screen.node.id;
+        self.versions.clone_from(&screen.versions);
+        self.presence_expires_at = screen.presence_expires_in.map(|gone| self.now + gone.max(MIN_PRESENCE_REFRESH_MS));
+        self.hoist = screen.hoist;
+        self.remember_visits(&screen);
+        self.unfold(&screen);
         let rows = usize::from(self.areas().tree.height).max(1);
-        self.row = self.scrolled(&sight, rows);
-        self.sight = Some(sight);
+        self.cursor_row = self.row_for_cursor(&screen, rows);
+        self.screen = Some(screen);
     }
 
-    /// Opens what is folded above the cursor: whoever goes into a branch wants to see where that is.
-    fn unfold(&mut self, sight: &ScreenData) {
-        let above = sight.path.iter().filter(|node| node.id != sight.at.id);
-        let shut: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
-        // What was opened on the way is seen as such already.
-        self.stale |= !shut.is_empty();
-        if !shut.is_empty() || !sight.trail.opened.is_empty() {
-            let open = |id: &NodeId| shut.contains(id) || sight.trail.opened.contains(id);
+    /// Unfolds the nodes above the cursor, so that its place in the tree is visible.
+    fn unfold(&mut self, screen: &ScreenData) {
+        let above = screen.path.iter().filter(|node| node.id != screen.node.id);
+        let folded: Vec<NodeId> = above.map(|node| node.id).filter(|id| self.folds.contains(id)).collect();
+        // The query has already drawn what its own steps unfolded.
+        self.needs_reload |= !folded.is_empty();
+        if !folded.is_empty() || !screen.trail.unfolded.is_empty() {
+            let open = |id: &NodeId| folded.contains(id) || screen.trail.unfolded.contains(id);
             Arc::make_mut(&mut self.folds).retain(|id| !open(id));
         }
     }
 
-    /// Remembers which continuations lead here.
-    fn remember(&mut self, sight: &ScreenData) {
+    /// Remembers the continuations on the path to the cursor.
+    fn remember_visits(&mut self, screen: &ScreenData) {
         let visited = Arc::make_mut(&mut self.visited);
-        if visited.len() > VISITED {
+        if visited.len() > MAX_VISITED {
             visited.clear();
         }
-        visited.extend(&sight.trail.visited);
-        visited.extend(ways(&sight.path));
+        visited.extend(&screen.trail.visited);
+        visited.extend(continuation_choices(&screen.path));
     }
 
-    /// The line of the tree pane that the cursor is shown in: where its line was, if that was on the screen; else as near
-    /// as it can be.
-    fn scrolled(&self, sight: &ScreenData, rows: usize) -> usize {
+    /// Row of the tree pane for the cursor: its line's old row if it was visible, else as near as possible.
+    fn row_for_cursor(&self, screen: &ScreenData, rows: usize) -> usize {
         let margin = (rows / 6).min(3);
-        let window = &sight.window;
-        let shown = self.sight.as_ref().filter(|_| self.row != usize::MAX).and_then(|before| {
+        let window = &screen.window;
+        let shown = self.screen.as_ref().filter(|_| self.cursor_row != usize::MAX).and_then(|before| {
             let old =
-                before.window.rows.iter().position(|row| row.node().is_some_and(|node| node.id == sight.at.id))?;
-            (old + self.row).checked_sub(before.window.here)
+                before.window.rows.iter().position(|row| row.node().is_some_and(|node| node.id == screen.node.id))?;
+            (old + self.cursor_row).checked_sub(before.window.cursor_row)
         });
-        let row = shown.unwrap_or(if self.row == usize::MAX { rows / 3 } else { rows / 2 });
+        let row = shown.unwrap_or(if self.cursor_row == usize::MAX { rows / 3 } else { rows / 2 });
         let row = row.clamp(margin, rows.saturating_sub(margin + 1).max(margin));
-        // No empty lines above what there is, nor below it while there is more above.
-        let below = window.rows.len() - window.here;
+        // Avoids empty rows above the first line, and below the last while more lines are above.
+        let below = window.rows.len() - window.cursor_row;
         let row = if below < rows { row.max(rows - below) } else { row };
-        row.min(window.here).min(rows - 1)
+        row.min(window.cursor_row).min(rows - 1)
     }
 
-    /// Keeps a line that was written.
-    pub(crate) fn record(&mut self, line: &str) {
+    /// Appends an input line to the history.
+    pub(crate) fn record_history(&mut self, line: &str) {
         if self.history.last().is_none_or(|last| last != line) && !line.trim().is_empty() {
             self.history.push(line.to_owned());
-            if self.history.len() > HISTORY {
+            if self.history.len() > MAX_HISTORY_LINES {
                 self.history.remove(0);
             }
         }
@@ -365,35 +368,35 @@ mod tests {
     use super::*;
 
     fn model() -> ScreenModel {
-        let (tell, _) = tokio::sync::mpsc::unbounded_channel();
-        let begin = ModelInit {
+        let (reports, _) = tokio::sync::mpsc::unbounded_channel();
+        let init = ModelInit {
             agent: AgentId::from_bytes([1; 16]),
             session: None,
             tree: TreeId::from_bytes([2; 16]),
-            at: NodeId::from_bytes([3; 16]),
+            cursor: NodeId::from_bytes([3; 16]),
             versions: Vec::new(),
             count: 3,
-            usual: None,
+            default_model: None,
             palette: Palette::Plain,
-            colours: Highlighter::new(tell),
+            highlighter: Highlighter::new(reports),
             keys: KeyMap::default(),
             tour: false,
         };
-        ScreenModel::new(begin, 80, 24)
+        ScreenModel::new(init, 80, 24)
     }
 
     #[test]
-    fn what_is_said_goes_away_by_itself_and_errors_stay_longer() {
+    fn notices_disappear_and_errors_stay_longer() {
         let mut model = model();
-        assert_eq!(model.wakes(), None, "at rest nothing is waited for");
+        assert_eq!(model.next_wake(), None, "an idle screen has no timer");
         model.tick(1_000);
-        model.say("done");
-        assert_eq!(model.wakes(), Some(1_000 + NOTICE));
-        assert!(!model.tick(NOTICE) && model.notice.is_some());
-        assert!(model.tick(1_000 + NOTICE) && model.notice.is_none());
-        model.fail("it went wrong");
-        assert!(!model.tick(1_000 + NOTICE + ERROR - 1) && model.notice.is_some());
-        assert!(model.tick(1_000 + NOTICE + ERROR) && model.notice.is_none());
-        assert_eq!(model.wakes(), None);
+        model.notify("done");
+        assert_eq!(model.next_wake(), Some(1_000 + NOTICE_MS));
+        assert!(!model.tick(NOTICE_MS) && model.notice.is_some());
+        assert!(model.tick(1_000 + NOTICE_MS) && model.notice.is_none());
+        model.notify_error("it went wrong");
+        assert!(!model.tick(1_000 + NOTICE_MS + ERROR_NOTICE_MS - 1) && model.notice.is_some());
+        assert!(model.tick(1_000 + NOTICE_MS + ERROR_NOTICE_MS) && model.notice.is_none());
+        assert_eq!(model.next_wake(), None);
     }
 }

@@ -1,10 +1,10 @@
-//! The outline around the cursor: a window of a tree's lines, read from the cursor outwards, so that a tree of a million
-//! nodes costs what is shown of it.
+//! Outline around the cursor: a window of a tree's lines, read from the cursor outwards. The cost depends on the
+//! visible lines, not on the size of the tree.
 //!
-//! It indents at branch points only: what follows without a choice stands in one column. The order of lines depends on
-//! what is folded and on nothing else; moving the cursor never moves a line, it only scrolls.
+//! Only branch points indent; nodes without siblings share a column. The order of lines depends only on folds, so
+//! moving the cursor scrolls but never moves a line.
 //!
-//! A place that has several wordings is one line, which shows the one that is read.
+//! A node with several versions is one line, which shows the selected version.
 
 use std::{borrow::Cow, collections::HashSet, sync::Arc};
 
@@ -14,74 +14,74 @@ use crate::{
     types::{EdgeKind, Node},
 };
 
-/// Nodes of the path above the cursor that are looked at.
-pub(crate) const PATH: u32 = 2_000;
-/// Levels of branches, from the cursor outwards, whose guides are looked for.
-const LEVELS: usize = 64;
-/// Steps down that are taken at most to find the line above one.
-const DEEP: usize = 600;
+/// Nodes of the path above the cursor that are read.
+pub(crate) const MAX_PATH_NODES: u32 = 2_000;
+/// Branch levels, from the cursor outwards, whose guides are read.
+const MAX_GUIDE_LEVELS: usize = 64;
+/// Steps down to the last descendant of the branch above, at most.
+const MAX_DESCENT_STEPS: usize = 600;
 
-/// A line of an outline.
+/// Line of the outline.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OutlineRow {
-    /// What the line is about.
-    pub(crate) what: RowKind,
-    /// For each level of branches that the line is in, whether its branch is the last there; of far ones it is not known.
+    /// Content of the line.
+    pub(crate) kind: RowKind,
+    /// For each branch level of the line: true if its branch is the last there. Distant levels count as last.
     pub(crate) levels: Vec<bool>,
-    /// Whether the node begins a branch of the last level.
-    pub(crate) opens: bool,
+    /// True if the node begins a branch of the last level.
+    pub(crate) opens_branch: bool,
 }
 
-/// What a line is about.
+/// Content of an outline line.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RowKind {
-    /// A node as it is read, the node whose place that is, and whether what follows is folded.
+    /// A node in its selected version.
     Node {
-        /// The wording that is read.
+        /// Selected version of the node.
         node: Box<Node>,
-        /// The original, under which things hang.
+        /// Original node, the parent of continuations.
         place: NodeId,
-        /// Whether something follows that is not shown.
+        /// True if a fold hides continuations.
         folded: bool,
     },
-    /// Lines that were not looked at.
-    Gap,
+    /// Marks lines that were not read.
+    Omitted,
 }
 
 impl OutlineRow {
-    /// The node of the line.
+    /// Returns the node of the line; `None` for omitted lines.
     pub(crate) fn node(&self) -> Option<&Node> {
-        match &self.what {
+        match &self.kind {
             RowKind::Node { node, .. } => Some(node),
-            RowKind::Gap => None,
+            RowKind::Omitted => None,
         }
     }
 
-    fn gap() -> Self {
-        Self { what: RowKind::Gap, levels: Vec::new(), opens: false }
+    fn omitted() -> Self {
+        Self { kind: RowKind::Omitted, levels: Vec::new(), opens_branch: false }
     }
 }
 
-/// A branch that a line is in.
+/// Branch that contains a line.
 #[derive(Debug, Clone)]
 struct BranchEdge {
     parent: NodeId,
-    /// The sequence number of the branch's first place.
+    /// Sequence number of the branch's first node.
     seq: u64,
-    /// Whether no branch follows; looked up when it is asked for.
+    /// True if no sibling branch follows; `None` until read.
     last: Option<bool>,
 }
 
-/// A place in the outline.
+/// Position in the outline.
 #[derive(Debug, Clone)]
 struct OutlinePosition {
-    /// The original of the place.
+    /// Original node of the position.
     place: Node,
     edges: Vec<BranchEdge>,
-    opens: bool,
+    opens_branch: bool,
 }
 
-/// Reads an outline.
+/// Reader of an outline.
 pub(crate) struct OutlineReader<'a> {
     pub(crate) snapshot: &'a dyn Snapshot,
     pub(crate) versions: &'a [NodeId],
@@ -89,41 +89,42 @@ pub(crate) struct OutlineReader<'a> {
     pub(crate) hoist: Option<NodeId>,
 }
 
-/// The lines around a node, and which of them is its own.
+/// Lines around the cursor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OutlineWindow {
     pub(crate) rows: Vec<OutlineRow>,
-    pub(crate) here: usize,
-    /// For each line, whether it is on the path to the cursor.
+    pub(crate) cursor_row: usize,
+    /// For each line: true if it is on the path to the cursor.
     pub(crate) path: Vec<bool>,
 }
 
 impl OutlineReader<'_> {
-    /// The lines around the end of `path`: so many above it and below. Folds on the path itself are looked past.
+    /// Reads the lines around the end of `path`, at most `above` above it and `below` below. Folds on the path itself
+    /// are ignored.
     pub(crate) fn around(&self, path: &[Arc<Node>], above: usize, below: usize) -> Result<OutlineWindow> {
-        let Some(mut spot) = self.spot(path)? else { return Ok(OutlineWindow::default()) };
+        let Some(mut position) = self.position(path)? else { return Ok(OutlineWindow::default()) };
         let top = match self.hoist {
             Some(hoist) => Some(hoist),
-            // Where the path begins below the root, nobody looked further up.
+            // A truncated path ends the outline at its first node.
             None => match path.first() {
                 Some(first) => Some(self.original(first)?).filter(|first| first.parent.is_some()).map(|first| first.id),
                 None => None,
             },
         };
-        let own = self.row(&mut spot)?;
+        let own = self.row(&mut position)?;
         let mut before = Vec::new();
-        let mut up = spot.clone();
+        let mut up = position.clone();
         while before.len() < above {
             if Some(up.place.id) == top {
                 if self.hoist.is_none() {
-                    before.push(OutlineRow::gap());
+                    before.push(OutlineRow::omitted());
                 }
                 break;
             }
             match self.previous(&up)? {
                 Some(Ok(next)) => up = next,
                 Some(Err(TooDeep)) => {
-                    before.push(OutlineRow::gap());
+                    before.push(OutlineRow::omitted());
                     break;
                 }
                 None => break,
@@ -131,38 +132,38 @@ impl OutlineReader<'_> {
             before.push(self.row(&mut up)?);
         }
         before.reverse();
-        let here = before.len();
+        let cursor_row = before.len();
         let mut rows = before;
         rows.push(own);
         for _ in 0..below {
-            let Some(next) = self.next(&mut spot)? else { break };
-            spot = next;
-            rows.push(self.row(&mut spot)?);
+            let Some(next) = self.next(&mut position)? else { break };
+            position = next;
+            rows.push(self.row(&mut position)?);
         }
         let on: HashSet<NodeId> = path.iter().map(|node| node.id).collect();
         let path = rows.iter().map(|row| row.node().is_some_and(|node| on.contains(&node.id))).collect();
-        Ok(OutlineWindow { rows, here, path })
+        Ok(OutlineWindow { rows, cursor_row, path })
     }
 
-    /// The line after or before the end of `path`.
-    pub(crate) fn line(&self, path: &[Arc<Node>], down: bool) -> Result<Option<Node>> {
-        let Some(mut spot) = self.spot(path)? else { return Ok(None) };
+    /// Returns the node on the line after or before the end of `path`.
+    pub(crate) fn adjacent(&self, path: &[Arc<Node>], down: bool) -> Result<Option<Node>> {
+        let Some(mut position) = self.position(path)? else { return Ok(None) };
         let found = if down {
-            self.next(&mut spot)?
-        } else if Some(spot.place.id) == self.hoist {
+            self.next(&mut position)?
+        } else if Some(position.place.id) == self.hoist {
             None
         } else {
-            self.previous(&spot)?.and_then(std::result::Result::ok)
+            self.previous(&position)?.and_then(std::result::Result::ok)
         };
-        found.map(|spot| self.read(&spot.place)).transpose()
+        found.map(|position| self.selected_version(&position.place)).transpose()
     }
 
-    /// The place at the end of a path, with the branches that it is in.
-    fn spot(&self, path: &[Arc<Node>]) -> Result<Option<OutlinePosition>> {
+    /// Position at the end of a path, with its branches.
+    fn position(&self, path: &[Arc<Node>]) -> Result<Option<OutlinePosition>> {
         let mut places: Vec<Cow<'_, Node>> = Vec::with_capacity(path.len());
         for node in path {
             let place = self.original(node)?;
-            // The halves of a split are one place.
+            // Both halves of a split have the same original.
             if places.last().is_none_or(|last| last.id != place.id) {
                 places.push(place);
             }
@@ -171,20 +172,20 @@ impl OutlineReader<'_> {
             places.drain(..at);
         }
         let mut edges: Vec<BranchEdge> = Vec::new();
-        let mut opens = false;
+        let mut opens_branch = false;
         for pair in places.windows(2) {
-            opens = pair[0].state.continuations > 1;
-            if opens {
+            opens_branch = pair[0].state.continuations > 1;
+            if opens_branch {
                 edges.push(BranchEdge { parent: pair[0].id, seq: pair[1].seq, last: None });
             }
         }
-        Ok(places.pop().map(|place| OutlinePosition { place: place.into_owned(), edges, opens }))
+        Ok(places.pop().map(|place| OutlinePosition { place: place.into_owned(), edges, opens_branch }))
     }
 
     fn original<'n>(&self, node: &'n Node) -> Result<Cow<'n, Node>> {
         let mut place = Cow::Borrowed(node);
         while place.kind == EdgeKind::Version {
-            // A first half that stands for itself hangs above the second; that one names the place.
+            // The first half of a split is above the second, which records the original.
             let Some(of) = place.version_of.or(place.edited_from) else { break };
             let Some(original) = self.snapshot.node(of)? else { break };
             place = Cow::Owned(original);
@@ -192,47 +193,48 @@ impl OutlineReader<'_> {
         Ok(place)
     }
 
-    /// The wording of a place that is read.
-    pub(crate) fn read(&self, place: &Node) -> Result<Node> {
+    /// Returns the selected version of an original node, else the newest.
+    pub(crate) fn selected_version(&self, place: &Node) -> Result<Node> {
         if place.state.versions == 0 {
             return Ok(place.clone());
         }
-        let mut wordings = self.snapshot.versions(place.id)?;
-        let chosen = self.versions.iter().find_map(|id| wordings.iter().position(|node| node.id == *id));
-        let Some(at) = chosen.or(wordings.len().checked_sub(1)) else { return Ok(place.clone()) };
-        let mut chosen = wordings.swap_remove(at);
+        let mut versions = self.snapshot.versions(place.id)?;
+        let chosen = self.versions.iter().find_map(|id| versions.iter().position(|node| node.id == *id));
+        let Some(at) = chosen.or(versions.len().checked_sub(1)) else { return Ok(place.clone()) };
+        let mut chosen = versions.swap_remove(at);
         chosen.state.versions = place.state.versions;
         chosen.state.continuations = place.state.continuations;
         Ok(chosen)
     }
 
-    fn row(&self, spot: &mut OutlinePosition) -> Result<OutlineRow> {
-        let far = spot.edges.len().saturating_sub(LEVELS);
-        for edge in &mut spot.edges[far..] {
+    fn row(&self, position: &mut OutlinePosition) -> Result<OutlineRow> {
+        let far = position.edges.len().saturating_sub(MAX_GUIDE_LEVELS);
+        for edge in &mut position.edges[far..] {
             if edge.last.is_none() {
                 let after = self.snapshot.continuations(edge.parent, SiblingCursor::After(edge.seq), 1)?;
                 edge.last = Some(after.is_empty());
             }
         }
-        let folded = spot.place.state.continuations > 0 && self.folds.contains(&spot.place.id);
-        let what = RowKind::Node { node: Box::new(self.read(&spot.place)?), place: spot.place.id, folded };
-        let levels = spot.edges.iter().map(|edge| edge.last.unwrap_or(true)).collect();
-        Ok(OutlineRow { what, levels, opens: spot.opens })
+        let folded = position.place.state.continuations > 0 && self.folds.contains(&position.place.id);
+        let kind =
+            RowKind::Node { node: Box::new(self.selected_version(&position.place)?), place: position.place.id, folded };
+        let levels = position.edges.iter().map(|edge| edge.last.unwrap_or(true)).collect();
+        Ok(OutlineRow { kind, levels, opens_branch: position.opens_branch })
     }
 
-    fn next(&self, spot: &mut OutlinePosition) -> Result<Option<OutlinePosition>> {
-        if spot.place.state.continuations > 0 && !self.folds.contains(&spot.place.id) {
-            let mut children = self.snapshot.continuations(spot.place.id, SiblingCursor::First, 2)?.into_iter();
+    fn next(&self, position: &mut OutlinePosition) -> Result<Option<OutlinePosition>> {
+        if position.place.state.continuations > 0 && !self.folds.contains(&position.place.id) {
+            let mut children = self.snapshot.continuations(position.place.id, SiblingCursor::First, 2)?.into_iter();
             if let Some(first) = children.next() {
-                let mut edges = spot.edges.clone();
-                let opens = children.next().is_some();
-                if opens {
-                    edges.push(BranchEdge { parent: spot.place.id, seq: first.seq, last: Some(false) });
+                let mut edges = position.edges.clone();
+                let opens_branch = children.next().is_some();
+                if opens_branch {
+                    edges.push(BranchEdge { parent: position.place.id, seq: first.seq, last: Some(false) });
                 }
-                return Ok(Some(OutlinePosition { place: first, edges, opens }));
+                return Ok(Some(OutlinePosition { place: first, edges, opens_branch }));
             }
         }
-        let mut edges = spot.edges.clone();
+        let mut edges = position.edges.clone();
         while let Some(mut edge) = edges.pop() {
             if edge.last == Some(true) {
                 continue;
@@ -242,47 +244,47 @@ impl OutlineReader<'_> {
                 edge.seq = next.seq;
                 edge.last = Some(after.next().is_none());
                 edges.push(edge);
-                return Ok(Some(OutlinePosition { place: next, edges, opens: true }));
+                return Ok(Some(OutlinePosition { place: next, edges, opens_branch: true }));
             }
         }
         Ok(None)
     }
 
-    /// The line above; `Err` if it is further down than anybody looks.
-    fn previous(&self, spot: &OutlinePosition) -> Result<Option<std::result::Result<OutlinePosition, TooDeep>>> {
-        let mut edges = spot.edges.clone();
-        if let Some(edge) = edges.last_mut().filter(|_| spot.opens) {
+    /// Returns the position of the line above; `Err` if it is too deep to search.
+    fn previous(&self, position: &OutlinePosition) -> Result<Option<std::result::Result<OutlinePosition, TooDeep>>> {
+        let mut edges = position.edges.clone();
+        if let Some(edge) = edges.last_mut().filter(|_| position.opens_branch) {
             if let Some(before) = self.snapshot.continuations(edge.parent, SiblingCursor::Before(edge.seq), 1)?.pop() {
                 edge.seq = before.seq;
                 edge.last = Some(false);
-                return self.deepest(OutlinePosition { place: before, edges, opens: true }).map(Some);
+                return self.last_descendant(OutlinePosition { place: before, edges, opens_branch: true }).map(Some);
             }
             edges.pop();
         }
-        let parent = spot.place.parent.map(|id| self.snapshot.node(id)).transpose()?.flatten();
+        let parent = position.place.parent.map(|id| self.snapshot.node(id)).transpose()?.flatten();
         Ok(parent.map(|place| {
-            let opens = edges.last().is_some_and(|edge| edge.seq == place.seq);
-            Ok(OutlinePosition { place, edges, opens })
+            let opens_branch = edges.last().is_some_and(|edge| edge.seq == place.seq);
+            Ok(OutlinePosition { place, edges, opens_branch })
         }))
     }
 
-    fn deepest(&self, mut spot: OutlinePosition) -> Result<std::result::Result<OutlinePosition, TooDeep>> {
-        for _ in 0..DEEP {
-            if spot.place.state.continuations == 0 || self.folds.contains(&spot.place.id) {
-                return Ok(Ok(spot));
+    fn last_descendant(&self, mut position: OutlinePosition) -> Result<std::result::Result<OutlinePosition, TooDeep>> {
+        for _ in 0..MAX_DESCENT_STEPS {
+            if position.place.state.continuations == 0 || self.folds.contains(&position.place.id) {
+                return Ok(Ok(position));
             }
-            let Some(last) = self.snapshot.continuations(spot.place.id, SiblingCursor::Last, 1)?.pop() else {
-                return Ok(Ok(spot));
+            let Some(last) = self.snapshot.continuations(position.place.id, SiblingCursor::Last, 1)?.pop() else {
+                return Ok(Ok(position));
             };
-            spot.opens = spot.place.state.continuations > 1;
-            if spot.opens {
-                spot.edges.push(BranchEdge { parent: spot.place.id, seq: last.seq, last: Some(true) });
+            position.opens_branch = position.place.state.continuations > 1;
+            if position.opens_branch {
+                position.edges.push(BranchEdge { parent: position.place.id, seq: last.seq, last: Some(true) });
             }
-            spot.place = last;
+            position.place = last;
         }
         Ok(Err(TooDeep))
     }
 }
 
-/// A branch is too deep to look for its end.
+/// Marker: the search for a branch's last descendant was given up.
 struct TooDeep;

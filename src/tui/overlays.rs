@@ -1,4 +1,4 @@
-//! What can be open beside the tree, and what is shown for a while: the parts that a model is made of.
+//! State of the panels that open over the tree: inputs, lists, pages, dialogs and continuations.
 
 use ratatui::text::Line;
 
@@ -10,27 +10,27 @@ use super::{
 };
 use crate::id::NodeId;
 
-/// A text being written.
+/// Text input with its purpose.
 #[derive(Debug)]
 pub(crate) struct TextInput {
     pub(crate) editor: Editor,
     pub(crate) purpose: InputPurpose,
-    /// Which line of the history is shown, from the newest.
+    /// Index of the history line that is shown, from the newest.
     pub(crate) history: Option<usize>,
-    /// What was written before the history was looked at.
+    /// Text from before the user opened the history.
     pub(crate) stash: String,
-    /// What it began with.
-    pub(crate) began: String,
+    /// Text that the input was opened with.
+    pub(crate) initial: String,
 }
 
 impl TextInput {
     pub(crate) fn new(purpose: InputPurpose, text: impl Into<String>) -> Self {
-        let began = text.into();
-        Self { editor: Editor::new(began.clone()), purpose, history: None, stash: String::new(), began }
+        let initial = text.into();
+        Self { editor: Editor::new(initial.clone()), purpose, history: None, stash: String::new(), initial }
     }
 }
 
-/// What a list is of.
+/// Kind of a list; it decides about filter and keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ListKind {
     Plain,
@@ -39,28 +39,28 @@ pub(crate) enum ListKind {
     Models,
 }
 
-/// Things to choose from, narrowed down by typing.
+/// List of items that typing filters.
 #[derive(Debug)]
 pub(crate) struct ListPanel {
     pub(crate) title: String,
     pub(crate) kind: ListKind,
     pub(crate) filter: Editor,
     pub(crate) items: Vec<ListItem>,
-    pub(crate) at: usize,
-    /// What it is to show, as long as that is not known.
+    pub(crate) selected: usize,
+    /// Lookup whose result fills the list, until it arrives.
     pub(crate) awaits: Option<ScreenLookup>,
-    /// What is said where there is nothing.
+    /// Text shown if the list is empty.
     pub(crate) empty: &'static str,
 }
 
 impl ListPanel {
     pub(crate) fn new(title: impl Into<String>, kind: ListKind, empty: &'static str) -> Self {
         let title = title.into();
-        Self { title, kind, filter: Editor::default(), items: Vec::new(), at: 0, awaits: None, empty }
+        Self { title, kind, filter: Editor::default(), items: Vec::new(), selected: 0, awaits: None, empty }
     }
 
-    /// What fits what was typed.
-    pub(crate) fn shown(&self) -> Vec<&ListItem> {
+    /// Items that match the filter; a search shows all its hits.
+    pub(crate) fn visible_items(&self) -> Vec<&ListItem> {
         if matches!(self.kind, ListKind::Search(_)) {
             return self.items.iter().collect();
         }
@@ -72,13 +72,12 @@ impl ListPanel {
         self.items.iter().filter(fits).collect()
     }
 
-    /// What choosing comes to now.
-    pub(crate) fn chosen(&self) -> Option<ItemAction> {
-        self.shown().get(self.at).map(|item| item.then.clone())
+    /// Action of the selected item.
+    pub(crate) fn selected_action(&self) -> Option<ItemAction> {
+        self.visible_items().get(self.selected).map(|item| item.action.clone())
     }
 }
 
-/// Something to read.
 #[derive(Debug)]
 pub(crate) struct PagePanel {
     pub(crate) title: String,
@@ -86,48 +85,53 @@ pub(crate) struct PagePanel {
     pub(crate) scroll: usize,
 }
 
-/// A question with yes and no.
+/// Dialog with yes and no.
 #[derive(Debug)]
 pub(crate) struct ConfirmPanel {
     pub(crate) text: String,
-    /// More to read before one answers.
+    /// Details that the user scrolls through before the answer.
     pub(crate) detail: Vec<Line<'static>>,
     pub(crate) scroll: usize,
     pub(crate) yes: ScreenEffect,
-    /// What no comes to, and yes for all others like it; a plain question has neither.
+    /// Effects of "no" and of "always"; a plain question has neither.
     pub(crate) no: Option<ScreenEffect>,
     pub(crate) always: Option<ScreenEffect>,
-    /// Where one was before.
-    pub(crate) then: Box<ScreenMode>,
+    /// Mode to return to.
+    pub(crate) previous_mode: Box<ScreenMode>,
 }
 
 impl ConfirmPanel {
-    /// Rows of the detail that a screen of this size shows, at least one; see `view::popup::ask`.
+    /// Rows of the detail on a screen of this size, at least one; must match `view::popup::confirm`.
     pub(crate) fn page(&self, width: u16, height: u16) -> usize {
         let columns = usize::from(width.saturating_sub(4).clamp(width.min(20), 100)).saturating_sub(4);
         let text = super::text::wrap(&[(self.text.clone(), ratatui::style::Style::new())], columns, &[], &[]).len();
         usize::from(height).saturating_sub(text + 5).max(1)
     }
 
-    /// A question with yes and no, asked over the tree.
+    /// True if "yes" is accepted: a dialog of an agent has to be scrolled to its end first.
+    pub(crate) fn is_read(&self, width: u16, height: u16) -> bool {
+        self.no.is_none() || self.scroll >= self.detail.len().saturating_sub(self.page(width, height))
+    }
+
+    /// Dialog without details, opened over the tree.
     pub(crate) fn plain(text: impl Into<String>, yes: ScreenEffect) -> Self {
-        let (detail, then) = (Vec::new(), Box::default());
-        Self { text: text.into(), detail, scroll: 0, yes, no: None, always: None, then }
+        let (detail, previous_mode) = (Vec::new(), Box::default());
+        Self { text: text.into(), detail, scroll: 0, yes, no: None, always: None, previous_mode }
     }
 }
 
-/// Continuations while they come.
+/// Continuations side by side.
 #[derive(Debug)]
 pub(crate) struct GenerationPanel {
     pub(crate) job: GenerationJob,
     pub(crate) columns: Vec<GenerationColumn>,
-    pub(crate) at: usize,
-    /// Lines that all of them are scrolled on.
+    pub(crate) selected: usize,
+    /// Lines that every column is scrolled down.
     pub(crate) scroll: usize,
     pub(crate) running: bool,
 }
 
-/// One of them.
+/// State of one continuation.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GenerationColumn {
     pub(crate) model: String,
@@ -137,7 +141,7 @@ pub(crate) struct GenerationColumn {
     pub(crate) ended: bool,
 }
 
-/// A line that goes away by itself.
+/// Message that disappears at `until`, in milliseconds since the start.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
     pub(crate) text: String,
@@ -145,7 +149,6 @@ pub(crate) struct Notice {
     pub(crate) until: u64,
 }
 
-/// Which panes there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum PaneLayout {
     #[default]
@@ -154,10 +157,10 @@ pub(crate) enum PaneLayout {
     Tree,
 }
 
-/// What the next prompt takes, at which node.
+/// Size and price of the prompt at a node.
 #[derive(Debug, Clone)]
 pub(crate) struct PanelCost {
-    pub(crate) at: NodeId,
+    pub(crate) node: NodeId,
     pub(crate) tokens: u32,
     pub(crate) budget: u32,
     pub(crate) money: Option<String>,

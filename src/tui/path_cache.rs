@@ -1,15 +1,15 @@
-//! What who looks keeps from one look to the next: the path, because most steps lead to a node beside the last, and
-//! reading two thousand nodes anew costs more than all else.
+//! Cache of the path between screen queries. Most steps lead to a neighbour of the last node, and reading two thousand
+//! nodes again would cost more than everything else.
 
 use std::sync::Arc;
 
-use super::outline::PATH;
+use super::outline::MAX_PATH_NODES;
 use crate::{id::NodeId, ops::Result, store::Snapshot, types::Node};
 
-/// Nodes at the end of a path that are read at every look.
-const NEAR: u32 = 32;
+/// Nodes at the end of a path that every query reads.
+const NEAR_NODES: u32 = 32;
 
-/// The path of the last look.
+/// Path of the last query, valid for one sequence number of the store.
 #[derive(Debug, Default)]
 pub(crate) struct PathCache {
     seq: u64,
@@ -18,33 +18,33 @@ pub(crate) struct PathCache {
 }
 
 impl PathCache {
-    /// The path to a node. What was read of it is not read again as long as nothing has changed in the file.
+    /// Returns the path to a node. Cached nodes are reused while the store is unchanged.
     pub(super) fn path(&mut self, snapshot: &dyn Snapshot, to: NodeId, versions: &[NodeId]) -> Result<Vec<Arc<Node>>> {
         let seq = snapshot.last_seq()?;
-        let near = snapshot.path_back(to, versions, NEAR)?;
-        let known = (self.seq == seq && self.versions == versions).then(|| self.joint(&near)).flatten();
-        let path = match known {
+        let near = snapshot.path_back(to, versions, NEAR_NODES)?;
+        let cached = (self.seq == seq && self.versions == versions).then(|| self.overlap(&near)).flatten();
+        let path = match cached {
             Some(at) => {
                 let mut path = std::mem::take(&mut self.path);
                 path.truncate(at);
                 path.extend(near.into_iter().map(Arc::new));
-                path.drain(..path.len().saturating_sub(PATH as usize));
+                path.drain(..path.len().saturating_sub(MAX_PATH_NODES as usize));
                 path
             }
-            None if near.len() < NEAR as usize => near.into_iter().map(Arc::new).collect(),
-            None => snapshot.path_back(to, versions, PATH)?.into_iter().map(Arc::new).collect(),
+            None if near.len() < NEAR_NODES as usize => near.into_iter().map(Arc::new).collect(),
+            None => snapshot.path_back(to, versions, MAX_PATH_NODES)?.into_iter().map(Arc::new).collect(),
         };
         *self = Self { seq, versions: versions.to_vec(), path: path.clone() };
         Ok(path)
     }
 
-    /// Where the beginning of `near` is in the path that is known, if what is above it is enough. Wordings may have another
-    /// path above them than their places have, so where there are some it is read.
-    fn joint(&self, near: &[Node]) -> Option<usize> {
+    /// Returns the index of the first node of `near` in the cached path, if the cache is long enough. Versions may have
+    /// other parents than their originals, so paths with versions are read again.
+    fn overlap(&self, near: &[Node]) -> Option<usize> {
         let first = near.first()?;
         let at = self.path.iter().rposition(|node| node.id == first.id)?;
         let whole = self.path.first().is_some_and(|top| top.parent.is_none());
-        let enough = whole || at + near.len() > PATH as usize / 2;
+        let enough = whole || at + near.len() > MAX_PATH_NODES as usize / 2;
         let plain = near.iter().chain(self.path[at..].iter().map(Arc::as_ref)).all(|node| node.version_of.is_none());
         (enough && plain).then_some(at)
     }
@@ -76,16 +76,17 @@ mod tests {
         path.iter().map(|node| node.id).collect()
     }
 
-    /// The path by what is kept is the path as it is read anew.
+    /// Asserts that the cached path equals the stored one.
     #[track_caller]
-    fn holds(kept: &mut PathCache, owner: &Actor, to: NodeId, versions: &[NodeId]) {
+    fn assert_path(cache: &mut PathCache, owner: &Actor, to: NodeId, versions: &[NodeId]) {
         let snapshot = owner.loom().snapshot().unwrap();
-        let read: Vec<NodeId> = snapshot.path_back(to, versions, PATH).unwrap().iter().map(|node| node.id).collect();
-        assert_eq!(ids(&kept.path(&*snapshot, to, versions).unwrap()), read);
+        let read: Vec<NodeId> =
+            snapshot.path_back(to, versions, MAX_PATH_NODES).unwrap().iter().map(|node| node.id).collect();
+        assert_eq!(ids(&cache.path(&*snapshot, to, versions).unwrap()), read);
     }
 
     #[test]
-    fn what_is_kept_is_what_would_be_read() {
+    fn the_cached_path_equals_the_stored_path() {
         let (_folder, owner, root) = scene(5);
         let mut chain = vec![root];
         for turn in 0..200 {
@@ -93,35 +94,35 @@ mod tests {
             chain.push(owner.append(Parent::Node(at), NodeDraft::text(format!("turn {turn}"))).unwrap().nodes[0].id);
         }
         let side = owner.append(Parent::Node(chain[120]), NodeDraft::text("another way")).unwrap().nodes[0].id;
-        let mut kept = PathCache::default();
-        // Up, down again, aside, far away, to the root, and the same once more.
+        let mut cache = PathCache::default();
+        // Up, down again, to a sibling, far away, to the root, and each twice.
         for to in [200, 199, 198, 199, 121, 120, 150, 3, 0, 40, 39, 200] {
-            holds(&mut kept, &owner, chain[to], &[]);
-            holds(&mut kept, &owner, chain[to], &[]);
+            assert_path(&mut cache, &owner, chain[to], &[]);
+            assert_path(&mut cache, &owner, chain[to], &[]);
         }
-        holds(&mut kept, &owner, side, &[]);
-        // What is added, worded anew, and read in that wording.
+        assert_path(&mut cache, &owner, side, &[]);
+        // Appended nodes, edits and selected versions.
         let added = owner.append(Parent::Node(chain[200]), NodeDraft::text("more")).unwrap().nodes[0].id;
-        holds(&mut kept, &owner, added, &[]);
+        assert_path(&mut cache, &owner, added, &[]);
         let worded = owner.edit(chain[190], "in other words").unwrap().nodes[0].id;
         for versions in [&[][..], &[worded], &[chain[190]], &[]] {
             for to in [added, chain[200], chain[189], worded, chain[199]] {
-                holds(&mut kept, &owner, to, versions);
+                assert_path(&mut cache, &owner, to, versions);
             }
         }
     }
 
     #[test]
-    fn a_change_is_seen() {
+    fn a_change_invalidates_the_cache() {
         let (_folder, owner, root) = scene(6);
-        let mut kept = PathCache::default();
+        let mut cache = PathCache::default();
         let mut at = root;
         for turn in 0..100 {
             at = owner.append(Parent::Node(at), NodeDraft::text(format!("turn {turn}"))).unwrap().nodes[0].id;
         }
-        kept.path(&*owner.loom().snapshot().unwrap(), at, &[]).unwrap();
+        cache.path(&*owner.loom().snapshot().unwrap(), at, &[]).unwrap();
         owner.bookmark(root, "begins here").unwrap();
-        let path = kept.path(&*owner.loom().snapshot().unwrap(), at, &[]).unwrap();
+        let path = cache.path(&*owner.loom().snapshot().unwrap(), at, &[]).unwrap();
         assert_eq!(path[0].state.bookmark.as_deref(), Some("begins here"));
     }
 }

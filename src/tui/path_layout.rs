@@ -1,5 +1,5 @@
-//! The path laid out in lines: as a conversation, turn by turn, or as one text. Done by the reader, so that a frame only
-//! copies lines.
+//! Layout of the path in lines: as a transcript or as one text. The query thread computes it, so a frame only copies
+//! lines.
 
 use std::sync::Arc;
 
@@ -23,26 +23,26 @@ use crate::{
     types::{Agent, AuthorType, EdgeKind, Mode, Node, Timestamp},
 };
 
-/// Notes shown under a node.
-const NOTES: u32 = 8;
+/// Attached nodes of one kind shown under a node.
+const MAX_NOTES: u32 = 8;
 
-/// Lays out the path.
+/// Layout of a path, with the data it needs.
 pub(super) struct PathLayout<'a> {
     pub(super) parts: &'a [ProsePart],
     pub(super) snapshot: &'a dyn Snapshot,
-    pub(super) look: &'a ScreenQuery,
+    pub(super) query: &'a ScreenQuery,
     pub(super) agents: &'a [Agent],
     pub(super) now: Timestamp,
-    pub(super) here: NodeId,
-    pub(super) purse: HighlightBudget,
+    pub(super) cursor: NodeId,
+    pub(super) highlight_budget: HighlightBudget,
 }
 
 impl PathLayout<'_> {
-    /// The end of a path turn by turn: the last one, and as many before it as there are rows to be filled.
-    pub(super) fn talk(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
+    /// Lays out the end of a path as turns: the last one, and earlier ones until the rows are filled.
+    pub(super) fn transcript(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
         let (mut blocks, mut above): (Vec<PathBlock>, usize) = (Vec::new(), 0);
         for node in path.iter().rev() {
-            if above >= self.look.rows {
+            if above >= self.query.rows {
                 break;
             }
             let block = self.turn(node)?;
@@ -54,80 +54,89 @@ impl PathLayout<'_> {
     }
 
     fn turn(&mut self, node: &Node) -> Result<PathBlock> {
-        let palette = self.look.palette;
+        let palette = self.query.palette;
         let mut lines = vec![self.header(node)];
-        let room = self.look.columns;
+        let max_columns = self.query.columns;
         if node.purged_at.is_some() {
             lines.push(Line::styled("(purged)", palette.style(ColorRole::Dim)));
         } else {
-            let coloured = palette != Palette::Plain;
-            let of_code = |language: &str, code: &str| {
-                coloured.then(|| self.purse.spend(&self.look.colours, language, code)).flatten()
+            let has_colors = palette != Palette::Plain;
+            let highlight_code = |language: &str, code: &str| {
+                has_colors.then(|| self.highlight_budget.spend(&self.query.highlighter, language, code)).flatten()
             };
             let words = palette.words(node.author_type);
-            lines.extend(markdown::render(&node.content, room, words, palette, &of_code));
+            lines.extend(markdown::render(&node.content, max_columns, words, palette, &highlight_code));
         }
         if node.state.annotations > 0 || node.raw.is_some() {
-            lines.extend(self.beside(node)?);
+            lines.extend(self.attached_lines(node)?);
         }
         lines.push(Line::default());
         Ok(PathBlock { lines })
     }
 
+    /// Header of a turn. In a narrow pane it shortens the number of continuations, then omits the age.
     fn header(&self, node: &Node) -> Line<'static> {
-        let palette = self.look.palette;
+        let count = node.state.continuations;
+        let full = if count > 1 { format!("  {count} continuations") } else { String::new() };
+        let short = if count > 1 { format!("  {count} cont.") } else { String::new() };
+        let age = format!("  {}", node.created_at.age(self.now));
+        let fits = |line: &Line<'_>| text::line_width(line) <= self.query.columns;
+        let wide = [(&age, &full), (&age, &short)].map(|(age, count)| self.header_line(node, age, count));
+        wide.into_iter().find(fits).unwrap_or_else(|| self.header_line(node, "", &short))
+    }
+
+    fn header_line(&self, node: &Node, age: &str, continuations: &str) -> Line<'static> {
+        let palette = self.query.palette;
+        let dim = palette.style(ColorRole::Dim);
         let name = self.agents.iter().find(|agent| agent.id() == node.author).map_or("?", Agent::name);
         let mut spans: Vec<Span<'static>> = Vec::new();
         let mut push = |text: String, style| spans.push(Span::styled(text, style));
-        let here = node.id == self.here;
-        push(if here { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
+        let is_cursor = node.id == self.cursor;
+        push(if is_cursor { "▸ ".into() } else { "  ".into() }, palette.style(ColorRole::Accent));
         if node.role.is_some() {
-            push(format!("{}, edited by ", node.role()), palette.style(ColorRole::Dim));
+            push(format!("{}, edited by ", node.role()), dim);
         }
-        push(text::cut(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
+        push(text::truncate(name, 24), palette.author(node.author_type).add_modifier(Modifier::BOLD));
         push(format!("  {}", node.local), palette.style(ColorRole::Id));
-        push(format!("  {}", node.created_at.age(self.now)), palette.style(ColorRole::Dim));
-        if node.state.continuations > 1 {
-            push(format!("  {} continuations", node.state.continuations), palette.style(ColorRole::Dim));
-        }
+        push(format!("{age}{continuations}"), dim);
         for mark in marks(node) {
             push(format!("  {mark}"), palette.style(ColorRole::Mark));
         }
         Line::from(spans)
     }
 
-    /// What stands beside a node: notes, thoughts, what commands were answered.
-    fn beside(&self, node: &Node) -> Result<Vec<Line<'static>>> {
-        let palette = self.look.palette;
+    /// Lays out the nodes attached to a node: notes, thoughts, results of commands.
+    fn attached_lines(&self, node: &Node) -> Result<Vec<Line<'static>>> {
+        let palette = self.query.palette;
         let mut lines = Vec::new();
-        let room = self.look.columns;
+        let max_columns = self.query.columns;
         for (kind, sign) in [(EdgeKind::Annotation, "✎ "), (EdgeKind::Thought, "∴ "), (EdgeKind::Tool, "⤷ ")] {
-            let filter = ChildFilter { kind: Some(kind), pruned: false, limit: NOTES };
+            let filter = ChildFilter { kind: Some(kind), pruned: false, limit: MAX_NOTES };
             for note in self.snapshot.children(node.id, &filter)? {
-                // Answers of commands are folded to a line each; context and notes in full.
+                // Thoughts and results get one line each; notes are shown in full.
                 let words = if kind == EdgeKind::Annotation {
                     note.content.clone()
                 } else {
-                    text::cut(&note.content, room.saturating_sub(4))
+                    text::truncate(&note.content, max_columns.saturating_sub(4))
                 };
                 let bar = palette.style(ColorRole::Guide);
                 let first: [Piece; 2] = [("┊ ".into(), bar), (sign.into(), palette.style(ColorRole::Mark))];
                 let rest: [Piece; 2] = [("┊ ".into(), bar), ("  ".into(), bar)];
                 let words = [(words, palette.style(ColorRole::Dim))];
-                lines.extend(text::wrap(&words, room, &first, &rest));
+                lines.extend(text::wrap(&words, max_columns, &first, &rest));
             }
         }
         Ok(lines)
     }
 
-    /// The path as one text, without seams: a model's words in their colour.
+    /// Lays out the path as one text, model text in its own color.
     pub(super) fn prose(&mut self, path: &[Arc<Node>]) -> Result<Vec<PathBlock>> {
-        let palette = self.look.palette;
+        let palette = self.query.palette;
         let pieces: Vec<Piece> = path
             .iter()
             .filter(|node| node.purged_at.is_none())
             .flat_map(|node| match self.parts.iter().find(|part| part.id == node.id) {
-                Some(part) => buffer_editor::coloured(
+                Some(part) => buffer_editor::authored_pieces(
                     &part.content,
                     &part.authorship,
                     palette.style(ColorRole::ModelWords),
@@ -138,17 +147,17 @@ impl PathLayout<'_> {
             .collect();
         let mut joined: Vec<Piece> = Vec::with_capacity(pieces.len() * 2);
         for (words, style) in pieces {
-            let seam = joined.last().is_some_and(|(last, _)| needs_seam(last, &words)) && self.is_talk(path);
+            let seam = joined.last().is_some_and(|(last, _)| needs_seam(last, &words)) && self.is_dialogue(path);
             if seam {
                 joined.push(("\n\n".to_owned(), style));
             }
             joined.push((words, style));
         }
-        Ok(vec![PathBlock { lines: text::wrap(&joined, self.look.columns, &[], &[]) }])
+        Ok(vec![PathBlock { lines: text::wrap(&joined, self.query.columns, &[], &[]) }])
     }
 
-    /// Whether the path is a conversation: then what each says is a paragraph of its own.
-    fn is_talk(&self, path: &[Arc<Node>]) -> bool {
+    /// Returns whether the tree is a dialogue: each turn then is a paragraph.
+    fn is_dialogue(&self, path: &[Arc<Node>]) -> bool {
         path.first()
             .and_then(|node| self.snapshot.tree(node.tree).ok().flatten())
             .is_none_or(|tree| tree.mode == Mode::Dialogue)
@@ -159,12 +168,12 @@ fn needs_seam(before: &str, after: &str) -> bool {
     !before.ends_with('\n') && !after.starts_with('\n')
 }
 
-/// What there is to say of a node in a word each.
+/// Short labels of a node's state.
 pub(crate) fn marks(node: &Node) -> Vec<String> {
     let state = &node.state;
     let mut marks = Vec::new();
     if let Some(label) = &state.bookmark {
-        marks.push(format!("★ {}", text::cut(label, 24)).trim_end().to_owned());
+        marks.push(format!("★ {}", text::truncate(label, 24)).trim_end().to_owned());
     }
     let number = |count: u32, one: &str| match count {
         1 => format!("1 {one}"),
@@ -189,7 +198,7 @@ pub(crate) fn marks(node: &Node) -> Vec<String> {
     marks
 }
 
-/// The sign of an author in the outline.
+/// Sign of an author type in the outline.
 pub(crate) fn sign(kind: AuthorType) -> &'static str {
     match kind {
         AuthorType::Human => "○",
@@ -199,18 +208,18 @@ pub(crate) fn sign(kind: AuthorType) -> &'static str {
     }
 }
 
-/// Wordings that are looked at to find out who wrote what.
-const WORDINGS: usize = 12;
+/// Versions of a node that are compared to determine authorship.
+const MAX_VERSIONS: usize = 12;
 
-/// The end of a path as it is written in: each node's words, and whose they are.
+/// Parts of the end of a path for the buffer editor, with their authorship.
 pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<ProsePart>> {
-    let mut room = buffer_editor::MOST;
+    let mut remaining_bytes = buffer_editor::MAX_BUFFER_BYTES;
     let mut parts = Vec::new();
     for node in path.iter().rev().filter(|node| node.purged_at.is_none()) {
-        if node.content.len() > room {
+        if node.content.len() > remaining_bytes {
             break;
         }
-        room -= node.content.len();
+        remaining_bytes -= node.content.len();
         let authorship = authorship(snapshot, node)?;
         let (id, content, author) = (node.id, node.content.clone(), node.author_type);
         parts.push(ProsePart { id, content, author, authorship });
@@ -219,23 +228,23 @@ pub(crate) fn parts(snapshot: &dyn Snapshot, path: &[Arc<Node>]) -> Result<Vec<P
     Ok(parts)
 }
 
-/// Whose the characters of a wording are: what stayed of the wording before it is whose it was there.
+/// Authorship of a version: unchanged parts keep the author they had in the version before.
 fn authorship(snapshot: &dyn Snapshot, node: &Node) -> Result<buffer_editor::Authorship> {
-    let mut wordings = vec![node.clone()];
-    while wordings.len() < WORDINGS
-        && let Some(last) = wordings.last().filter(|last| last.kind == EdgeKind::Version)
+    let mut versions = vec![node.clone()];
+    while versions.len() < MAX_VERSIONS
+        && let Some(last) = versions.last().filter(|last| last.kind == EdgeKind::Version)
         && let Some(before) = last.edited_from.map(|id| snapshot.node(id)).transpose()?.flatten()
     {
-        wordings.push(before);
+        versions.push(before);
     }
     let mut before: Option<(String, buffer_editor::Authorship)> = None;
-    for node in wordings.into_iter().rev() {
+    for node in versions.into_iter().rev() {
         let by_model = node.author_type == AuthorType::Model;
-        let whose = match &before {
+        let authorship = match &before {
             None => vec![(node.content.len(), by_model)],
-            Some((words, whose)) => buffer_editor::inherited(words, whose, &node.content, by_model),
+            Some((words, authorship)) => buffer_editor::inherit_authorship(words, authorship, &node.content, by_model),
         };
-        before = Some((node.content, whose));
+        before = Some((node.content, authorship));
     }
-    Ok(before.map(|(_, whose)| whose).unwrap_or_default())
+    Ok(before.map(|(_, authorship)| authorship).unwrap_or_default())
 }

@@ -1,5 +1,4 @@
-//! Questions that the screen asks beside its looks: what lists show, what pages say. Each is answered on the reader's
-//! thread, and bounded.
+//! Lookups of the screen for lists, pages and dialogs. A query thread runs each; all are bounded.
 
 mod branches;
 mod lists;
@@ -16,7 +15,7 @@ use super::{
     path_layout::sign,
     text,
     theme::{ColorRole, Palette},
-    write_thread::speech,
+    write_thread::error_line,
 };
 use crate::{
     context,
@@ -28,18 +27,18 @@ use crate::{
     types::{Agent, Node},
 };
 
-/// Things listed at most.
-const LISTED: u32 = 500;
-/// Nodes looked through for words as they stand.
-const LITERAL: u32 = 20_000;
-/// Hits of a search.
-const HITS: usize = 100;
-/// Nodes counted below one that is to be pruned.
-const COUNTED: usize = 2_000;
+/// Items of a list, at most.
+const MAX_LISTED: u32 = 500;
+/// Nodes scanned for the exact search text.
+const MAX_PHRASE_NODES: u32 = 20_000;
+/// Hits of a search, at most.
+const MAX_HITS: usize = 100;
+/// Descendants counted before a prune, at most.
+const MAX_COUNTED_NODES: usize = 2_000;
 /// Nodes of a path that are searched or compared.
-const PATH: u32 = 20_000;
+const MAX_PATH_NODES: u32 = 20_000;
 
-/// What a question is asked about: where the screen stands, and what it is set up with.
+/// Context of a lookup: the screen's position and its configuration.
 pub(crate) struct LookupContext {
     tree: TreeId,
     at: NodeId,
@@ -49,61 +48,60 @@ pub(crate) struct LookupContext {
     versions: Vec<NodeId>,
     palette: Palette,
     columns: usize,
-    context: context::ContextOptions,
+    options: context::ContextOptions,
     prices: Prices,
     model: Option<String>,
     models: Vec<String>,
-    taken: Vec<String>,
+    selected_models: Vec<String>,
 }
 
 impl LookupContext {
-    pub(crate) fn of(model: &ScreenModel, setup: &ScreenSetup) -> Self {
+    pub(crate) fn new(model: &ScreenModel, setup: &ScreenSetup) -> Self {
         Self {
             tree: model.tree,
-            at: model.at,
+            at: model.cursor,
             agent: setup.agent.clone(),
             session: model.session,
             workspace: setup.workspace.clone(),
             versions: model.versions.clone(),
             palette: model.palette,
             columns: usize::from(model.width.min(100)).saturating_sub(8).max(20),
-            context: setup.context,
+            options: setup.context,
             prices: setup.prices.clone(),
             model: model.models.first().or(setup.model.as_ref()).cloned(),
             models: setup.models.clone(),
-            taken: model.models.clone(),
+            selected_models: model.models.clone(),
         }
     }
 }
 
-/// Answers a question.
-pub(crate) fn lookup(
+pub(crate) fn run_lookup(
     loom: &Loom,
-    question: &ScreenLookup,
-    about: &LookupContext,
+    lookup: &ScreenLookup,
+    context: &LookupContext,
 ) -> std::result::Result<LookupResult, String> {
-    let asked = LookupRequest { loom, about };
-    let answer = match question {
-        ScreenLookup::Trees => asked.trees(),
-        ScreenLookup::Sessions => asked.sessions(),
-        ScreenLookup::Bookmarks => asked.nodes(|snapshot| Ok(snapshot.bookmarks(about.tree)?), true),
-        ScreenLookup::Pruned => asked.nodes(|snapshot| Ok(snapshot.pruned(about.tree)?), false),
-        ScreenLookup::Documents => asked.documents(),
-        ScreenLookup::Document(id) => asked.document(*id),
-        ScreenLookup::Context(node) => return asked.context(*node),
-        ScreenLookup::Cost(node) => return asked.cost(*node),
-        ScreenLookup::Search(words, scope) => asked.search(words, *scope),
-        ScreenLookup::Diff(one, other) => asked.diff(*one, *other),
-        ScreenLookup::Below(node) => asked.below(*node),
+    let request = LookupRequest { loom, context };
+    let answer = match lookup {
+        ScreenLookup::Trees => request.trees(),
+        ScreenLookup::Sessions => request.sessions(),
+        ScreenLookup::Bookmarks => request.nodes(|snapshot| Ok(snapshot.bookmarks(context.tree)?), true),
+        ScreenLookup::Pruned => request.nodes(|snapshot| Ok(snapshot.pruned(context.tree)?), false),
+        ScreenLookup::Documents => request.documents(),
+        ScreenLookup::Document(id) => request.document(*id),
+        ScreenLookup::Context(node) => return request.context(*node),
+        ScreenLookup::Cost(node) => return request.cost(*node),
+        ScreenLookup::Search(words, scope) => request.search(words, *scope),
+        ScreenLookup::Diff(one, other) => request.diff(*one, *other),
+        ScreenLookup::DescendantCount(node) => request.descendant_count(*node),
         ScreenLookup::Text(node, _) => loom.node(*node).map(|node| LookupResult::Text(node.content)),
-        ScreenLookup::Models => asked.models(),
-        ScreenLookup::Find(text) => loom.find_node(about.tree, text).map(|node| LookupResult::Node(node.id)),
+        ScreenLookup::Models => request.models(),
+        ScreenLookup::Find(text) => loom.find_node(context.tree, text).map(|node| LookupResult::Node(node.id)),
     };
-    answer.map_err(|error| speech(&error))
+    answer.map_err(|error| error_line(&error))
 }
 
-/// The branch that one stands on when this one is gone: the one before it, else the one after.
-pub(crate) fn beside(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<NodeId>> {
+/// Returns the branch to select after a node is pruned: the one before it, else the one after.
+pub(crate) fn adjacent_branch(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<NodeId>> {
     let Some(parent) = node.parent else { return Ok(None) };
     let before = snapshot.continuations(parent, SiblingCursor::Before(node.seq), 1)?.pop();
     let found = match before {
@@ -113,55 +111,55 @@ pub(crate) fn beside(snapshot: &dyn Snapshot, node: &Node) -> Result<Option<Node
     Ok(found.map(|node| node.id))
 }
 
-/// A text as a page, as it stands.
+/// Wraps a text as a page, without interpreting Markdown.
 pub(crate) fn plain_page(text: &str) -> Vec<Line<'static>> {
     markdown::plain(text, 92, ratatui::style::Style::new())
 }
 
 struct LookupRequest<'a> {
     loom: &'a Loom,
-    about: &'a LookupContext,
+    context: &'a LookupContext,
 }
 
 impl LookupRequest<'_> {
     fn dim(&self, text: impl Into<String>) -> Span<'static> {
-        Span::styled(text.into(), self.about.palette.style(ColorRole::Dim))
+        Span::styled(text.into(), self.context.palette.style(ColorRole::Dim))
     }
 
     fn id(&self, text: impl Into<String>) -> Span<'static> {
-        Span::styled(text.into(), self.about.palette.style(ColorRole::Id))
+        Span::styled(text.into(), self.context.palette.style(ColorRole::Id))
     }
 
     fn nodes(&self, read: impl Fn(&dyn Snapshot) -> Result<Vec<Node>>, go: bool) -> Result<LookupResult> {
         let nodes = read(&*self.loom.snapshot()?)?;
-        let items = nodes.iter().rev().take(LISTED as usize).map(|node| {
+        let items = nodes.iter().rev().take(MAX_LISTED as usize).map(|node| {
             let label = node.state.bookmark.clone().unwrap_or_default();
-            let then = if go { ItemAction::Go(node.tree, node.id) } else { ItemAction::Restore(node.id) };
-            self.node(node, &label, None, then)
+            let action = if go { ItemAction::GoToNode(node.tree, node.id) } else { ItemAction::Restore(node.id) };
+            self.node(node, &label, None, action)
         });
         Ok(LookupResult::Items(items.collect()))
     }
 
-    /// A node on one line; what was looked for is lit up.
-    fn node(&self, node: &Node, before: &str, lit: Option<(&str, &[String])>, then: ItemAction) -> ListItem {
-        let palette = self.about.palette;
+    /// Formats a node on one line and highlights search terms.
+    fn node(&self, node: &Node, before: &str, highlight: Option<(&str, &[String])>, action: ItemAction) -> ListItem {
+        let palette = self.context.palette;
         let mut spans = vec![
-            self.id(text::fit(&node.local, 7)),
+            self.id(text::pad(&node.local, 7)),
             Span::styled(format!("{} ", sign(node.author_type)), palette.author(node.author_type)),
         ];
         if !before.is_empty() {
-            spans.push(Span::styled(format!("{}  ", text::cut(before, 24)), palette.style(ColorRole::Mark)));
+            spans.push(Span::styled(format!("{}  ", text::truncate(before, 24)), palette.style(ColorRole::Mark)));
         }
         let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-        let room = self.about.columns.saturating_sub(used);
+        let max_columns = self.context.columns.saturating_sub(used);
         let content = if node.content.trim().is_empty() {
             Cow::Owned(recall::calls(node).join(" · "))
         } else {
             Cow::Borrowed(node.content.as_str())
         };
         let places =
-            |text: &str| lit.map_or_else(Vec::new, |(text_of, words)| recall::highlights(text, words, text_of));
-        let words = text::cut(around(&content, places(&content).first().map(|place| place.start)), room);
+            |text: &str| highlight.map_or_else(Vec::new, |(text_of, words)| recall::highlights(text, words, text_of));
+        let words = text::truncate(excerpt(&content, places(&content).first().map(|place| place.start)), max_columns);
         let mut end = 0;
         for place in places(&words) {
             spans.push(Span::raw(words[end..place.start].to_owned()));
@@ -169,8 +167,8 @@ impl LookupRequest<'_> {
             end = place.end;
         }
         spans.push(Span::raw(words[end..].to_owned()));
-        let words = format!("{} {before} {}", node.local, text::cut(&node.content, 400));
-        ListItem { line: Line::from(spans), words, then }
+        let words = format!("{} {before} {}", node.local, text::truncate(&node.content, 400));
+        ListItem { line: Line::from(spans), words, action }
     }
 
     fn search(&self, words: &str, scope: LookupScope) -> Result<LookupResult> {
@@ -179,46 +177,52 @@ impl LookupRequest<'_> {
         let mut stems = Vec::new();
         match scope {
             LookupScope::Path => {
-                let path = snapshot.path_back(self.about.at, &self.about.versions, PATH)?;
-                hits.extend(path.into_iter().rev().filter(|node| find(&node.content, words).is_some()).take(HITS));
+                let path = snapshot.path_back(self.context.at, &self.context.versions, MAX_PATH_NODES)?;
+                hits.extend(path.into_iter().rev().filter(|node| find(&node.content, words).is_some()).take(MAX_HITS));
             }
             LookupScope::Tree | LookupScope::Everything => {
                 let within = if scope == LookupScope::Tree {
-                    recall::Scope::Tree(self.about.tree)
+                    recall::Scope::Tree(self.context.tree)
                 } else {
                     recall::Scope::Everything
                 };
-                let query = Query { limit: HITS, ..Query::new(words, within) };
+                let query = Query { limit: MAX_HITS, ..Query::new(words, within) };
                 let found = recall::search(&*snapshot, &query)?;
                 hits.extend(found.hits.into_iter().map(|hit| hit.node));
-                self.literally(&*snapshot, words, scope, &mut hits)?;
+                self.add_phrase_hits(&*snapshot, words, scope, &mut hits)?;
                 stems = found.words;
             }
         }
         hits.retain(|node| node.state.pruned_by.is_none() && node.purged_at.is_none());
-        // What holds what was typed comes before what only has to do with it.
+        // Exact matches come first.
         hits.sort_by_cached_key(|node| find(&node.content, words).is_none());
         let items = hits.iter().map(|node| {
             let elsewhere =
-                if node.tree == self.about.tree { String::new() } else { self.title(&*snapshot, node.tree) };
-            self.node(node, &elsewhere, Some((words, &stems)), ItemAction::Go(node.tree, node.id))
+                if node.tree == self.context.tree { String::new() } else { self.title(&*snapshot, node.tree) };
+            self.node(node, &elsewhere, Some((words, &stems)), ItemAction::GoToNode(node.tree, node.id))
         });
         Ok(LookupResult::Items(items.collect()))
     }
 
-    /// Adds what holds the words as they stand: the last of them may be half written.
-    fn literally(&self, snapshot: &dyn Snapshot, words: &str, scope: LookupScope, hits: &mut Vec<Node>) -> Result<()> {
+    /// Adds nodes that contain the exact text: its last word may be incomplete.
+    fn add_phrase_hits(
+        &self,
+        snapshot: &dyn Snapshot,
+        words: &str,
+        scope: LookupScope,
+        hits: &mut Vec<Node>,
+    ) -> Result<()> {
         let mut found = Vec::new();
-        let room = HITS.saturating_sub(hits.len()).min(40);
+        let remaining = MAX_HITS.saturating_sub(hits.len()).min(40);
         let filter = crate::store::WordFilter {
-            tree: (scope == LookupScope::Tree).then_some(self.about.tree),
+            tree: (scope == LookupScope::Tree).then_some(self.context.tree),
             ..crate::store::WordFilter::default()
         };
-        snapshot.newest_first(&filter, LITERAL, &mut |seq, content| {
+        snapshot.newest_first(&filter, MAX_PHRASE_NODES, &mut |seq, content| {
             if find(content, words).is_some() && hits.iter().all(|node| node.seq != seq) {
                 found.push(seq);
             }
-            found.len() < room
+            found.len() < remaining
         })?;
         hits.extend(snapshot.nodes_at(&found)?);
         Ok(())
@@ -228,23 +232,23 @@ impl LookupRequest<'_> {
         snapshot.tree(tree).ok().flatten().map(|tree| tree.title).unwrap_or_default()
     }
 
-    fn below(&self, node: NodeId) -> Result<LookupResult> {
+    fn descendant_count(&self, node: NodeId) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
-        let (mut waiting, mut count) = (vec![node], 0);
-        while let Some(next) = waiting.pop() {
-            let room = u32::try_from(COUNTED + 1 - count).unwrap_or(0);
-            let children = snapshot.continuations(next, SiblingCursor::First, room)?;
+        let (mut pending, mut count) = (vec![node], 0);
+        while let Some(next) = pending.pop() {
+            let remaining = u32::try_from(MAX_COUNTED_NODES + 1 - count).unwrap_or(0);
+            let children = snapshot.continuations(next, SiblingCursor::First, remaining)?;
             count += children.len();
-            if count > COUNTED {
-                return Ok(LookupResult::Below(COUNTED, true));
+            if count > MAX_COUNTED_NODES {
+                return Ok(LookupResult::DescendantCount(MAX_COUNTED_NODES, true));
             }
-            waiting.extend(children.into_iter().map(|child| child.id));
+            pending.extend(children.into_iter().map(|child| child.id));
         }
-        Ok(LookupResult::Below(count, false))
+        Ok(LookupResult::DescendantCount(count, false))
     }
 }
 
-/// Where words stand in a text, whatever their case.
+/// Returns the byte position of words in a text, ignoring case.
 fn find(text: &str, words: &str) -> Option<usize> {
     let words = words.trim();
     if words.is_empty() {
@@ -254,12 +258,12 @@ fn find(text: &str, words: &str) -> Option<usize> {
         return Some(at);
     }
     let lower = text.to_lowercase();
-    // Where lower case is longer or shorter, places are not the same any more; then it is only said that it is there.
+    // If lower-casing changes the length, positions are unknown: returns 0.
     lower.find(&words.to_lowercase()).map(|at| if lower.len() == text.len() { at } else { 0 })
 }
 
-/// A text from shortly before what was looked for.
-fn around(text: &str, at: Option<usize>) -> &str {
+/// Returns the text from shortly before a match.
+fn excerpt(text: &str, at: Option<usize>) -> &str {
     let Some(at) = at.filter(|at| *at > 40) else { return text };
     let mut from = at - 24;
     while !text.is_char_boundary(from) {

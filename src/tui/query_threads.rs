@@ -1,6 +1,5 @@
-//! The threads that read: one looks for the screen, one looks up what was asked, so that no question makes a key wait. Of
-//! looks and of questions of one kind only the newest is answered: what came before it nobody waits for any more.
-//! Between looks, the first watches the store for changes.
+//! Reading threads: one runs screen queries, one runs lookups, so that a slow lookup does not delay a key. Of several
+//! waiting requests of one kind only the newest runs. Between queries the first thread polls the store for changes.
 
 use std::{
     mem::discriminant,
@@ -14,51 +13,52 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::{
     message::{BackgroundEvent, BackgroundReport, ScreenLookup},
     path_cache::PathCache,
-    queries::{LookupContext, lookup},
-    screen_query::{ScreenQuery, look},
+    queries::{LookupContext, run_lookup},
+    screen_query::{ScreenQuery, load_screen},
 };
 use crate::{ops::Loom, store::Watch};
 
-/// How often it is looked whether something has changed.
-const POLL: Duration = Duration::from_millis(100);
+/// Interval between polls of the store.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Something to be read.
+/// Request of a read.
 pub(crate) enum ReadRequest {
-    Look(Arc<ScreenQuery>),
-    Ask(ScreenLookup, Box<LookupContext>),
+    LoadScreen(Arc<ScreenQuery>),
+    Query(ScreenLookup, Box<LookupContext>),
 }
 
-/// Who reads.
+/// Queues of the reading threads.
 pub(crate) struct QueryThreads {
-    looks: mpsc::Sender<ReadRequest>,
-    questions: mpsc::Sender<ReadRequest>,
+    screens: mpsc::Sender<ReadRequest>,
+    lookups: mpsc::Sender<ReadRequest>,
 }
 
 impl QueryThreads {
-    /// Starts the threads; they end when nobody can ask them any more. `kept` is of the look that was taken
-    /// already.
+    /// Starts the threads; they end when the queues are dropped. `path_cache` comes from the first query.
     pub(crate) fn start(
         loom: &Loom,
-        tell: &UnboundedSender<BackgroundReport>,
+        reports: &UnboundedSender<BackgroundReport>,
         watch: Box<dyn Watch>,
-        kept: PathCache,
+        path_cache: PathCache,
     ) -> std::io::Result<Self> {
-        let start = |name: &str, watch: Option<Box<dyn Watch>>, kept: PathCache| {
-            let (loom, tell) = (loom.clone(), tell.clone());
+        let start = |name: &str, watch: Option<Box<dyn Watch>>, path_cache: PathCache| {
+            let (loom, reports) = (loom.clone(), reports.clone());
             let (sender, requests) = mpsc::channel();
-            thread::Builder::new().name(name.to_owned()).spawn(move || read(&loom, &requests, &tell, watch, kept))?;
+            thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || read(&loom, &requests, &reports, watch, path_cache))?;
             std::io::Result::Ok(sender)
         };
         Ok(Self {
-            looks: start("loomtree-looks", Some(watch), kept)?,
-            questions: start("loomtree-questions", None, PathCache::default())?,
+            screens: start("loomtree-screen", Some(watch), path_cache)?,
+            lookups: start("loomtree-lookup", None, PathCache::default())?,
         })
     }
 
-    /// Has something read.
-    pub(crate) fn ask(&self, request: ReadRequest) {
-        let reader = if matches!(request, ReadRequest::Look(_)) { &self.looks } else { &self.questions };
-        // The threads are there as long as this is.
+    /// Queues a request on its thread.
+    pub(crate) fn send(&self, request: ReadRequest) {
+        let reader = if matches!(request, ReadRequest::LoadScreen(_)) { &self.screens } else { &self.lookups };
+        // The threads live as long as their queues.
         let _ = reader.send(request);
     }
 }
@@ -66,67 +66,68 @@ impl QueryThreads {
 fn read(
     loom: &Loom,
     requests: &mpsc::Receiver<ReadRequest>,
-    tell: &UnboundedSender<BackgroundReport>,
+    reports: &UnboundedSender<BackgroundReport>,
     mut watch: Option<Box<dyn Watch>>,
-    mut kept: PathCache,
+    mut path_cache: PathCache,
 ) {
     loop {
         let next = match watch {
-            Some(_) => requests.recv_timeout(POLL),
+            Some(_) => requests.recv_timeout(POLL_INTERVAL),
             None => requests.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
         };
         let first = match next {
             Ok(request) => request,
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                if has_changed(&mut watch) && tell.send(BackgroundReport(BackgroundEvent::Changed)).is_err() {
+                if has_changed(&mut watch) && reports.send(BackgroundReport(BackgroundEvent::StoreChanged)).is_err() {
                     return;
                 }
                 continue;
             }
         };
-        let (wanted, passed) = newest(std::iter::once(first).chain(requests.try_iter()));
-        for _ in 0..passed {
-            let _ = tell.send(BackgroundReport(BackgroundEvent::Passed));
+        let (wanted, superseded) = newest(std::iter::once(first).chain(requests.try_iter()));
+        for _ in 0..superseded {
+            let _ = reports.send(BackgroundReport(BackgroundEvent::Superseded));
         }
         for request in wanted {
-            let heard = match request {
-                ReadRequest::Look(wanted) => {
-                    // What was changed until now is seen by this look.
+            let event = match request {
+                ReadRequest::LoadScreen(query) => {
+                    // This query sees all changes made until now.
                     has_changed(&mut watch);
-                    let seen = look(loom, &wanted, &mut kept).map(Box::new).map_err(|error| error.to_string());
-                    BackgroundEvent::Seen(wanted.number, seen)
+                    let seen =
+                        load_screen(loom, &query, &mut path_cache).map(Box::new).map_err(|error| error.to_string());
+                    BackgroundEvent::ScreenLoaded(query.number, seen)
                 }
-                ReadRequest::Ask(question, about) => {
-                    let answer = lookup(loom, &question, &about);
-                    BackgroundEvent::Answered(question, answer)
+                ReadRequest::Query(lookup, context) => {
+                    let answer = run_lookup(loom, &lookup, &context);
+                    BackgroundEvent::QueryDone(lookup, answer)
                 }
             };
-            if tell.send(BackgroundReport(heard)).is_err() {
+            if reports.send(BackgroundReport(event)).is_err() {
                 return;
             }
         }
     }
 }
 
-/// Whether the store was changed; what cannot be read now is looked at by the next look, which says so.
+/// Returns whether the store was changed. Errors are ignored here; the next query reports them.
 fn has_changed(watch: &mut Option<Box<dyn Watch>>) -> bool {
     watch.as_mut().is_some_and(|watch| watch.has_changed().unwrap_or(false))
 }
 
-/// Requests without those that a newer one of their kind follows, and how many those were.
+/// Removes requests that a newer one of their kind replaces. Returns the rest and the number removed.
 fn newest(requests: impl Iterator<Item = ReadRequest>) -> (Vec<ReadRequest>, usize) {
-    let mut kept: Vec<ReadRequest> = Vec::new();
+    let mut newest: Vec<ReadRequest> = Vec::new();
     let mut all = 0;
     for request in requests {
         all += 1;
-        kept.retain(|before| match (before, &request) {
-            (ReadRequest::Look(_), ReadRequest::Look(_)) => false,
-            (ReadRequest::Ask(before, _), ReadRequest::Ask(now, _)) => discriminant(before) != discriminant(now),
+        newest.retain(|before| match (before, &request) {
+            (ReadRequest::LoadScreen(_), ReadRequest::LoadScreen(_)) => false,
+            (ReadRequest::Query(before, _), ReadRequest::Query(now, _)) => discriminant(before) != discriminant(now),
             _ => true,
         });
-        kept.push(request);
+        newest.push(request);
     }
-    let passed = all - kept.len();
-    (kept, passed)
+    let superseded = all - newest.len();
+    (newest, superseded)
 }

@@ -1,5 +1,5 @@
-//! What is read for the screen: a [`Look`] says from where and how much, a [`ScreenData`] is what is seen there. A look reads
-//! what is visible and a screen around it; what it costs does not depend on the size of the tree.
+//! Data of the screen: a [`ScreenQuery`] states position and size, [`ScreenData`] is the result. A query reads the
+//! visible part and one screen around it; its cost does not depend on the size of the tree.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,215 +23,221 @@ use crate::{
     types::{Agent, EdgeKind, Lease, Mode, Node, Timestamp, Tree},
 };
 
-/// For how long one who did something counts as present, in milliseconds.
-const PRESENT: i64 = 120_000;
-/// Others who are named at most.
-const OTHERS: u32 = 16;
-/// Siblings that are counted one by one.
-const SIBLINGS: u32 = 2_000;
+/// Time after its last activity during which an agent counts as present, in milliseconds.
+const PRESENCE_MS: i64 = 120_000;
+/// Present agents read, at most.
+const MAX_PRESENCES: u32 = 16;
+/// Siblings counted to find a branch's number.
+const MAX_COUNTED_SIBLINGS: u32 = 2_000;
 
-/// A step from a node.
+/// Navigation step from a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LookStep {
-    /// To the node before.
+pub(crate) enum NavigationStep {
     Parent,
     /// To the continuation visited last, else the first.
     Child,
-    /// To the branch beside this one; after the last the first.
+    /// To the next (`true`) or previous sibling; wraps around.
     Sibling(bool),
-    /// To the line of the outline below or above.
+    /// To the outline line below (`true`) or above.
     Line(bool),
-    /// To the root.
+    /// To the root, or to the hoisted node.
     Root,
     /// To the end of the branch.
     End,
-    /// To the next bookmark.
+    /// To the next bookmark; wraps around.
     Bookmark,
-    /// To another wording of the place.
+    /// To the next (`true`) or previous version.
     Version(bool),
 }
 
-/// How the path is read.
+/// Layout of the path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum ReadingMode {
-    /// Turns, each with its header.
+    /// Turns, each with a header.
     #[default]
-    Talk,
-    /// One text without seams.
+    Transcript,
+    /// One continuous text without headers.
     Prose,
 }
 
-/// What to read.
+/// Query for the visible screen.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenQuery {
-    pub(crate) at: NodeId,
-    pub(crate) steps: Vec<LookStep>,
+    pub(crate) cursor: NodeId,
+    pub(crate) steps: Vec<NavigationStep>,
     pub(crate) versions: Vec<NodeId>,
     pub(crate) folds: Arc<HashSet<NodeId>>,
     pub(crate) visited: Arc<HashMap<NodeId, NodeId>>,
     pub(crate) hoist: Option<NodeId>,
-    /// Lines of the outline above and below the cursor.
+    /// Outline lines above and below the cursor.
     pub(crate) above: usize,
     pub(crate) below: usize,
-    /// Columns and rows of the text; rows count those that were scrolled back.
+    /// Columns and rows of the text; rows include those scrolled back.
     pub(crate) columns: usize,
     pub(crate) rows: usize,
     pub(crate) reading: ReadingMode,
     pub(crate) palette: Palette,
-    pub(crate) colours: Highlighter,
+    pub(crate) highlighter: Highlighter,
     pub(crate) agent: AgentId,
     pub(crate) session: Option<SessionId>,
-    /// Counts looks, so that only the newest is shown.
+    /// Number of the query; results of older ones are dropped.
     pub(crate) number: u64,
 }
 
-/// A node of the path, laid out.
+/// Rendered lines of a node of the path.
 #[derive(Debug, Clone)]
 pub(crate) struct PathBlock {
     pub(crate) lines: Vec<Line<'static>>,
 }
 
-/// Somebody else in the tree.
+/// Another agent that is present in the tree.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Presence {
     pub(crate) name: String,
-    pub(crate) at: NodeId,
+    pub(crate) node: NodeId,
     pub(crate) generating: bool,
 }
 
-/// What is seen.
+/// Result of a screen query.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenData {
     pub(crate) tree: Tree,
-    pub(crate) at: Node,
-    /// The place that the cursor's node is a wording of.
+    pub(crate) node: Node,
+    /// Original node of the cursor's version.
     pub(crate) place: NodeId,
     pub(crate) window: OutlineWindow,
     pub(crate) blocks: Vec<PathBlock>,
-    /// The end of a buffer tree's text, as it is written in; empty in other trees.
+    /// Editable end of a buffer tree's text; empty in other trees.
     pub(crate) parts: Vec<ProsePart>,
-    /// The ends of the path, the oldest first, as it is read.
+    /// End of the path to the cursor, the oldest node first.
     pub(crate) path: Vec<Arc<Node>>,
-    /// Which of how many branches this one is.
+    /// Number of the cursor's branch, from 1, and the number of its siblings including itself.
     pub(crate) branch: (usize, usize),
     pub(crate) others: Vec<Presence>,
-    /// In how many milliseconds the first of them is gone, unless it is heard of again.
-    pub(crate) gone: Option<u64>,
-    /// Whether the last step led nowhere.
-    pub(crate) stuck: Option<LookStep>,
-    /// The branch that is shown alone, as long as one is in it.
+    /// Milliseconds until the first present agent counts as gone. `None`: no agent is present.
+    pub(crate) presence_expires_in: Option<u64>,
+    /// Last step, if it led nowhere.
+    pub(crate) blocked_step: Option<NavigationStep>,
+    /// Hoisted branch; `None` once the cursor leaves it.
     pub(crate) hoist: Option<NodeId>,
-    /// Where the steps led through.
+    /// Nodes that the steps passed.
     pub(crate) trail: VisitedTrail,
-    /// Versions that are chosen now.
+    /// Selected versions after the steps.
     pub(crate) versions: Vec<NodeId>,
     pub(crate) pins: Vec<NodeId>,
 }
 
-/// What steps that are taken in one look leave behind, as if each had been seen: keys come to the same however fast they are.
+/// Traces of the steps of one query, so that fast and slow typing lead to the same state.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct VisitedTrail {
-    /// Where one stood before the last step, in order.
-    pub(crate) stood: Vec<NodeId>,
-    /// The continuations that were visited on the way, by what they continue.
+    /// Cursor positions before the last step, in order.
+    pub(crate) passed: Vec<NodeId>,
+    /// Continuations visited on the way, by parent.
     pub(crate) visited: HashMap<NodeId, NodeId>,
-    /// What was folded above where one stood, and so is open now.
-    pub(crate) opened: Vec<NodeId>,
+    /// Folded nodes above the passed positions, now unfolded.
+    pub(crate) unfolded: Vec<NodeId>,
 }
 
 impl VisitedTrail {
-    /// Goes on from a node. The first is where the cursor was: all about it is known.
-    fn pass(&mut self, snapshot: &dyn Snapshot, look: &mut ScreenQuery, kept: &mut PathCache, at: &Node) -> Result<()> {
-        let known = self.stood.last().map_or(at.id == look.at, |last| *last == at.id);
+    /// Records a passed node. Nothing has to be read for the first, which was the cursor.
+    fn push(
+        &mut self,
+        snapshot: &dyn Snapshot,
+        query: &mut ScreenQuery,
+        path_cache: &mut PathCache,
+        at: &Node,
+    ) -> Result<()> {
+        let known = self.passed.last().map_or(at.id == query.cursor, |last| *last == at.id);
         if !known {
-            let path = kept.path(snapshot, at.id, &look.versions)?;
-            self.visited.extend(ways(&path));
-            let shut = |node: &&Arc<Node>| node.id != at.id && look.folds.contains(&node.id);
-            let shut: Vec<NodeId> = path.iter().filter(shut).map(|node| node.id).collect();
-            if !shut.is_empty() {
-                Arc::make_mut(&mut look.folds).retain(|id| !shut.contains(id));
-                self.opened.extend(shut);
+            let path = path_cache.path(snapshot, at.id, &query.versions)?;
+            self.visited.extend(continuation_choices(&path));
+            let folded = |node: &&Arc<Node>| node.id != at.id && query.folds.contains(&node.id);
+            let folded: Vec<NodeId> = path.iter().filter(folded).map(|node| node.id).collect();
+            if !folded.is_empty() {
+                Arc::make_mut(&mut query.folds).retain(|id| !folded.contains(id));
+                self.unfolded.extend(folded);
             }
         }
-        if self.stood.last() != Some(&at.id) {
-            self.stood.push(at.id);
+        if self.passed.last() != Some(&at.id) {
+            self.passed.push(at.id);
         }
         Ok(())
     }
 }
 
-/// Which continuation leads on from each place of a path: of its end, since nobody goes back further at once.
-pub(crate) fn ways(path: &[Arc<Node>]) -> impl Iterator<Item = (NodeId, NodeId)> {
+/// Pairs each node at the end of a path with its continuation; 64 at most.
+pub(crate) fn continuation_choices(path: &[Arc<Node>]) -> impl Iterator<Item = (NodeId, NodeId)> {
     let place = |node: &Node| node.version_of.filter(|_| node.kind == EdgeKind::Version).unwrap_or(node.id);
     path.windows(2).rev().take(64).map(move |pair| (place(&pair[0]), place(&pair[1])))
 }
 
-/// Looks.
+/// Runs a screen query.
 ///
 /// # Errors
-/// If the store cannot be read, or the node or tree is not there.
-pub(crate) fn look(loom: &Loom, look: &ScreenQuery, kept: &mut PathCache) -> Result<ScreenData> {
+/// If the store cannot be read, or the node or tree does not exist.
+pub(crate) fn load_screen(loom: &Loom, query: &ScreenQuery, path_cache: &mut PathCache) -> Result<ScreenData> {
     let snapshot = loom.snapshot()?;
     let snapshot = &*snapshot;
-    let mut look = look.clone();
-    // What was pruned meanwhile is not stood on.
-    let mut at = visible(snapshot, node(snapshot, look.at)?)?;
-    if look.hoist.is_some() && !is_within(&kept.path(snapshot, at.id, &look.versions)?, look.hoist) {
-        look.hoist = None;
+    let mut query = query.clone();
+    // The cursor moves off nodes that were pruned meanwhile.
+    let mut at = nearest_visible(snapshot, node(snapshot, query.cursor)?)?;
+    if query.hoist.is_some() && !is_within(&path_cache.path(snapshot, at.id, &query.versions)?, query.hoist) {
+        query.hoist = None;
     }
-    let (mut stuck, mut trail) = (None, VisitedTrail::default());
-    for step in std::mem::take(&mut look.steps) {
-        trail.pass(snapshot, &mut look, kept, &at)?;
-        stuck = None;
-        match stepped(snapshot, &mut look, kept, &trail, &at, step)? {
+    let (mut blocked_step, mut trail) = (None, VisitedTrail::default());
+    for step in std::mem::take(&mut query.steps) {
+        trail.push(snapshot, &mut query, path_cache, &at)?;
+        blocked_step = None;
+        match resolve_step(snapshot, &mut query, path_cache, &trail, &at, step)? {
             Some(next) => at = next,
-            None => stuck = Some(step),
+            None => blocked_step = Some(step),
         }
     }
     let tree = snapshot.tree(at.tree)?.ok_or_else(|| OpsError::missing("tree", at.tree))?;
-    let path = kept.path(snapshot, at.id, &look.versions)?;
-    let hoist = look.hoist.filter(|_| is_within(&path, look.hoist));
-    let walker = OutlineReader { snapshot, versions: &look.versions, folds: &look.folds, hoist };
-    let window = walker.around(&path, look.above, look.below)?;
-    let place = match window.rows.get(window.here).map(|row| &row.what) {
+    let path = path_cache.path(snapshot, at.id, &query.versions)?;
+    let hoist = query.hoist.filter(|_| is_within(&path, query.hoist));
+    let outline = OutlineReader { snapshot, versions: &query.versions, folds: &query.folds, hoist };
+    let window = outline.around(&path, query.above, query.below)?;
+    let place = match window.rows.get(window.cursor_row).map(|row| &row.kind) {
         Some(super::outline::RowKind::Node { place, .. }) => *place,
         _ => at.id,
     };
     let agents = snapshot.agents()?;
     let now = loom.now();
-    let (others, gone) = others(snapshot, &look, &tree, &agents, now)?;
-    // A node has two lines at least.
-    let shown = path.len().saturating_sub(look.rows / 2 + 2);
-    let prose = look.reading == ReadingMode::Prose || tree.mode == Mode::Buffer;
+    let (others, presence_expires_in) = presences(snapshot, &query, &tree, &agents, now)?;
+    // A node takes at least two lines.
+    let shown = path.len().saturating_sub(query.rows / 2 + 2);
+    let prose = query.reading == ReadingMode::Prose || tree.mode == Mode::Buffer;
     let parts = if tree.mode == Mode::Buffer { path_layout::parts(snapshot, &path)? } else { Vec::new() };
-    let purse = HighlightBudget::full();
-    let mut page = PathLayout { parts: &parts, snapshot, look: &look, agents: &agents, now, here: at.id, purse };
-    let blocks = if prose { page.prose(&path[shown..])? } else { page.talk(&path[shown..])? };
-    let pins = snapshot.memory(look.agent, tree.id)?.pins.into_iter();
+    let highlight_budget = HighlightBudget::full();
+    let mut page =
+        PathLayout { parts: &parts, snapshot, query: &query, agents: &agents, now, cursor: at.id, highlight_budget };
+    let blocks = if prose { page.prose(&path[shown..])? } else { page.transcript(&path[shown..])? };
+    let pins = snapshot.memory(query.agent, tree.id)?.pins.into_iter();
     let pins = pins.filter_map(|pin| match pin.target {
         crate::types::PinTarget::Node(id) => Some(id),
         crate::types::PinTarget::Document { .. } => None,
     });
     Ok(ScreenData {
-        branch: branch(snapshot, &at, place)?,
+        branch: branch_index(snapshot, &at, place)?,
         place,
         blocks,
         parts,
         window,
         path,
         others,
-        gone,
+        presence_expires_in,
         pins: pins.collect(),
-        stuck,
+        blocked_step,
         hoist,
         trail,
-        versions: look.versions,
-        at,
+        versions: query.versions,
+        node: at,
         tree,
     })
 }
 
-/// Whether a path leads through a place.
+/// Returns whether a path contains a node or a version of it.
 fn is_within(path: &[Arc<Node>], place: Option<NodeId>) -> bool {
     path.iter().any(|node| place == Some(node.id) || place == node.version_of)
 }
@@ -240,8 +246,8 @@ fn node(snapshot: &dyn Snapshot, id: NodeId) -> Result<Node> {
     snapshot.node(id)?.ok_or_else(|| OpsError::missing("node", id))
 }
 
-/// The node, or the nearest one above it that is not pruned.
-fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
+/// Returns the node, or its nearest ancestor that is not pruned.
+fn nearest_visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
     while at.state.pruned_by.is_some()
         && let Some(parent) = at.parent
     {
@@ -250,26 +256,26 @@ fn visible(snapshot: &dyn Snapshot, mut at: Node) -> Result<Node> {
     Ok(at)
 }
 
-/// Where a step leads; `None`: nowhere.
-fn stepped(
+/// Returns the target of a step; `None` if there is none.
+fn resolve_step(
     snapshot: &dyn Snapshot,
-    look: &mut ScreenQuery,
-    kept: &mut PathCache,
+    query: &mut ScreenQuery,
+    path_cache: &mut PathCache,
     trail: &VisitedTrail,
     at: &Node,
-    step: LookStep,
+    step: NavigationStep,
 ) -> Result<Option<Node>> {
-    let walker = OutlineReader { snapshot, versions: &look.versions, folds: &look.folds, hoist: look.hoist };
-    let read = |node: Option<Node>| node.map(|node| walker.read(&node)).transpose();
+    let outline = OutlineReader { snapshot, versions: &query.versions, folds: &query.folds, hoist: query.hoist };
+    let read = |node: Option<Node>| node.map(|node| outline.selected_version(&node)).transpose();
     let place = at.version_of.filter(|_| at.kind == EdgeKind::Version).unwrap_or(at.id);
     let found = match step {
-        LookStep::Parent => {
-            let path = snapshot.path_back(at.id, &look.versions, 2)?;
+        NavigationStep::Parent => {
+            let path = snapshot.path_back(at.id, &query.versions, 2)?;
             let parent = path.into_iter().next().filter(|node| node.id != at.id);
-            parent.filter(|_| look.hoist != Some(place))
+            parent.filter(|_| query.hoist != Some(place))
         }
-        LookStep::Child => read(child(snapshot, look, trail, place)?)?,
-        LookStep::Sibling(forward) => {
+        NavigationStep::Child => read(child(snapshot, query, trail, place)?)?,
+        NavigationStep::Sibling(forward) => {
             let Some(original) = snapshot.node(place)? else { return Ok(None) };
             let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else {
                 return Ok(None);
@@ -285,37 +291,37 @@ fn stepped(
             }
             read(found.filter(|node| node.id != place))?
         }
-        LookStep::Line(down) => walker.line(&kept.path(snapshot, at.id, &look.versions)?, down)?,
-        LookStep::Root => {
-            let root = look.hoist.or(snapshot.tree(at.tree)?.and_then(|tree| tree.root));
+        NavigationStep::Line(down) => outline.adjacent(&path_cache.path(snapshot, at.id, &query.versions)?, down)?,
+        NavigationStep::Root => {
+            let root = query.hoist.or(snapshot.tree(at.tree)?.and_then(|tree| tree.root));
             let root = root.map(|id| node(snapshot, id)).transpose()?;
             read(root)?.filter(|root| root.id != at.id)
         }
-        LookStep::End => {
+        NavigationStep::End => {
             let mut end = at.clone();
             let mut from = place;
-            // So far that nobody waits; a second press goes on.
+            // Bounded so that the user need not wait; a second press continues.
             for _ in 0..20_000 {
-                let Some(next) = child(snapshot, look, trail, from)? else { break };
+                let Some(next) = child(snapshot, query, trail, from)? else { break };
                 from = next.id;
                 end = next;
             }
             read(Some(end).filter(|end| end.id != at.id))?
         }
-        LookStep::Bookmark => {
+        NavigationStep::Bookmark => {
             let marked = snapshot.bookmarks(at.tree)?;
             let next = marked.iter().find(|node| node.seq > at.seq).or(marked.first());
             next.filter(|node| node.id != at.id).cloned()
         }
-        LookStep::Version(forward) => {
-            let wordings = snapshot.versions(at.id)?;
-            let here = wordings.iter().position(|node| node.id == at.id);
+        NavigationStep::Version(forward) => {
+            let versions = snapshot.versions(at.id)?;
+            let here = versions.iter().position(|node| node.id == at.id);
             let next = here.and_then(|here| {
-                if forward { wordings.get(here + 1) } else { here.checked_sub(1).map(|at| &wordings[at]) }
+                if forward { versions.get(here + 1) } else { here.checked_sub(1).map(|at| &versions[at]) }
             });
             if let Some(next) = next {
-                look.versions.retain(|chosen| wordings.iter().all(|node| node.id != *chosen));
-                look.versions.push(next.id);
+                query.versions.retain(|chosen| versions.iter().all(|node| node.id != *chosen));
+                query.versions.push(next.id);
             }
             next.cloned()
         }
@@ -323,9 +329,9 @@ fn stepped(
     Ok(found)
 }
 
-/// The continuation of a place that was visited last, else its first.
-fn child(snapshot: &dyn Snapshot, look: &ScreenQuery, trail: &VisitedTrail, place: NodeId) -> Result<Option<Node>> {
-    if let Some(last) = trail.visited.get(&place).or_else(|| look.visited.get(&place))
+/// Returns the continuation visited last, else the first.
+fn child(snapshot: &dyn Snapshot, query: &ScreenQuery, trail: &VisitedTrail, place: NodeId) -> Result<Option<Node>> {
+    if let Some(last) = trail.visited.get(&place).or_else(|| query.visited.get(&place))
         && let Some(node) = snapshot.node(*last)?
         && node.state.pruned_by.is_none()
     {
@@ -334,45 +340,49 @@ fn child(snapshot: &dyn Snapshot, look: &ScreenQuery, trail: &VisitedTrail, plac
     Ok(snapshot.continuations(place, SiblingCursor::First, 1)?.pop())
 }
 
-/// Which of how many branches a place is. Beyond some thousands nobody counts.
-fn branch(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
+/// Returns a node's branch number and the number of branches. Numbers beyond the counting limit are too low.
+fn branch_index(snapshot: &dyn Snapshot, at: &Node, place: NodeId) -> Result<(usize, usize)> {
     let original = if at.id == place { at.clone() } else { node(snapshot, place)? };
     let Some(parent) = original.parent.filter(|_| original.kind == EdgeKind::Continuation) else { return Ok((1, 1)) };
     let all = node(snapshot, parent)?.state.continuations as usize;
     if all < 2 {
         return Ok((1, 1));
     }
-    let before = snapshot.continuations(parent, SiblingCursor::Before(original.seq), SIBLINGS)?.len();
+    let before = snapshot.continuations(parent, SiblingCursor::Before(original.seq), MAX_COUNTED_SIBLINGS)?.len();
     Ok((before + 1, all.max(before + 1)))
 }
 
-/// Who else is in the tree, and in how long the first of them is gone.
-fn others(
+/// Returns the other agents in the tree, and the milliseconds until the first counts as gone.
+fn presences(
     snapshot: &dyn Snapshot,
-    look: &ScreenQuery,
+    query: &ScreenQuery,
     tree: &Tree,
     agents: &[Agent],
     now: Timestamp,
 ) -> Result<(Vec<Presence>, Option<u64>)> {
     let name = |id: AgentId| agents.iter().find(|agent| agent.id() == id).map_or("?", Agent::name).to_owned();
-    let (mut found, mut gone): (Vec<Presence>, Option<i64>) = (Vec::new(), None);
-    let mut sooner = |until: i64| gone = Some(gone.map_or(until, |gone| gone.min(until)));
-    // Whose session is not known is somebody else: one's own generations are in one's session.
-    let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != look.session);
+    let (mut found, mut presence_expires_in): (Vec<Presence>, Option<i64>) = (Vec::new(), None);
+    let mut sooner = |until: i64| {
+        presence_expires_in =
+            Some(presence_expires_in.map_or(until, |presence_expires_in| presence_expires_in.min(until)))
+    };
+    // A lease without a session belongs to another agent: the user's own generations run in the user's session.
+    let others = |lease: &&Lease| lease.holds(now) && (lease.session.is_none() || lease.session != query.session);
     for lease in snapshot.leases(tree.id)?.iter().filter(others) {
-        found.push(Presence { name: name(lease.agent), at: lease.node, generating: true });
+        found.push(Presence { name: name(lease.agent), node: lease.node, generating: true });
         sooner(lease.until.as_millis());
     }
-    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: OTHERS, ..SessionFilter::default() };
+    let filter = SessionFilter { tree: Some(tree.id), active: true, limit: MAX_PRESENCES, ..SessionFilter::default() };
     for session in snapshot.sessions(&filter)? {
-        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENT);
-        let own = Some(session.id) == look.session || session.agent == look.agent;
+        let recent = session.last_active_at.as_millis() >= now.as_millis().saturating_sub(PRESENCE_MS);
+        let own = Some(session.id) == query.session || session.agent == query.agent;
         let name = name(session.agent);
-        if let Some(at) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name)) {
-            found.push(Presence { name, at, generating: false });
-            sooner(session.last_active_at.as_millis() + PRESENT);
+        if let Some(node) = session.position.filter(|_| recent && !own && found.iter().all(|other| other.name != name))
+        {
+            found.push(Presence { name, node, generating: false });
+            sooner(session.last_active_at.as_millis() + PRESENCE_MS);
         }
     }
-    let gone = gone.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
-    Ok((found, gone))
+    let presence_expires_in = presence_expires_in.map(|until| u64::try_from(until - now.as_millis()).unwrap_or(0) + 1);
+    Ok((found, presence_expires_in))
 }

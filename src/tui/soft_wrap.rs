@@ -1,5 +1,5 @@
-//! A text that is written in, as rows of the screen: each is a range of its bytes, so that the cursor, the colours and the
-//! mouse all go by the same rows. Only the rows around the cursor are laid out: a text of a megabyte costs what is seen.
+//! Soft wrapping of an edited text: rows are byte ranges, shared by cursor, colors and mouse. Only rows around the
+//! cursor are laid out, so a text of a megabyte costs no more than its visible part.
 
 use std::ops::Range;
 
@@ -7,76 +7,77 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::text;
 
-/// Bytes of a line after which a row ends whatever stands there, so that a line of a megabyte is laid out in parts.
-const LONG: usize = 4_096;
+/// Bytes of a segment: longer lines are laid out in parts.
+const MAX_SEGMENT_BYTES: usize = 4_096;
 
 /// Rows around a cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VisualRows {
-    /// What stands in each row. A space or line feed at which one ends is not always part of it.
+    /// Byte range of each row. A space or line feed at its end may be left out.
     pub(crate) rows: Vec<Range<usize>>,
-    /// The cursor's row among them, and its column.
+    /// Row and column of the cursor.
     pub(crate) cursor: (usize, usize),
-    /// Whether nothing is above them, and below.
+    /// True if the text begins with the first row, and ends with the last.
     pub(crate) top: bool,
     pub(crate) bottom: bool,
 }
 
-/// A part of a text that is laid out by itself: a line, or a part of a long one.
+/// Part of a text that is laid out separately: a line, or part of a long one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RowSegment {
     bytes: Range<usize>,
-    /// Whether a line ends with it.
+    /// True if a line ends with it.
     ends: bool,
 }
 
-/// A grapheme as it is shown, and its columns.
-pub(crate) fn shown(grapheme: &str) -> (String, usize) {
+/// Displayed form of a grapheme, and its columns.
+pub(crate) fn displayed(grapheme: &str) -> (String, usize) {
     if grapheme == "\t" { ("    ".to_owned(), 4) } else { text::cell(grapheme) }
 }
 
-/// The rows of a text of at most `room` columns around its cursor: so many above the cursor's and below, if there are.
-pub(crate) fn around(text: &str, at: usize, room: usize, above: usize, below: usize) -> VisualRows {
-    let room = if room == 0 { usize::MAX } else { room.max(2) };
-    let mut part = part_at(text, at);
-    let mut rows = wrapped(text, &part, room);
+/// Wraps a text at `max_columns` columns (0: never). Returns at most `above` rows above the cursor's and `below` rows
+/// below it.
+pub(crate) fn rows_around(text: &str, at: usize, max_columns: usize, above: usize, below: usize) -> VisualRows {
+    let max_columns = if max_columns == 0 { usize::MAX } else { max_columns.max(2) };
+    let mut segment = segment_at(text, at);
+    let mut rows = wrap(text, &segment, max_columns);
     let mut row = rows.iter().rposition(|row| row.start <= at).unwrap_or(0);
     let mut column = columns(&text[rows[row].start..at]);
-    // Behind a full row the cursor stands in one that begins there.
-    if column >= room && row + 1 == rows.len() && part.ends && at == part.bytes.end {
+    // After a full last row, the cursor is in a new empty row.
+    if column >= max_columns && row + 1 == rows.len() && segment.ends && at == segment.bytes.end {
         rows.push(at..at);
         (row, column) = (row + 1, 0);
     }
-    let mut last = part.clone();
-    while row < above && part.bytes.start > 0 {
-        let before = text[..part.bytes.start].char_indices().next_back().map_or(0, |(at, _)| at);
-        part = part_at(text, before);
-        let mut before = wrapped(text, &part, room);
+    let mut last = segment.clone();
+    while row < above && segment.bytes.start > 0 {
+        let before = text[..segment.bytes.start].char_indices().next_back().map_or(0, |(at, _)| at);
+        segment = segment_at(text, before);
+        let mut before = wrap(text, &segment, max_columns);
         row += before.len();
         before.append(&mut rows);
         rows = before;
     }
     while rows.len() <= row + below
-        && let Some(next) = part_after(text, &last)
+        && let Some(next) = next_segment(text, &last)
     {
         last = next;
-        rows.extend(wrapped(text, &last, room));
+        rows.extend(wrap(text, &last, max_columns));
     }
-    let (top, bottom) = (part.bytes.start == 0 && row <= above, part_after(text, &last).is_none());
+    let (top, bottom) = (segment.bytes.start == 0 && row <= above, next_segment(text, &last).is_none());
     let bottom = bottom && rows.len() <= row + below + 1;
     rows.truncate(row + below + 1);
     let first = row.saturating_sub(above);
     rows.drain(..first);
-    VisualRows { rows, cursor: (row - first, column.min(room)), top, bottom }
+    VisualRows { rows, cursor: (row - first, column.min(max_columns)), top, bottom }
 }
 
-/// The place in a row that is nearest to a column.
-pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize {
+/// Returns the byte position in a row that is nearest to a column.
+pub(crate) fn byte_at_column(text: &str, row: &Range<usize>, column: usize) -> usize {
     let mut used = 0;
-    // A place behind the space that a row ends with would be in the next row.
+    // A position after the trailing space would be in the next row.
     let words = text[row.clone()].trim_end_matches(' ');
     for (at, grapheme) in words.grapheme_indices(true) {
-        let wide = shown(grapheme).1;
+        let wide = displayed(grapheme).1;
         if used + wide > column {
             return row.start + at;
         }
@@ -85,23 +86,23 @@ pub(crate) fn at_column(text: &str, row: &Range<usize>, column: usize) -> usize 
     let end = row.start + words.len();
     let breaks = end == row.end && text[row.end..].chars().next().is_some_and(|next| next != '\n');
     match words.grapheme_indices(true).next_back() {
-        // Nor is the end of a row in which a word goes on.
+        // So would the end of a row that breaks a word.
         Some((last, _)) if breaks => row.start + last,
         _ => end,
     }
 }
 
-/// Columns of a text on one row.
+/// Returns the columns of a text.
 fn columns(text: &str) -> usize {
-    text.graphemes(true).map(|grapheme| shown(grapheme).1).sum()
+    text.graphemes(true).map(|grapheme| displayed(grapheme).1).sum()
 }
 
-/// The part of a text that a place is in.
-fn part_at(text: &str, at: usize) -> RowSegment {
+/// Returns the segment that contains a byte position.
+fn segment_at(text: &str, at: usize) -> RowSegment {
     let mut start = text[..at].rfind('\n').map_or(0, |at| at + 1);
     let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
     loop {
-        let cut = cut(text, start, end);
+        let cut = segment_end(text, start, end);
         if at < cut || cut == end {
             return RowSegment { bytes: start..cut, ends: cut == end };
         }
@@ -109,17 +110,17 @@ fn part_at(text: &str, at: usize) -> RowSegment {
     }
 }
 
-fn part_after(text: &str, part: &RowSegment) -> Option<RowSegment> {
-    let next = part.bytes.end + usize::from(part.ends);
-    (next <= text.len()).then(|| part_at(text, next))
+fn next_segment(text: &str, segment: &RowSegment) -> Option<RowSegment> {
+    let next = segment.bytes.end + usize::from(segment.ends);
+    (next <= text.len()).then(|| segment_at(text, next))
 }
 
-/// Where a part that begins at `start` ends: at the line's end, or behind a space well before that.
-fn cut(text: &str, start: usize, end: usize) -> usize {
-    if end - start <= LONG {
+/// Returns the end of a segment: the line's end, or after a space within the limit.
+fn segment_end(text: &str, start: usize, end: usize) -> usize {
+    if end - start <= MAX_SEGMENT_BYTES {
         return end;
     }
-    let mut most = start + LONG;
+    let mut most = start + MAX_SEGMENT_BYTES;
     while !text.is_char_boundary(most) {
         most -= 1;
     }
@@ -127,34 +128,34 @@ fn cut(text: &str, start: usize, end: usize) -> usize {
     space.filter(|space| *space > start).unwrap_or(most)
 }
 
-/// The rows of a part: broken behind spaces and beside wide characters, or within what is too long. Spaces at the end of a
-/// row hang over.
-fn wrapped(text: &str, part: &RowSegment, room: usize) -> Vec<Range<usize>> {
-    let (mut rows, mut from, mut used) = (Vec::new(), part.bytes.start, 0);
-    // Where the row can be broken, and the columns up to there.
-    let mut brk: Option<(usize, usize)> = None;
-    for (at, grapheme) in text[part.bytes.clone()].grapheme_indices(true) {
-        let at = part.bytes.start + at;
-        let (_, wide) = shown(grapheme);
+/// Wraps a segment: after spaces, beside wide characters, or within words that are too long. Trailing spaces exceed the
+/// width.
+fn wrap(text: &str, segment: &RowSegment, max_columns: usize) -> Vec<Range<usize>> {
+    let (mut rows, mut from, mut used) = (Vec::new(), segment.bytes.start, 0);
+    // Last position to break at, and the columns before it.
+    let mut break_at: Option<(usize, usize)> = None;
+    for (at, grapheme) in text[segment.bytes.clone()].grapheme_indices(true) {
+        let at = segment.bytes.start + at;
+        let (_, wide) = displayed(grapheme);
         if grapheme == " " {
             used += wide;
-            brk = Some((at + 1, used));
+            break_at = Some((at + 1, used));
             continue;
         }
         if wide > 1 && at > from {
-            brk = Some((at, used));
+            break_at = Some((at, used));
         }
-        if used + wide > room && at > from {
-            let (cut, before) = brk.take().filter(|(cut, _)| *cut > from).unwrap_or((at, used));
+        if used + wide > max_columns && at > from {
+            let (cut, before) = break_at.take().filter(|(cut, _)| *cut > from).unwrap_or((at, used));
             rows.push(from..cut);
             (from, used) = (cut, used - before);
         }
         used += wide;
         if wide > 1 {
-            brk = Some((at + grapheme.len(), used));
+            break_at = Some((at + grapheme.len(), used));
         }
     }
-    rows.push(from..part.bytes.end);
+    rows.push(from..segment.bytes.end);
     rows
 }
 
@@ -162,12 +163,12 @@ fn wrapped(text: &str, part: &RowSegment, room: usize) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    fn all(text: &str, room: usize) -> Vec<&str> {
-        around(text, 0, room, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
+    fn all(text: &str, max_columns: usize) -> Vec<&str> {
+        rows_around(text, 0, max_columns, 0, 1_000).rows.into_iter().map(|row| &text[row]).collect()
     }
 
     #[test]
-    fn rows_break_between_words_and_inside_what_is_too_long() {
+    fn rows_break_between_words_and_inside_long_words() {
         assert_eq!(all("one two three", 7), ["one two ", "three"]);
         assert_eq!(all("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(all("a\n\nb\n", 4), ["a", "", "b", ""]);
@@ -178,13 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_the_whole_seen_from_a_place() {
+    fn a_window_is_part_of_the_whole_layout() {
         let text =
             format!("{}\n\nlast 漢字 line of it\n{}", "some words here and there ".repeat(400), "漢".repeat(9_000));
-        let whole = around(&text, 0, 31, 0, 10_000);
+        let whole = rows_around(&text, 0, 31, 0, 10_000);
         assert!(whole.top && whole.bottom);
         for at in (0..text.len()).step_by(37).filter(|at| text.is_char_boundary(*at)) {
-            let seen = around(&text, at, 31, 5, 4);
+            let seen = rows_around(&text, at, 31, 5, 4);
             let (row, _) = seen.cursor;
             let here = whole.rows.iter().position(|row| *row == seen.rows[row_of(&seen)]).unwrap();
             assert_eq!(seen.rows, whole.rows[here - row..here - row + seen.rows.len()]);
@@ -199,12 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn a_column_leads_to_a_place_of_its_row() {
+    fn a_column_maps_to_a_byte_of_its_row() {
         let text = "one two three 漢字";
-        let rows = around(text, 0, 8, 0, 9).rows;
-        assert_eq!(at_column(text, &rows[0], 3), 3);
-        assert_eq!(at_column(text, &rows[0], 99), 7, "before the space that the row ends with");
-        assert_eq!(at_column(text, &rows[1], 7), 14, "not within a character");
-        assert_eq!(at_column("abcdef", &(0..3), 9), 2, "where the word goes on, its row ends before its last letter");
+        let rows = rows_around(text, 0, 8, 0, 9).rows;
+        assert_eq!(byte_at_column(text, &rows[0], 3), 3);
+        assert_eq!(byte_at_column(text, &rows[0], 99), 7, "before the space that the row ends with");
+        assert_eq!(byte_at_column(text, &rows[1], 7), 14, "not within a character");
+        assert_eq!(
+            byte_at_column("abcdef", &(0..3), 9),
+            2,
+            "where the word goes on, its row ends before its last letter"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The terminal: taken over, given back whatever happens, and the loop between. The only part that touches it.
+//! Terminal: setup, restoration and the event loop. No other module touches it.
 
 use std::{
     io::{self, BufWriter, Stdout, Write as _},
@@ -31,45 +31,45 @@ use super::{
     wide_graphemes::{self, WideGraphemeRows},
 };
 
-/// The shortest time between two frames that only the background asked for.
-const FRAME: Duration = Duration::from_millis(16);
-/// How long a frame waits for what a key had read.
-const LOOK: Duration = Duration::from_millis(8);
-/// Keys and the like that are taken in before a frame at most.
-const BURST: usize = 256;
-/// How long is looked for an event that is there. Without any time crossterm's source looks at none, not even at those
-/// that it has read.
-const AT_ONCE: Duration = Duration::from_micros(50);
-/// How long is waited at the end for what is being written.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Minimum time between two frames that only streamed text requests.
+const MIN_FRAME_INTERVAL: Duration = Duration::from_millis(16);
+/// Time that a frame waits for the screen query of a key.
+const MAX_SCREEN_WAIT: Duration = Duration::from_millis(8);
+/// Events processed before a frame, at most.
+const MAX_EVENTS_PER_FRAME: usize = 256;
+/// Time to poll for a pending event. With zero, crossterm returns no event, not even one that it has read.
+const POLL_TIMEOUT: Duration = Duration::from_micros(50);
+/// Time to wait at the end for pending writes.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why the screen ended otherwise than the person wished.
+/// Error of the terminal interface.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TerminalError {
-    /// The terminal cannot be read or written.
+    /// Reading or writing the terminal failed.
     #[error("the terminal: {0}")]
     Io(#[from] io::Error),
-    /// What was to be shown cannot be read.
+    /// The application could not be opened.
     #[error("{0}")]
     Open(String),
-    /// The process was asked to end; everything is saved and the terminal given back.
+    /// A signal ended the process; everything is saved and the terminal restored.
     #[error("ended by a signal")]
     Signal,
 }
 
-/// Whether the terminal is taken over now: the hook of panics and the guard both give it back, once.
-static TAKEN: AtomicBool = AtomicBool::new(false);
-/// Held while a frame is written, and from a panic of another thread to the end: a frame would take the terminal again.
-static DRAWING: Mutex<()> = Mutex::new(());
+/// True while the terminal is in raw mode. Panic hook and guard both restore it, once.
+static TERMINAL_TAKEN: AtomicBool = AtomicBool::new(false);
+/// Held while a frame is written, and after a panic of another thread until exit: a frame would overwrite the restored
+/// terminal.
+static DRAW_LOCK: Mutex<()> = Mutex::new(());
 
-/// Gives the terminal back when it goes.
+/// Restores the terminal when dropped.
 struct RawModeGuard;
 
 impl RawModeGuard {
-    fn take() -> io::Result<Self> {
-        TAKEN.store(true, Ordering::SeqCst);
-        // From here on the guard gives back whatever was taken.
+    fn acquire() -> io::Result<Self> {
+        TERMINAL_TAKEN.store(true, Ordering::SeqCst);
+        // From here on the guard restores the terminal.
         let guard = Self;
         terminal::enable_raw_mode()?;
         execute!(
@@ -77,7 +77,7 @@ impl RawModeGuard {
             EnterAlternateScreen,
             EnableMouseCapture,
             EnableBracketedPaste,
-            // What a terminal draws wider than it is counted does not go on in the next row.
+            // Graphemes drawn wider than computed must not wrap.
             DisableLineWrap,
             Clear(ClearType::All)
         )?;
@@ -87,24 +87,24 @@ impl RawModeGuard {
 
 impl Drop for RawModeGuard {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
-fn give_back() {
-    if TAKEN.swap(false, Ordering::SeqCst) {
-        // There is nobody to tell if the terminal is gone. A thread that panics may not take standard output's lock, which
-        // the one that draws holds; so this goes by it.
+fn restore_terminal() {
+    if TERMINAL_TAKEN.swap(false, Ordering::SeqCst) {
+        // Errors are ignored: the terminal may be gone. A panicking thread must not take standard output's lock, which
+        // the drawing thread may hold, so this writes past it.
         let mut bytes = Vec::new();
         let _ = execute!(bytes, EnableLineWrap, DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, Show);
-        let _ = past_the_lock(&bytes);
+        let _ = write_unlocked(&bytes);
         let _ = terminal::disable_raw_mode();
     }
 }
 
-/// Writes to standard output, whoever holds its lock.
+/// Writes to standard output without its lock.
 #[cfg(unix)]
-fn past_the_lock(mut bytes: &[u8]) -> io::Result<()> {
+fn write_unlocked(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         let written = rustix::io::write(rustix::stdio::stdout(), bytes)?;
         bytes = &bytes[written..];
@@ -114,51 +114,51 @@ fn past_the_lock(mut bytes: &[u8]) -> io::Result<()> {
 
 /// Writes to standard output.
 #[cfg(not(unix))]
-fn past_the_lock(bytes: &[u8]) -> io::Result<()> {
+fn write_unlocked(bytes: &[u8]) -> io::Result<()> {
     io::stdout().write_all(bytes)
 }
 
-/// A panic's message has to reach the person's terminal, not a screen that is about to go.
-fn mind_panics() {
+/// Installs a panic hook that restores the terminal first, so that the message stays visible.
+fn install_panic_hook() {
     let before = panic::take_hook();
     let screen = std::thread::current().id();
     panic::set_hook(Box::new(move |what| {
-        let held = TAKEN.load(Ordering::SeqCst);
+        let held = TERMINAL_TAKEN.load(Ordering::SeqCst);
         let elsewhere = std::thread::current().id() != screen;
-        // A frame that is being written is waited for, but not for ever: the terminal may take no more.
+        // Waits for a frame in progress, but not for ever: the terminal may be blocked.
         let wait = |_: &u32| std::thread::sleep(Duration::from_millis(5));
-        let _quiet = (0..40).filter(|_| elsewhere).inspect(wait).find_map(|_| DRAWING.try_lock().ok());
-        give_back();
+        let _quiet = (0..40).filter(|_| elsewhere).inspect(wait).find_map(|_| DRAW_LOCK.try_lock().ok());
+        restore_terminal();
         before(what);
-        // Without a thread of the background the screen would wait for ever.
+        // Without a background thread the screen would hang.
         if held && elsewhere {
             std::process::exit(101);
         }
     }));
 }
 
-/// Shows the screen until the person leaves.
+/// Runs the screen until the user quits.
 ///
-/// Takes standard input and output, which have to be a terminal.
+/// Standard input and output have to be a terminal.
 ///
 /// # Errors
-/// If the terminal cannot be used, nothing can be shown, or the process is told to end.
+/// If the terminal cannot be used, nothing can be shown, or a signal ends the process.
 pub fn run(setup: ScreenSetup) -> Result<(), TerminalError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let (width, height) = terminal::size()?;
     let mut app = App::new(setup, runtime.handle().clone(), width, height).map_err(TerminalError::Open)?;
-    mind_panics();
+    install_panic_hook();
     let ended = runtime.block_on(async {
-        let mut screen = Screen::take()?;
-        let ended = screen.attend(&mut app).await;
+        let mut screen = Screen::acquire()?;
+        let ended = screen.run(&mut app).await;
         drop(screen);
         ended
     });
-    app.close(PATIENCE);
+    app.close(CLOSE_TIMEOUT);
     ended
 }
 
-/// A terminal of which it is known that nothing is on it.
+/// Creates a terminal that is assumed to be empty.
 fn blank() -> io::Result<Terminal<CrosstermBackend<BufWriter<Stdout>>>> {
     Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())))
 }
@@ -167,19 +167,19 @@ struct Screen {
     guard: Option<RawModeGuard>,
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     events: Option<EventStream>,
-    pictures: WideGraphemeRows,
+    wide_rows: WideGraphemeRows,
 }
 
-/// Signals that end the program, and the one that it goes on by.
+/// Signals that end or resume the process.
 struct Signals {
     #[cfg(unix)]
-    heard: [tokio::signal::unix::Signal; 5],
+    signals: [tokio::signal::unix::Signal; 5],
 }
 
-/// What a signal means here.
+/// Reaction to a signal.
 enum SignalAction {
-    End,
-    GoOn,
+    Exit,
+    Continue,
 }
 
 impl Signals {
@@ -187,21 +187,21 @@ impl Signals {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};
-            // SIGCONT has no name in tokio; its number differs from system to system, as rustix knows.
-            let goes_on = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
+            // tokio has no name for SIGCONT; rustix knows its number on each system.
+            let resume = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
             let kinds =
-                [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), goes_on];
-            let [terminate, hangup, interrupt, quit, goes_on] = kinds.map(signal);
-            Ok(Self { heard: [terminate?, hangup?, interrupt?, quit?, goes_on?] })
+                [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), resume];
+            let [terminate, hangup, interrupt, quit, resume] = kinds.map(signal);
+            Ok(Self { signals: [terminate?, hangup?, interrupt?, quit?, resume?] })
         }
         #[cfg(not(unix))]
         Ok(Self {})
     }
 
-    /// Forgets what ctrl-c and ctrl-\ meant for another program that had the terminal.
-    fn forget(&mut self) {
+    /// Drops pending SIGINT and SIGQUIT, which were sent to another program on the terminal.
+    fn drain_interrupts(&mut self) {
         #[cfg(unix)]
-        for signal in &mut self.heard[2..4] {
+        for signal in &mut self.signals[2..4] {
             while signal.recv().now_or_never().flatten().is_some() {}
         }
     }
@@ -209,13 +209,13 @@ impl Signals {
     async fn next(&mut self) -> SignalAction {
         #[cfg(unix)]
         {
-            let [terminate, hangup, interrupt, quit, goes_on] = &mut self.heard;
+            let [terminate, hangup, interrupt, quit, resume] = &mut self.signals;
             tokio::select! {
-                _ = terminate.recv() => SignalAction::End,
-                _ = hangup.recv() => SignalAction::End,
-                _ = interrupt.recv() => SignalAction::End,
-                _ = quit.recv() => SignalAction::End,
-                _ = goes_on.recv() => SignalAction::GoOn,
+                _ = terminate.recv() => SignalAction::Exit,
+                _ = hangup.recv() => SignalAction::Exit,
+                _ = interrupt.recv() => SignalAction::Exit,
+                _ = quit.recv() => SignalAction::Exit,
+                _ = resume.recv() => SignalAction::Continue,
             }
         }
         #[cfg(not(unix))]
@@ -224,29 +224,29 @@ impl Signals {
 }
 
 impl Screen {
-    fn take() -> io::Result<Self> {
-        let guard = RawModeGuard::take()?;
+    fn acquire() -> io::Result<Self> {
+        let guard = RawModeGuard::acquire()?;
         Ok(Self {
             guard: Some(guard),
             terminal: blank()?,
             events: Some(EventStream::new()),
-            pictures: WideGraphemeRows::default(),
+            wide_rows: WideGraphemeRows::default(),
         })
     }
 
-    /// Forgets what the terminal shows, so that everything is drawn. (`Terminal::clear` would ask the terminal where its
-    /// cursor is, and wait for an answer.)
-    fn renew(&mut self) -> io::Result<()> {
+    /// Marks the terminal as empty, so that everything is drawn. (`Terminal::clear` would query the cursor and wait for
+    /// the reply.)
+    fn reset(&mut self) -> io::Result<()> {
         self.terminal = blank()?;
-        self.pictures = WideGraphemeRows::default();
+        self.wide_rows = WideGraphemeRows::default();
         Ok(())
     }
 
-    /// Takes the terminal again and draws everything anew.
-    fn retake(&mut self, app: &mut App) -> io::Result<()> {
+    /// Takes over the terminal again and redraws everything.
+    fn resume(&mut self, app: &mut App) -> io::Result<()> {
         self.guard = None;
-        self.guard = Some(RawModeGuard::take()?);
-        self.renew()?;
+        self.guard = Some(RawModeGuard::acquire()?);
+        self.reset()?;
         if self.events.is_none() {
             self.events = Some(EventStream::new());
         }
@@ -255,10 +255,10 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws what has changed.
+    /// Draws changed cells, and rewrites rows with ambiguous graphemes.
     fn draw(&mut self, app: &App) -> io::Result<()> {
         let drawn = self.terminal.draw(|frame| app.draw(frame))?;
-        let whole = self.pictures.drawn(drawn.buffer);
+        let whole = self.wide_rows.update(drawn.buffer);
         if whole.is_empty() {
             return Ok(());
         }
@@ -266,74 +266,76 @@ impl Screen {
         queue!(backend, SavePosition)?;
         for (y, row) in &whole {
             queue!(backend, MoveTo(0, *y), Clear(ClearType::CurrentLine))?;
-            let cells = wide_graphemes::places(*y, row).map(|(place, cell)| (place.x, place.y, cell));
+            let cells = wide_graphemes::cells(*y, row).map(|(place, cell)| (place.x, place.y, cell));
             Backend::draw(backend, cells)?;
         }
         queue!(backend, RestorePosition)?;
         io::Write::flush(backend)
     }
 
-    /// Draws and hears until the end.
-    async fn attend(&mut self, app: &mut App) -> Result<(), TerminalError> {
+    /// Runs the event loop.
+    async fn run(&mut self, app: &mut App) -> Result<(), TerminalError> {
         let mut signals = Signals::listen()?;
         let (mut drawn, mut due) = (Instant::now(), Some(Instant::now()));
         loop {
             if due.is_some_and(|due| due <= Instant::now()) {
-                let _drawing = DRAWING.lock().unwrap_or_else(PoisonError::into_inner);
+                let _drawing = DRAW_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
                 self.draw(app)?;
                 (drawn, due) = (Instant::now(), None);
             }
-            let wake =
-                [due.map(|due| due.saturating_duration_since(Instant::now())), app.wakes()].into_iter().flatten().min();
+            let wake = [due.map(|due| due.saturating_duration_since(Instant::now())), app.next_wake()]
+                .into_iter()
+                .flatten()
+                .min();
             let Some(events) = &mut self.events else { return Ok(()) };
             tokio::select! {
                 event = events.next() => {
                     let Some(event) = event else { return Ok(()) };
-                    let (mut resized, mut heard, mut next) = (false, 0, Some(event?));
-                    // What has come by now is shown in one frame: a text that is pasted key by key, a slow line's burst.
+                    let (mut resized, mut events_taken, mut next) = (false, 0, Some(event?));
+                    // Pending events share one frame: a text pasted key by key, or a burst on a slow connection.
                     while let Some(event) = next.take() {
                         resized |= matches!(event, Event::Resize(..));
-                        hear(app, event);
-                        heard += 1;
-                        // Past the stream, whose waker would be lost: an event that is there is read at once.
-                        if heard < BURST && !app.is_wanting() && event::poll(AT_ONCE)? {
+                        send_event(app, event);
+                        events_taken += 1;
+                        // Reads past the stream, whose waker would be lost: a pending event is read at once.
+                        if events_taken < MAX_EVENTS_PER_FRAME && !app.needs_terminal() && event::poll(POLL_TIMEOUT)? {
                             next = Some(event::read()?);
                         }
                     }
                     if resized {
-                        // Sizes in between may have passed unseen and taken what was shown with them.
+                        // Intermediate sizes may have been missed and have cleared cells.
                         execute!(io::stdout(), Clear(ClearType::All))?;
-                        self.renew()?;
+                        self.reset()?;
                     }
-                    // A frame before what the key asked for is seen would only keep that waiting.
-                    let soon = Instant::now() + if app.is_looking() { LOOK } else { Duration::ZERO };
+                    // An earlier frame would only delay the result of the key.
+                    let soon = Instant::now() + if app.is_loading() { MAX_SCREEN_WAIT } else { Duration::ZERO };
                     due = Some(due.map_or(soon, |due| due.min(soon)));
                 }
-                report = app.report() => {
-                    // What a model says comes faster than anybody reads; what a key asked for is shown at once.
-                    let streams = report.as_ref().is_none_or(BackgroundReport::streams);
+                report = app.next_report() => {
+                    // Streamed text arrives faster than users read; results of keys are drawn at once.
+                    let is_stream_text = report.as_ref().is_none_or(BackgroundReport::is_stream_text);
                     if let Some(report) = report {
                         app.send(ScreenMessage::Report(report));
-                        app.hear();
+                        app.process_reports();
                     }
-                    due = if streams { due.or(Some(drawn + FRAME)) } else { Some(Instant::now()) };
+                    due = if is_stream_text { due.or(Some(drawn + MIN_FRAME_INTERVAL)) } else { Some(Instant::now()) };
                 }
-                () = tokio::time::sleep(wake.unwrap_or(FRAME)), if wake.is_some() => {
+                () = tokio::time::sleep(wake.unwrap_or(MIN_FRAME_INTERVAL)), if wake.is_some() => {
                     if app.tick() {
                         due = Some(Instant::now());
                     }
                 }
                 signal = signals.next() => match signal {
-                    SignalAction::End => return Err(TerminalError::Signal),
-                    SignalAction::GoOn => {
-                        self.retake(app)?;
+                    SignalAction::Exit => return Err(TerminalError::Signal),
+                    SignalAction::Continue => {
+                        self.resume(app)?;
                         due = Some(Instant::now());
                     }
                 },
             }
-            for wish in app.wishes() {
-                self.fulfil(app, wish)?;
-                signals.forget();
+            for request in app.take_terminal_requests() {
+                self.perform(app, request)?;
+                signals.drain_interrupts();
                 due = Some(Instant::now());
             }
             if app.has_ended() {
@@ -342,26 +344,26 @@ impl Screen {
         }
     }
 
-    fn fulfil(&mut self, app: &mut App, wish: TerminalRequest) -> io::Result<()> {
-        match wish {
+    fn perform(&mut self, app: &mut App, request: TerminalRequest) -> io::Result<()> {
+        match request {
             TerminalRequest::Redraw => {
                 execute!(io::stdout(), Clear(ClearType::All))?;
-                self.renew()
+                self.reset()
             }
             TerminalRequest::Suspend => {
                 self.guard = None;
-                stop()?;
-                self.retake(app)
+                suspend_process()?;
+                self.resume(app)
             }
-            TerminalRequest::Editor(text, purpose) => {
-                // The editor is to get every key.
+            TerminalRequest::OpenEditor(text, purpose) => {
+                // The editor must receive every key.
                 self.events = None;
                 self.guard = None;
                 let edited = edit(app.editor(), &text);
-                self.retake(app)?;
+                self.resume(app)?;
                 match edited {
-                    Ok(text) => app.edited(purpose, text),
-                    Err(_) => app.edited(purpose, None),
+                    Ok(text) => app.editor_closed(purpose, text),
+                    Err(_) => app.editor_closed(purpose, None),
                 }
                 Ok(())
             }
@@ -369,7 +371,7 @@ impl Screen {
     }
 }
 
-fn hear(app: &mut App, event: Event) {
+fn send_event(app: &mut App, event: Event) {
     match event {
         Event::Key(key) => app.send(ScreenMessage::Key(key)),
         Event::Paste(text) => app.send(ScreenMessage::Paste(text)),
@@ -379,23 +381,23 @@ fn hear(app: &mut App, event: Event) {
     }
 }
 
-/// Stops the process as ctrl-z does elsewhere, with the programs that it was started by or with.
-fn stop() -> io::Result<()> {
+/// Suspends the process group, as ctrl-z does in other programs.
+fn suspend_process() -> io::Result<()> {
     #[cfg(unix)]
     {
         rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-        // The signal may reach another thread a moment later; this one must not draw before that.
+        // Another thread may get the signal a moment later; this one must not draw before.
         std::thread::sleep(Duration::from_millis(50));
     }
     Ok(())
 }
 
-/// Has the person edit a text; `None` if it came back as it was, or the editor failed.
+/// Opens a text in the user's editor. `None` if it is unchanged or the editor failed.
 fn edit(command: &str, text: &str) -> io::Result<Option<String>> {
     let mut file = tempfile::Builder::new().prefix("loom-").suffix(".md").tempfile()?;
     file.write_all(text.as_bytes())?;
     file.flush()?;
-    // As git does it: the command may have arguments of its own.
+    // As in git, the command may contain arguments.
     let status = std::process::Command::new("sh")
         .arg("-c")
         .arg(format!("{command} \"$@\""))
@@ -403,7 +405,7 @@ fn edit(command: &str, text: &str) -> io::Result<Option<String>> {
         .arg(file.path())
         .status()?;
     let edited = std::fs::read_to_string(file.path())?;
-    // Editors end files with a line feed.
+    // Editors append a line feed.
     let edited = if text.ends_with('\n') { edited } else { edited.trim_end_matches('\n').to_owned() };
     Ok((status.success() && edited != text).then_some(edited))
 }

@@ -1,5 +1,5 @@
-//! Text in columns: how wide it is, where it is cut, where lines break. Everything that others wrote becomes harmless
-//! here, a grapheme at a time; the terminal is never sent a control character of theirs.
+//! Text in columns: width, truncation and wrapping. Untrusted text is sanitised here, grapheme by grapheme; its control
+//! characters never reach the terminal.
 
 use ratatui::{
     style::Style,
@@ -10,31 +10,31 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::types::strip_control;
 
-/// The longest grapheme that is shown, in bytes: a letter under a thousand accents is shown without them.
-const GRAPHEME: usize = 48;
+/// Bytes of the longest displayed grapheme: a letter with hundreds of accents is shown without them.
+const MAX_GRAPHEME_BYTES: usize = 48;
 
-/// Columns that a text takes on one line.
+/// Returns the columns of a text.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A grapheme as it is shown, with its columns.
+/// Displayed form of a grapheme, and its columns.
 pub(crate) fn cell(grapheme: &str) -> (String, usize) {
-    // A joiner that joins nothing yet would join what the terminal is sent next.
+    // A trailing joiner would join the next character sent to the terminal.
     let shown: String = grapheme.trim_end_matches('\u{200d}').chars().map(strip_control).collect();
-    let shown = if shown.len() > GRAPHEME { shown.chars().take(1).collect() } else { shown };
+    let shown = if shown.len() > MAX_GRAPHEME_BYTES { shown.chars().take(1).collect() } else { shown };
     match shown.width() {
-        // What has no columns of its own cannot stand alone.
+        // A grapheme without width cannot be displayed alone.
         0 => (String::from("\u{fffd}"), 1),
         columns => (shown, columns.min(2)),
     }
 }
 
-/// The beginning of a text on one line of at most `room` columns, with `…` where something is left out. White space
-/// becomes single spaces.
-pub(crate) fn cut(text: &str, room: usize) -> String {
+/// Returns the beginning of a text on one line of at most `max_columns` columns, with `…` if it is truncated.
+/// White space becomes single spaces.
+pub(crate) fn truncate(text: &str, max_columns: usize) -> String {
     let (mut line, mut used, mut gap) = (String::new(), 0, false);
-    // A line feed joins its neighbour to no grapheme, so long texts are cut before they are taken apart.
+    // Iterates lazily, so a long text is only read up to the cut.
     let mut ends: Vec<(usize, usize)> = vec![(0, 0)];
     for grapheme in text.graphemes(true) {
         if grapheme.chars().all(char::is_whitespace) {
@@ -42,15 +42,15 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
             continue;
         }
         let (shown, columns) = cell(grapheme);
-        if used + usize::from(gap) + columns > room {
+        if used + usize::from(gap) + columns > max_columns {
             while let Some((length, at)) = ends.pop() {
-                if at < room {
+                if at < max_columns {
                     line.truncate(length);
                     line.push('…');
                     break;
                 }
             }
-            return if room == 0 { String::new() } else { line };
+            return if max_columns == 0 { String::new() } else { line };
         }
         if std::mem::take(&mut gap) {
             line.push(' ');
@@ -63,21 +63,28 @@ pub(crate) fn cut(text: &str, room: usize) -> String {
     line
 }
 
-/// A text made harmless on one line, padded or cut to exactly `columns`.
-pub(crate) fn fit(text: &str, columns: usize) -> String {
-    let mut line = cut(text, columns);
+/// Returns a sanitised text on one line, padded or truncated to exactly `columns`.
+pub(crate) fn pad(text: &str, columns: usize) -> String {
+    let mut line = truncate(text, columns);
     line.extend(std::iter::repeat_n(' ', columns.saturating_sub(line.width())));
     line
 }
 
-/// A piece of styled text.
+/// Text with its style.
 pub(crate) type Piece = (String, Style);
 
-/// Breaks styled text into lines of at most `room` columns, between words where that is possible. Line feeds end lines.
-/// `first` stands before the first line and `rest` before the others; both count towards the room.
-pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
-    let mut wrapper =
-        TextWrapper { room: room.max(1), rest, lines: Vec::new(), line: Vec::new(), used: 0, brk: None, own: 0 };
+/// Wraps styled text at `max_columns` columns, between words if possible. Line feeds end lines.
+/// `first` is the prefix of the first line, `rest` of the others; both count towards the width.
+pub(crate) fn wrap(pieces: &[Piece], max_columns: usize, first: &[Piece], rest: &[Piece]) -> Vec<Line<'static>> {
+    let mut wrapper = TextWrapper {
+        max_columns: max_columns.max(1),
+        rest,
+        lines: Vec::new(),
+        line: Vec::new(),
+        used: 0,
+        break_at: None,
+        prefix_cells: 0,
+    };
     wrapper.begin(first);
     for (text, style) in pieces {
         for grapheme in text.graphemes(true) {
@@ -89,21 +96,21 @@ pub(crate) fn wrap(pieces: &[Piece], room: usize, first: &[Piece], rest: &[Piece
 }
 
 struct TextWrapper<'a> {
-    room: usize,
+    max_columns: usize,
     rest: &'a [Piece],
     lines: Vec<Line<'static>>,
-    /// The cells of the line that is being filled, with their columns.
+    /// Cells of the current line, with their columns.
     line: Vec<(String, Style, usize)>,
     used: usize,
-    /// Where the line can be broken: the cells before that place stay.
-    brk: Option<usize>,
-    /// Cells of the prefix.
-    own: usize,
+    /// Index to break at: the cells before it stay.
+    break_at: Option<usize>,
+    /// Number of prefix cells.
+    prefix_cells: usize,
 }
 
 impl TextWrapper<'_> {
     fn begin(&mut self, prefix: &[Piece]) {
-        self.brk = None;
+        self.break_at = None;
         for (text, style) in prefix {
             for grapheme in text.graphemes(true) {
                 let (shown, columns) = cell(grapheme);
@@ -111,7 +118,7 @@ impl TextWrapper<'_> {
                 self.line.push((shown, *style, columns));
             }
         }
-        self.own = self.line.len();
+        self.prefix_cells = self.line.len();
     }
 
     fn push(&mut self, grapheme: &str, style: Style) {
@@ -134,30 +141,30 @@ impl TextWrapper<'_> {
     }
 
     fn put(&mut self, shown: String, style: Style, columns: usize) {
-        if self.used + columns > self.room && self.line.len() > self.own {
+        if self.used + columns > self.max_columns && self.line.len() > self.prefix_cells {
             if shown == " " {
-                // A space that does not fit ends the line and is not seen.
-                self.brk = Some(self.line.len());
+                // A space that does not fit ends the line and is dropped.
+                self.break_at = Some(self.line.len());
                 self.wrap_here();
                 return;
             }
             self.wrap_here();
         }
         let wide = columns > 1;
-        if wide && self.line.len() > self.own {
-            self.brk = Some(self.line.len());
+        if wide && self.line.len() > self.prefix_cells {
+            self.break_at = Some(self.line.len());
         }
         let space = shown == " ";
         self.used += columns;
         self.line.push((shown, style, columns));
-        if (space || wide) && self.line.len() > self.own {
-            self.brk = Some(self.line.len());
+        if (space || wide) && self.line.len() > self.prefix_cells {
+            self.break_at = Some(self.line.len());
         }
     }
 
-    /// Ends the line at the last place where it can be broken, and carries what is behind it over.
+    /// Breaks the line at the last possible index and moves the rest to the next.
     fn wrap_here(&mut self) {
-        let at = self.brk.filter(|at| *at > self.own).unwrap_or(self.line.len());
+        let at = self.break_at.filter(|at| *at > self.prefix_cells).unwrap_or(self.line.len());
         let carried = self.line.split_off(at);
         self.end();
         let rest = self.rest;
@@ -184,7 +191,7 @@ impl TextWrapper<'_> {
     }
 }
 
-/// Columns of a styled line.
+/// Returns the columns of a styled line.
 pub(crate) fn line_width(line: &Line<'_>) -> usize {
     line.spans.iter().map(|span| span.content.width()).sum()
 }
@@ -193,13 +200,13 @@ pub(crate) fn line_width(line: &Line<'_>) -> usize {
 mod tests {
     use super::*;
 
-    fn wrapped(text: &str, room: usize) -> Vec<String> {
-        let lines = wrap(&[(text.to_owned(), Style::new())], room, &[], &[]);
+    fn wrapped(text: &str, max_columns: usize) -> Vec<String> {
+        let lines = wrap(&[(text.to_owned(), Style::new())], max_columns, &[], &[]);
         lines.iter().map(|line| line.spans.iter().map(|s| s.content.as_ref()).collect()).collect()
     }
 
     #[test]
-    fn lines_break_between_words_and_inside_what_is_too_long() {
+    fn lines_break_between_words_and_inside_long_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
         assert_eq!(wrapped("abcdefghij", 4), ["abcd", "efgh", "ij"]);
@@ -210,24 +217,24 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_the_room_and_none_holds_a_control_character() {
+    fn lines_fit_the_width_and_hold_no_control_characters() {
         let hostile = "\x1b[31mred\u{202e}x\x07 👩‍👩‍👧 e\u{301}\u{301} \u{200b}漢字 a\u{9b}b\r\nlast";
-        for room in 1..30 {
-            for line in wrapped(hostile, room) {
-                assert!(width(&line) <= room.max(2), "{line:?} in {room}");
+        for max_columns in 1..30 {
+            for line in wrapped(hostile, max_columns) {
+                assert!(width(&line) <= max_columns.max(2), "{line:?} in {max_columns}");
                 assert!(!line.chars().any(crate::types::is_harmful), "{line:?}");
             }
-            assert!(width(&cut(hostile, room)) <= room);
-            assert_eq!(width(&fit(hostile, room)), room);
+            assert!(width(&truncate(hostile, max_columns)) <= max_columns);
+            assert_eq!(width(&pad(hostile, max_columns)), max_columns);
         }
     }
 
     #[test]
-    fn a_line_is_cut_to_columns() {
-        assert_eq!(cut("one  two\nthree", 40), "one two three");
-        assert_eq!(cut("one two three", 7), "one tw…");
-        assert_eq!(cut("漢字漢字", 5), "漢字…");
-        assert_eq!(cut("long", 1), "…");
-        assert_eq!(cut("long", 0), "");
+    fn a_line_is_truncated_to_columns() {
+        assert_eq!(truncate("one  two\nthree", 40), "one two three");
+        assert_eq!(truncate("one two three", 7), "one tw…");
+        assert_eq!(truncate("漢字漢字", 5), "漢字…");
+        assert_eq!(truncate("long", 1), "…");
+        assert_eq!(truncate("long", 0), "");
     }
 }

@@ -1,24 +1,24 @@
-//! Colours. Few, and calm: each says one thing wherever it stands. The 256-colour palette is used, which every terminal of
-//! today has; text keeps the terminal's own colours.
+//! Color palettes. Each color has one meaning everywhere. They use the 256-color palette, which all current terminals
+//! support; plain text keeps the terminal's color.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use crate::types::AuthorType;
 
-/// Which colours.
+/// Set of colors that fits a terminal's background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Palette {
-    /// For light text on dark ground.
+    /// Light text on a dark background.
     #[default]
     Dark,
-    /// For dark text on light ground.
+    /// Dark text on a light background.
     Light,
-    /// None: bold, dim and reversed only.
+    /// No colors: bold, dim and reversed only.
     Plain,
 }
 
 impl Palette {
-    /// The palette with this name.
+    /// Returns the palette of this name: `dark`, `light` or `none`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         match name {
@@ -30,47 +30,42 @@ impl Palette {
     }
 }
 
-/// What a piece of the screen is; its look follows.
+/// Meaning of a piece of the screen, from which its style derives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColorRole {
-    /// A person's name.
+    /// Name of a user.
     Human,
-    /// A model's name.
+    /// Name of a model.
     Model,
-    /// A tool's name.
+    /// Name of a tool.
     Tool,
-    /// A model's words.
+    /// Text by a model.
     ModelWords,
-    /// A person's words, and whatever has no look of its own.
+    /// Text by a user, and text without a role.
     Words,
-    /// What is beside the point.
     Dim,
-    /// Guides and frames.
     Guide,
-    /// Short ids.
     Id,
     /// Bookmarks, notes and other marks.
     Mark,
-    /// Headings, keys, what is chosen.
+    /// Headings, keys and selections.
     Accent,
-    /// What went wrong.
     Error,
-    /// What went well.
     Good,
-    /// Code, and in it: words of the language, strings and numbers, names that are given.
+    /// Code; in it keywords, literals and names.
     Code,
     Keyword,
     Literal,
     Name,
-    /// The line that the cursor is on.
+    /// Line of the cursor.
     Cursor,
-    /// What was added, and taken away, in a comparison.
+    /// Added and removed text of a comparison.
     Added,
     Gone,
 }
 
-/// Dark and light colours of a role.
-const fn colours(role: ColorRole) -> Option<(u8, u8)> {
+/// Color indexes of a role for dark and light backgrounds.
+const fn color_indexes(role: ColorRole) -> Option<(u8, u8)> {
     Some(match role {
         ColorRole::Human => (114, 28),
         ColorRole::Model => (141, 92),
@@ -95,7 +90,7 @@ const fn colours(role: ColorRole) -> Option<(u8, u8)> {
 }
 
 impl Palette {
-    /// How a role looks.
+    /// Returns the style of a role.
     pub(crate) fn style(self, role: ColorRole) -> Style {
         let style = Style::new();
         let shaped = match role {
@@ -108,21 +103,21 @@ impl Palette {
             ColorRole::Added if self == Self::Plain => style.add_modifier(Modifier::UNDERLINED),
             _ => style,
         };
-        match (self, colours(role)) {
+        match (self, color_indexes(role)) {
             (Self::Plain, _) | (_, None) => shaped,
-            (Self::Dark, Some((dark, _))) => Self::painted(shaped, role, dark),
-            (Self::Light, Some((_, light))) => Self::painted(shaped, role, light),
+            (Self::Dark, Some((dark, _))) => Self::with_color(shaped, role, dark),
+            (Self::Light, Some((_, light))) => Self::with_color(shaped, role, light),
         }
     }
 
-    fn painted(style: Style, role: ColorRole, colour: u8) -> Style {
+    fn with_color(style: Style, role: ColorRole, colour: u8) -> Style {
         match role {
             ColorRole::Cursor => style.bg(Color::Indexed(colour)),
             _ => style.fg(Color::Indexed(colour)),
         }
     }
 
-    /// How the name of an author looks.
+    /// Returns the style of an author's name.
     pub(crate) fn author(self, kind: AuthorType) -> Style {
         self.style(match kind {
             AuthorType::Human => ColorRole::Human,
@@ -132,7 +127,7 @@ impl Palette {
         })
     }
 
-    /// How the words of an author look.
+    /// Returns the style of an author's text.
     pub(crate) fn words(self, kind: AuthorType) -> Style {
         self.style(match kind {
             AuthorType::Model => ColorRole::ModelWords,

@@ -1,33 +1,33 @@
-//! The first-run tour: six keys in the sample tree, each asked for when the one before was pressed. Esc ends it.
+//! First-run tour: six keys in the sample tree, one after the other. Esc ends it.
 
 use super::{keys::KeyAction, model::ScreenModel};
 
-/// Each step: the key it waits for, and what it says.
+/// Steps: the expected action and its hint.
 pub(crate) const STEPS: [(KeyAction, &str); 6] = [
-    (KeyAction::Child, "goes on along this conversation"),
-    (KeyAction::Next, "steps to another way it went"),
-    (KeyAction::Parent, "goes back to where they part"),
-    (KeyAction::Say, "writes a line of your own here (esc: not now)"),
-    (KeyAction::Generate, "has models write ways to go on"),
+    (KeyAction::Child, "follows this conversation"),
+    (KeyAction::Next, "steps to another branch"),
+    (KeyAction::Parent, "goes back to the branch point"),
+    (KeyAction::Say, "writes a message of your own (esc: not now)"),
+    (KeyAction::Generate, "generates continuations"),
     (KeyAction::Help, "shows every other key"),
 ];
 
-/// A key was pressed: the tour goes on if it is the one that is waited for.
-pub(crate) fn pressed(model: &mut ScreenModel, action: KeyAction) {
+/// Advances the tour if the action is the expected one.
+pub(crate) fn advance(model: &mut ScreenModel, action: KeyAction) {
     if let Some(step) = model.tour
-        && STEPS.get(step).is_some_and(|(wanted, _)| *wanted == action)
+        && STEPS.get(step).is_some_and(|(expected, _)| *expected == action)
     {
         model.tour = Some(step + 1).filter(|next| *next < STEPS.len());
         if model.tour.is_none() {
-            model.say("that was the tour; everything else is in the help");
+            model.notify("that was the tour; everything else is in the help");
         }
     }
 }
 
-/// What the tour says now.
+/// Returns the hint of the current step.
 pub(crate) fn line(model: &ScreenModel) -> Option<String> {
     let step = model.tour?;
     let (action, text) = STEPS.get(step)?;
-    let key = super::keys::shown(model.keys.hint(*action)).to_owned();
+    let key = super::keys::key_label(model.keys.hint(*action)).to_owned();
     Some(format!("{}/{}  {key}  {text}", step + 1, STEPS.len()))
 }

@@ -1,6 +1,6 @@
-//! What was typed before it is known what it is for. A key may lead elsewhere: a step to a node that has to be read, a
-//! question to a dialog, a change to another node. What is typed after it is meant for there, so it waits, in order, however
-//! slow the disk or fast the hands; a paste and a slow line come to the same as a person who watches each key.
+//! Type-ahead queue. A key may change the focus: a step reads another node, a lookup opens a dialog, a write moves the
+//! cursor. Later input is meant for the new focus, so it waits in order. Fast typing, pastes and slow disks then give
+//! the same result as slow typing.
 
 use std::collections::VecDeque;
 
@@ -10,122 +10,126 @@ use super::{
     keys::KeyAction,
     message::{ScreenEffect, ScreenLookup},
     model::{ListKind, ScreenMode, ScreenModel},
-    update::is_step,
+    update::step_of,
 };
 
-/// What waits at most; whoever types more to a screen that does not move has left it.
-const HELD: usize = 1 << 16;
-/// Steps that are taken in one look at most.
-pub(crate) const STEPS: usize = 64;
+/// Queued inputs, at most; beyond that the user has given up on the screen.
+const MAX_QUEUED: usize = 1 << 16;
+/// Steps of one screen query, at most.
+pub(crate) const MAX_PENDING_STEPS: usize = 64;
 
-/// Something that was typed.
+/// Input that may have to wait.
 #[derive(Debug, Clone)]
 pub(crate) enum QueuedInput {
     Key(KeyEvent),
     Paste(String),
-    /// What a key comes to that means two things, one after the other.
-    Then(KeyAction),
+    /// Second action of a key that has two.
+    Action(KeyAction),
 }
 
-/// What was typed ahead, and what it waits for.
+/// Queued input, and the events it waits for.
 #[derive(Debug, Default)]
 pub(crate) struct TypeAhead {
-    held: VecDeque<QueuedInput>,
-    /// The question whose answer opens something.
-    awaited: Option<ScreenLookup>,
-    /// Deeds under way up to the last one that leads elsewhere; they are done in order.
-    leading: usize,
+    queue: VecDeque<QueuedInput>,
+    /// Lookup whose result changes the focus.
+    awaited_lookup: Option<ScreenLookup>,
+    /// Pending write requests up to the last that changes the focus; they finish in order.
+    focus_writes: usize,
 }
 
 impl TypeAhead {
-    /// Whether something waits, or is waited for.
+    /// Returns whether input is queued or an event is awaited.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.held.is_empty() || self.awaited.is_some() || self.leading > 0
+        !self.queue.is_empty() || self.awaited_lookup.is_some() || self.focus_writes > 0
     }
 
-    /// Forgets what was typed and what was asked for it.
-    pub(crate) fn forget(&mut self) {
-        self.held.clear();
-        self.awaited = None;
+    /// Drops queued input and the awaited lookup.
+    pub(crate) fn clear(&mut self) {
+        self.queue.clear();
+        self.awaited_lookup = None;
     }
 
-    /// Has something done next, when it is known where.
-    pub(crate) fn then(&mut self, action: KeyAction) {
-        self.held.push_front(QueuedInput::Then(action));
+    /// Queues an action before all other input.
+    pub(crate) fn push_action(&mut self, action: KeyAction) {
+        self.queue.push_front(QueuedInput::Action(action));
     }
 
-    /// A deed is done.
-    pub(crate) fn done(&mut self) {
-        self.leading = self.leading.saturating_sub(1);
+    /// Records that a write request has finished.
+    pub(crate) fn write_done(&mut self) {
+        self.focus_writes = self.focus_writes.saturating_sub(1);
     }
 
-    /// Whether an answer is for somebody who still waits for it. What opens nothing is for everybody.
-    pub(crate) fn hears(&mut self, question: &ScreenLookup) -> bool {
-        !question.leads() || self.awaited.take_if(|awaited| awaited == question).is_some()
+    /// Returns whether a result is still expected. Results that do not change the focus always are.
+    pub(crate) fn accepts(&mut self, lookup: &ScreenLookup) -> bool {
+        !lookup.changes_focus() || self.awaited_lookup.take_if(|awaited_lookup| awaited_lookup == lookup).is_some()
     }
 }
 
 impl ScreenModel {
-    /// What was typed, if it is to be acted on now; else it is kept.
-    pub(crate) fn typed(&mut self, typed: QueuedInput) -> Option<QueuedInput> {
-        if self.ahead.held.is_empty() && !self.waits(&typed) {
-            return Some(typed);
+    /// Returns the input if it can be handled now; else queues it.
+    pub(crate) fn queue_input(&mut self, input: QueuedInput) -> Option<QueuedInput> {
+        if self.type_ahead.queue.is_empty() && !self.must_wait(&input) {
+            return Some(input);
         }
-        if self.ahead.held.len() < HELD {
-            self.ahead.held.push_back(typed);
+        if self.type_ahead.queue.len() < MAX_QUEUED {
+            self.type_ahead.queue.push_back(input);
         }
         None
     }
 
-    /// The next of what was kept, if nothing is in its way any more.
-    pub(crate) fn next_typed(&mut self) -> Option<QueuedInput> {
-        let next = self.ahead.held.front()?;
-        if self.waits(next) { None } else { self.ahead.held.pop_front() }
+    /// Removes and returns the next queued input if it can be handled now.
+    pub(crate) fn next_input(&mut self) -> Option<QueuedInput> {
+        let next = self.type_ahead.queue.front()?;
+        if self.must_wait(next) { None } else { self.type_ahead.queue.pop_front() }
     }
 
-    /// Takes notice of what is asked for and done.
-    pub(crate) fn expects(&mut self, effects: &[ScreenEffect]) {
+    /// Records the writes and lookups among effects.
+    pub(crate) fn track(&mut self, effects: &[ScreenEffect]) {
         for effect in effects {
             match effect {
-                ScreenEffect::Do(deed) => {
-                    self.unsaved += 1;
-                    if deed.leads() {
-                        self.ahead.leading = self.unsaved;
+                ScreenEffect::Write(request) => {
+                    self.pending_writes += 1;
+                    if request.changes_focus() {
+                        self.type_ahead.focus_writes = self.pending_writes;
                     }
                 }
-                ScreenEffect::Ask(question) if question.leads() => self.ahead.awaited = Some(question.clone()),
+                ScreenEffect::Query(lookup) if lookup.changes_focus() => {
+                    self.type_ahead.awaited_lookup = Some(lookup.clone())
+                }
                 _ => {}
             }
         }
     }
 
-    fn waits(&self, typed: &QueuedInput) -> bool {
-        if self.ahead.awaited.is_some() {
+    fn must_wait(&self, input: &QueuedInput) -> bool {
+        if self.type_ahead.awaited_lookup.is_some() {
             return true;
         }
         match &self.mode {
-            ScreenMode::Walk => match typed {
-                QueuedInput::Key(key) if self.keys.action(key).is_some_and(is_step) => {
-                    self.ahead.leading > 0 || self.steps.len() >= STEPS
+            ScreenMode::Tree => match input {
+                QueuedInput::Key(key) if self.keys.action(key).and_then(step_of).is_some() => {
+                    self.type_ahead.focus_writes > 0 || self.steps.len() >= MAX_PENDING_STEPS
                 }
-                // What changes something is done to what is on the screen.
-                _ => self.unsaved > 0 || self.looking || !self.steps.is_empty(),
+                // Keys that change something apply to the displayed node.
+                _ => self.pending_writes > 0 || self.is_loading || !self.steps.is_empty(),
             },
-            ScreenMode::Choose(list) => match typed {
+            ScreenMode::List(list) => match input {
                 QueuedInput::Key(key) if key.code == KeyCode::Esc => false,
-                _ if list.kind == ListKind::Context => list.awaits.is_some() || self.unsaved > 0 || self.looking,
-                QueuedInput::Key(key) => list.awaits.is_some() && chooses(key),
-                QueuedInput::Paste(_) | QueuedInput::Then(_) => false,
+                _ if list.kind == ListKind::Context => {
+                    list.awaits.is_some() || self.pending_writes > 0 || self.is_loading
+                }
+                QueuedInput::Key(key) => list.awaits.is_some() && selects(key),
+                QueuedInput::Paste(_) | QueuedInput::Action(_) => false,
             },
-            // Another wording is on its way to under the caret.
-            ScreenMode::Write(prose) => prose.turning,
+            // Another version of the cursor's node is being loaded.
+            ScreenMode::Buffer(buffer) => buffer.awaits_version,
             _ => false,
         }
     }
 }
 
-/// Whether a key is about what a list shows, and not about what it is narrowed down by.
-fn chooses(key: &KeyEvent) -> bool {
+/// Returns whether a key acts on the list's items, not on its filter.
+fn selects(key: &KeyEvent) -> bool {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Enter => true,

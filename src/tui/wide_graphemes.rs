@@ -1,6 +1,6 @@
-//! Terminals do not agree on how wide several characters are that make one picture (a family, a flag): some draw each of
-//! them, over what stands beside it. A row with such a picture, or one that had some, is written whole whenever something in
-//! it changes: the cells alone that changed would leave the rest of what was drawn over them.
+//! Redrawing of rows with ambiguous graphemes. Terminals disagree on the width of emoji sequences (families, flags) and
+//! may draw over their neighbours. A changed row that contains or contained one is rewritten whole, since changed cells
+//! alone would leave remains.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use ratatui::{
 };
 use unicode_width::UnicodeWidthStr as _;
 
-/// The rows with pictures that the terminal shows.
+/// Displayed rows that contain such graphemes.
 #[derive(Debug, Default)]
 pub(crate) struct WideGraphemeRows(HashMap<u16, Vec<Cell>>);
 
 impl WideGraphemeRows {
-    /// Takes a frame in that was drawn; returns the rows that are to be written whole.
-    pub(crate) fn drawn(&mut self, frame: &Buffer) -> Vec<(u16, Vec<Cell>)> {
+    /// Records a drawn frame. Returns the rows to rewrite.
+    pub(crate) fn update(&mut self, frame: &Buffer) -> Vec<(u16, Vec<Cell>)> {
         let width = usize::from(frame.area().width).max(1);
         let mut whole = Vec::new();
         for (row, y) in frame.content.chunks(width).zip(frame.area().top()..) {
-            let has = row.iter().any(is_picture);
+            let has = row.iter().any(is_wide_grapheme);
             let same = self.0.get(&y).map(|before| before == row);
             if !has && same.is_none() || same == Some(true) {
                 continue;
@@ -32,14 +32,14 @@ impl WideGraphemeRows {
     }
 }
 
-/// Whether a cell has several characters that not every terminal makes one of.
-fn is_picture(cell: &Cell) -> bool {
+/// Returns whether a cell holds a sequence that some terminals do not combine.
+fn is_wide_grapheme(cell: &Cell) -> bool {
     let joins = |c| matches!(c, '\u{200d}' | '\u{fe0f}' | '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}');
     cell.symbol().len() > 4 && cell.symbol().chars().any(joins)
 }
 
-/// A row's cells with their places, without those that a wide one covers.
-pub(crate) fn places(y: u16, row: &[Cell]) -> impl Iterator<Item = (Position, &Cell)> {
+/// Cells of a row with their positions, without those covered by a wide one.
+pub(crate) fn cells(y: u16, row: &[Cell]) -> impl Iterator<Item = (Position, &Cell)> {
     let mut covered = 0;
     (0..).zip(row).filter_map(move |(x, cell)| {
         if covered > 0 {

@@ -1,4 +1,4 @@
-//! The thread that writes: deeds in the order in which they were asked for, each reported when it is on the disk.
+//! Write thread: executes write requests in order and reports each once it is committed.
 
 use std::{sync::mpsc, thread};
 
@@ -17,28 +17,28 @@ use crate::{
 };
 
 type Result<T> = std::result::Result<T, OpsError>;
-type Tell = tokio::sync::mpsc::UnboundedSender<BackgroundReport>;
+type ReportSender = tokio::sync::mpsc::UnboundedSender<BackgroundReport>;
 
-/// Starts the thread; it ends when nobody can ask it any more, with everything written.
+/// Starts the thread; it ends when the queue is dropped and all requests are done.
 pub(crate) fn start(
     setup: ScreenSetup,
-    tell: Tell,
+    reports: ReportSender,
 ) -> std::io::Result<(mpsc::Sender<WriteRequest>, thread::JoinHandle<()>)> {
-    let (sender, deeds) = mpsc::channel();
+    let (sender, requests) = mpsc::channel();
     let (tree, session) = (setup.tree, setup.session);
     let mut writer = WriteThread { setup, tree, session };
-    let thread = thread::Builder::new().name("loomtree-deeds".to_owned()).spawn(move || {
-        for deed in deeds {
-            let done = writer.does(&deed).map(Box::new).map_err(|error| speech(&error));
-            // Nobody may be there to hear it; it is done all the same.
-            let _ = tell.send(BackgroundReport(BackgroundEvent::Done(done)));
+    let thread = thread::Builder::new().name("loomtree-write".to_owned()).spawn(move || {
+        for request in requests {
+            let done = writer.run(&request).map(Box::new).map_err(|error| error_line(&error));
+            // The screen may be closed; the request is executed all the same.
+            let _ = reports.send(BackgroundReport(BackgroundEvent::WriteDone(done)));
         }
     })?;
     Ok((sender, thread))
 }
 
-/// An error in a line.
-pub(crate) fn speech(error: &OpsError) -> String {
+/// Formats an error as one line.
+pub(crate) fn error_line(error: &OpsError) -> String {
     match error {
         OpsError::Ambiguous { text, candidates } => {
             let ids: Vec<&str> = candidates.iter().take(5).map(|node| node.local.as_str()).collect();
@@ -58,12 +58,12 @@ struct WriteThread {
 }
 
 impl WriteThread {
-    /// The person, in a session at a node: in the one that goes on, or a new one.
-    fn at(&mut self, node: NodeId) -> Result<Actor> {
+    /// Returns the user's actor at a node, in the current session, the newest one of the tree, or a new one.
+    fn actor_at(&mut self, node: NodeId) -> Result<Actor> {
         let actor = self.setup.loom.actor(&self.setup.agent);
         let known = match self.session {
             Some(session) => Some(session),
-            None => self.known()?.map(|session| session.id),
+            None => self.recent_session()?.map(|session| session.id),
         };
         let session = match known {
             Some(session) => session,
@@ -78,7 +78,7 @@ impl WriteThread {
         Ok(actor)
     }
 
-    fn known(&self) -> Result<Option<crate::types::Session>> {
+    fn recent_session(&self) -> Result<Option<crate::types::Session>> {
         let filter = SessionFilter {
             workspace: Some(self.setup.workspace.clone()),
             agent: Some(self.setup.agent.id()),
@@ -91,36 +91,30 @@ impl WriteThread {
         Ok(self.setup.loom.snapshot()?.sessions(&filter)?.pop())
     }
 
-    fn does(&mut self, deed: &WriteRequest) -> Result<WriteResult> {
-        let mut outcome = self.deed(deed)?;
-        outcome.session = self.session;
-        Ok(outcome)
+    fn run(&mut self, request: &WriteRequest) -> Result<WriteResult> {
+        let mut result = self.execute(request)?;
+        result.session = self.session;
+        Ok(result)
     }
 
-    fn deed(&mut self, deed: &WriteRequest) -> Result<WriteResult> {
-        match deed {
-            WriteRequest::Say(after, text) => {
-                let receipt = self.at(*after)?.append(Parent::Node(*after), NodeDraft::text(text))?;
-                Ok(went("", &receipt))
+    fn execute(&mut self, request: &WriteRequest) -> Result<WriteResult> {
+        match request {
+            WriteRequest::Append(after, text) => {
+                let receipt = self.actor_at(*after)?.append(Parent::Node(*after), NodeDraft::text(text))?;
+                Ok(created("", &receipt))
             }
-            WriteRequest::Edit(node, text) => {
-                let receipt = self.at(*node)?.edit(*node, text)?;
-                let versions = self.versions()?;
-                let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
-                let said = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
-                Ok(WriteResult { versions, ..went(said, &receipt) })
-            }
+            WriteRequest::Edit(node, text) => self.edit(*node, text),
             WriteRequest::Annotate(node, text) => {
-                self.at(*node)?.annotate(*node, text)?;
-                Ok(said("noted"))
+                self.actor_at(*node)?.annotate(*node, text)?;
+                Ok(undoable("note added"))
             }
             WriteRequest::Bookmark(node, Some(label)) => {
-                self.at(*node)?.bookmark(*node, label)?;
-                Ok(said("bookmarked"))
+                self.actor_at(*node)?.bookmark(*node, label)?;
+                Ok(undoable("bookmarked"))
             }
             WriteRequest::Bookmark(node, None) => {
-                self.at(*node)?.unbookmark(*node)?;
-                Ok(said("no bookmark any more"))
+                self.actor_at(*node)?.unbookmark(*node)?;
+                Ok(undoable("bookmark removed"))
             }
             WriteRequest::Prune(node) => self.prune(*node),
             WriteRequest::PruneAll(nodes) => {
@@ -128,133 +122,164 @@ impl WriteThread {
                     let actor = self.setup.loom.actor(&self.setup.agent);
                     actor.prune(*node)?;
                 }
-                Ok(said(&format!("pruned the other {}", nodes.len())))
+                Ok(undoable(&format!("pruned the other {}", nodes.len())))
             }
             WriteRequest::Restore(node) => {
                 self.setup.loom.actor(&self.setup.agent).restore(*node)?;
-                Ok(WriteResult { go: Some(*node), ..said("restored") })
+                Ok(WriteResult { position: Some(*node), ..undoable("restored") })
             }
-            WriteRequest::Undo => self.undone("taken back", Actor::undo),
-            WriteRequest::Redo => self.undone("done again", Actor::redo),
-            WriteRequest::Exclude(node, out) => {
-                let actor = self.at(*node)?;
-                if *out {
-                    actor.exclude(*node)?
-                } else {
-                    actor.include(*node)?
-                };
-                Ok(said(if *out { "kept out of what models read" } else { "models read it again" }))
-            }
-            WriteRequest::Pin(node, pin) => {
-                let (actor, target) = (self.at(*node)?, PinTarget::Node(*node));
-                if *pin {
-                    actor.pin(self.tree, target)?
-                } else {
-                    actor.unpin(self.tree, target)?
-                };
-                Ok(said(if *pin { "pinned" } else { "not pinned any more" }))
-            }
+            WriteRequest::Undo => self.apply_undo("taken back", Actor::undo),
+            WriteRequest::Redo => self.apply_undo("done again", Actor::redo),
+            WriteRequest::Exclude(node, out) => self.set_excluded(*node, *out),
+            WriteRequest::Pin(node, pin) => self.set_pinned(*node, *pin),
             WriteRequest::Merge(nodes, text) => {
                 let at = *nodes.last().ok_or_else(|| OpsError::Invalid("nothing is marked".to_owned()))?;
-                Ok(went("merged", &self.at(at)?.merge(nodes, text)?))
+                Ok(created("merged", &self.actor_at(at)?.merge(nodes, text)?))
             }
-            WriteRequest::Split(node, at) => {
-                let receipt = self.at(*node)?.split(*node, &SplitAt::Character(*at))?;
-                let versions = self.versions()?;
-                let last = receipt.nodes.last().map(|node| node.id);
-                Ok(WriteResult { versions, go: last, ..said("cut in two") })
-            }
-            WriteRequest::Copy(from, to) => Ok(went("copied", &self.at(*to)?.copy_branch(*from, *to)?)),
-            WriteRequest::Move(from, to) => Ok(went("moved", &self.at(*to)?.move_branch(*from, *to)?)),
+            WriteRequest::Split(node, at) => self.split(*node, *at),
+            WriteRequest::Copy(from, to) => Ok(created("copied", &self.actor_at(*to)?.copy_branch(*from, *to)?)),
+            WriteRequest::Move(from, to) => Ok(created("moved", &self.actor_at(*to)?.move_branch(*from, *to)?)),
             WriteRequest::Title(title) => {
                 let patch = TreePatch { title: Some(Some(title.clone())), ..TreePatch::default() };
                 self.setup.loom.actor(&self.setup.agent).rename(self.tree, patch)?;
-                Ok(said("the tree has a new title"))
+                Ok(undoable("the tree has a new title"))
             }
-            WriteRequest::NewTree(text, buffer) => {
-                let mode = if *buffer { Mode::Buffer } else { Mode::Dialogue };
-                let actor = self.setup.loom.actor(&self.setup.agent);
-                let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
-                self.enter(tree.id, Some(root.id))
-            }
-            WriteRequest::Version(node) => {
-                let actor = self.at(*node)?;
-                if let Some(session) = actor.session() {
-                    actor.choose_version(session, *node)?;
-                }
-                Ok(WriteResult { versions: self.versions()?, ..WriteResult::default() })
-            }
-            WriteRequest::Write(at, written) => self.write(*at, written),
-            WriteRequest::Turn(at, node, forward) => self.turn(*at, *node, *forward),
-            WriteRequest::Stand(node) => {
+            WriteRequest::NewTree(text, buffer) => self.create_tree(text, *buffer),
+            WriteRequest::ChooseVersion(node) => self.choose_version(*node),
+            WriteRequest::SaveBuffer(at, edit) => self.save_buffer(*at, edit),
+            WriteRequest::CycleVersion(at, node, forward) => self.cycle_version(*at, *node, *forward),
+            WriteRequest::SetPosition(node) => {
                 if self.session.is_some() {
-                    self.at(*node)?;
+                    self.actor_at(*node)?;
                 }
                 Ok(WriteResult::default())
             }
-            WriteRequest::Enter(tree, at) => self.enter(*tree, *at),
-            WriteRequest::Resume(session) => self.resume(*session),
-            WriteRequest::Follow(session) => self.follow(*session),
+            WriteRequest::OpenTree(tree, at) => self.open_tree(*tree, *at),
+            WriteRequest::Resume(session) => self.resume_session(*session),
+            WriteRequest::AdoptSession(session) => self.adopt_session(*session),
         }
     }
 
-    /// Saves what was written in a path: each changed node as a version, and what follows the last as a new node.
-    fn write(&mut self, at: NodeId, written: &BufferEdit) -> Result<WriteResult> {
-        let actor = self.at(at)?;
-        for (node, words) in &written.edits {
+    fn edit(&mut self, node: NodeId, text: &str) -> Result<WriteResult> {
+        let receipt = self.actor_at(node)?.edit(node, text)?;
+        let versions = self.versions()?;
+        let buffer = self.setup.loom.tree(self.tree)?.mode == Mode::Buffer;
+        let message = if buffer { "saved as a version" } else { "saved as a branch beside the original" };
+        Ok(WriteResult { versions, ..created(message, &receipt) })
+    }
+
+    fn set_excluded(&mut self, node: NodeId, excluded: bool) -> Result<WriteResult> {
+        let actor = self.actor_at(node)?;
+        if excluded {
+            actor.exclude(node)?
+        } else {
+            actor.include(node)?
+        };
+        Ok(undoable(if excluded { "excluded from what models read" } else { "included for models again" }))
+    }
+
+    fn set_pinned(&mut self, node: NodeId, pinned: bool) -> Result<WriteResult> {
+        let (actor, target) = (self.actor_at(node)?, PinTarget::Node(node));
+        if pinned {
+            actor.pin(self.tree, target)?
+        } else {
+            actor.unpin(self.tree, target)?
+        };
+        Ok(undoable(if pinned { "pinned" } else { "unpinned" }))
+    }
+
+    fn split(&mut self, node: NodeId, at: usize) -> Result<WriteResult> {
+        let receipt = self.actor_at(node)?.split(node, &SplitAt::Character(at))?;
+        let versions = self.versions()?;
+        let last = receipt.nodes.last().map(|node| node.id);
+        Ok(WriteResult { versions, position: last, ..undoable("split in two") })
+    }
+
+    fn create_tree(&mut self, text: &str, buffer: bool) -> Result<WriteResult> {
+        let mode = if buffer { Mode::Buffer } else { Mode::Dialogue };
+        let actor = self.setup.loom.actor(&self.setup.agent);
+        let (tree, root) = actor.create_tree(None, mode, None, NodeDraft::text(text))?;
+        self.open_tree(tree.id, Some(root.id))
+    }
+
+    fn choose_version(&mut self, node: NodeId) -> Result<WriteResult> {
+        let actor = self.actor_at(node)?;
+        if let Some(session) = actor.session() {
+            actor.choose_version(session, node)?;
+        }
+        Ok(WriteResult { versions: self.versions()?, ..WriteResult::default() })
+    }
+
+    /// Saves an edited path: each changed node as a version, appended text as a new node.
+    fn save_buffer(&mut self, at: NodeId, edit: &BufferEdit) -> Result<WriteResult> {
+        let actor = self.actor_at(at)?;
+        for (node, words) in &edit.edits {
             actor.edit(*node, words)?;
         }
-        if let Some((_, words)) = &written.more {
+        if let Some((_, words)) = &edit.appended {
             actor.append(Parent::Node(at), NodeDraft::text(words))?;
         }
-        let go = self.session.map(|session| self.setup.loom.session(session)).transpose()?.and_then(|s| s.position);
-        let count = written.edits.len() + usize::from(written.more.is_some());
+        let position =
+            self.session.map(|session| self.setup.loom.session(session)).transpose()?.and_then(|s| s.position);
+        let count = edit.edits.len() + usize::from(edit.appended.is_some());
         let what = if count == 1 { "saved".to_owned() } else { format!("saved, {count} nodes") };
-        Ok(WriteResult { go, versions: self.versions()?, ..said(&what) })
+        Ok(WriteResult { position, versions: self.versions()?, ..undoable(&what) })
     }
 
-    fn turn(&mut self, at: NodeId, node: NodeId, forward: bool) -> Result<WriteResult> {
-        let wordings = self.setup.loom.snapshot()?.versions(node)?;
-        let here = wordings.iter().position(|wording| wording.id == node).unwrap_or(0);
-        let next = if forward { wordings.get(here + 1) } else { here.checked_sub(1).and_then(|at| wordings.get(at)) };
+    fn cycle_version(&mut self, at: NodeId, node: NodeId, forward: bool) -> Result<WriteResult> {
+        let versions = self.setup.loom.snapshot()?.versions(node)?;
+        let index = versions.iter().position(|version| version.id == node).unwrap_or(0);
+        let next = if forward { versions.get(index + 1) } else { index.checked_sub(1).and_then(|at| versions.get(at)) };
         let Some(next) = next else {
-            return Ok(WriteResult { said: "no other wording this way".to_owned(), ..WriteResult::default() });
+            return Ok(WriteResult {
+                message: "no other version in this direction".to_owned(),
+                ..WriteResult::default()
+            });
         };
-        let actor = self.at(at)?;
+        let actor = self.actor_at(at)?;
         if let Some(session) = actor.session() {
             actor.choose_version(session, next.id)?;
         }
-        let go = if at == node { next.id } else { at };
-        let said = format!("wording {} of {}", if forward { here + 2 } else { here }, wordings.len());
-        Ok(WriteResult { said, go: Some(go), versions: self.versions()?, ..WriteResult::default() })
+        let position = if at == node { next.id } else { at };
+        let message = format!("version {} of {}", if forward { index + 2 } else { index }, versions.len());
+        Ok(WriteResult { message, position: Some(position), versions: self.versions()?, ..WriteResult::default() })
     }
 
     fn prune(&mut self, node: NodeId) -> Result<WriteResult> {
         let before = self.setup.loom.node(node)?;
         let parent = before.parent.ok_or_else(|| OpsError::Invalid("the root cannot be pruned".to_owned()))?;
-        let beside = queries::beside(&*self.setup.loom.snapshot()?, &before)?;
+        let adjacent = queries::adjacent_branch(&*self.setup.loom.snapshot()?, &before)?;
         self.setup.loom.actor(&self.setup.agent).prune(node)?;
-        Ok(WriteResult { go: Some(beside.unwrap_or(parent)), ..said("pruned") })
+        Ok(WriteResult { position: Some(adjacent.unwrap_or(parent)), ..undoable("pruned") })
     }
 
-    fn undone(&mut self, word: &str, go: fn(&Actor, Option<TreeId>) -> Result<UndoResult>) -> Result<WriteResult> {
-        let undone = go(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
+    fn apply_undo(
+        &mut self,
+        word: &str,
+        apply: fn(&Actor, Option<TreeId>) -> Result<UndoResult>,
+    ) -> Result<WriteResult> {
+        let undone = apply(&self.setup.loom.actor(&self.setup.agent), Some(self.tree))?;
         let what =
-            undone.description.words(&|id| id.to_string(), &|name| format!("“{}”", text::cut(&one_line(name), 24)));
+            undone.description.words(&|id| id.to_string(), &|name| format!("“{}”", text::truncate(&one_line(name), 24)));
         let mut node = undone.target.entry.node.map(|id| self.setup.loom.node(id)).transpose()?;
-        // Of what stands beside a node, it is the node that one stands on.
-        if let Some(beside) =
+        // Attached nodes are shown at their parent.
+        if let Some(adjacent) =
             node.as_ref().filter(|node| !matches!(node.kind, EdgeKind::Continuation | EdgeKind::Version))
         {
-            node = beside.parent.map(|id| self.setup.loom.node(id)).transpose()?;
+            node = adjacent.parent.map(|id| self.setup.loom.node(id)).transpose()?;
         }
-        // Where it can be seen what was undone: of another wording that went, the one that it was made of.
+        // A removed version is shown at the version that it was made from.
         let is_seen = |node: &Node| node.tree == self.tree && node.state.pruned_by.is_none();
         if let Some(of) = node.as_ref().filter(|node| !is_seen(node)).and_then(|node| node.edited_from) {
             node = Some(self.setup.loom.node(of)?);
         }
-        let go = node.filter(is_seen).map(|node| node.id);
-        Ok(WriteResult { said: format!("{word}: {what}"), go, versions: self.versions()?, ..WriteResult::default() })
+        let position = node.filter(is_seen).map(|node| node.id);
+        Ok(WriteResult {
+            message: format!("{word}: {what}"),
+            position,
+            versions: self.versions()?,
+            ..WriteResult::default()
+        })
     }
 
     fn versions(&self) -> Result<Option<Vec<NodeId>>> {
@@ -264,23 +289,23 @@ impl WriteThread {
             .map(|session| session.map(|s| s.versions))
     }
 
-    /// Works on another tree.
-    fn enter(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<WriteResult> {
+    /// Opens a tree at a node, else at its last position, else at its root.
+    fn open_tree(&mut self, tree: TreeId, at: Option<NodeId>) -> Result<WriteResult> {
         let found = self.setup.loom.tree(tree)?;
         self.tree = tree;
         self.session = None;
-        let known = self.known()?;
-        let go = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
-        let go = go.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
-        // The newest session of a workspace says on which tree the next program opens.
-        self.at(go)?;
+        let known = self.recent_session()?;
+        let position = at.or(known.as_ref().and_then(|session| session.position)).or(found.root);
+        let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        // The next program opens the tree of the workspace's newest session.
+        self.actor_at(position)?;
         let versions = Some(known.map(|session| session.versions).unwrap_or_default());
-        Ok(WriteResult { tree: Some(tree), go: Some(go), versions, ..WriteResult::default() })
+        Ok(WriteResult { tree: Some(tree), position: Some(position), versions, ..WriteResult::default() })
     }
 
-    /// Goes on with a session, as `loom resume` does: one of the person's own, or their own where another one's stands, who
-    /// then answers.
-    fn resume(&mut self, session: SessionId) -> Result<WriteResult> {
+    /// Resumes a session, as `loom resume` does. For an agent's session, the user continues at its position and that
+    /// agent answers.
+    fn resume_session(&mut self, session: SessionId) -> Result<WriteResult> {
         let loom = self.setup.loom.clone();
         let resumed = resume(&loom.actor(&self.setup.agent), session, self.setup.drafts.as_deref())?;
         let session = resumed.session;
@@ -288,15 +313,15 @@ impl WriteThread {
         let agent = agents.iter().find(|agent| agent.id() == session.agent);
         let agent = agent.ok_or_else(|| OpsError::missing("agent", session.agent))?;
         let found = loom.tree(session.tree)?;
-        let go = session.position.or(found.root);
-        let go = go.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
+        let position = session.position.or(found.root);
+        let position = position.ok_or_else(|| OpsError::Invalid("this tree has no root".to_owned()))?;
         self.tree = session.tree;
         self.session = (session.agent == self.setup.agent.id()).then_some(session.id);
-        // Standing where it stood makes it the one that was last active.
-        self.at(go)?;
+        // Setting the position makes it the last active session.
+        self.actor_at(position)?;
         let answers = agent.profile.kind == AgentKind::Model;
-        let with = answers.then(|| Responder { name: agent.name().to_owned(), session: session.id });
-        let said = match &resumed.cut {
+        let responder = answers.then(|| Responder { name: agent.name().to_owned(), session: session.id });
+        let message = match &resumed.cut {
             Some(Interruption::Unanswered(_)) => {
                 "this was not answered: its process ended before a word came".to_owned()
             }
@@ -304,26 +329,33 @@ impl WriteThread {
             Some(Interruption::Between(_)) => {
                 "this was cut off between two rounds of commands: its process ended".to_owned()
             }
-            None if answers => format!("{} goes on from here", agent.name()),
-            None => "you are where you were".to_owned(),
+            None if answers => format!("{} continues from here", agent.name()),
+            None => "back at the last position".to_owned(),
         };
         let (tree, versions) = (Some(self.tree), Some(session.versions));
-        Ok(WriteResult { said, tree, go: Some(go), versions, with: Some(with), ..WriteResult::default() })
+        Ok(WriteResult {
+            message,
+            tree,
+            position: Some(position),
+            versions,
+            responder: Some(responder),
+            ..WriteResult::default()
+        })
     }
 
-    /// Works in another session of the person's from now on.
-    fn follow(&mut self, session: SessionId) -> Result<WriteResult> {
+    /// Continues in another session of the user.
+    fn adopt_session(&mut self, session: SessionId) -> Result<WriteResult> {
         let session = self.setup.loom.session(session)?;
         (self.session, self.tree) = (Some(session.id), session.tree);
         Ok(WriteResult::default())
     }
 }
 
-fn said(text: &str) -> WriteResult {
-    WriteResult { said: text.to_owned(), undo: true, ..WriteResult::default() }
+fn undoable(text: &str) -> WriteResult {
+    WriteResult { message: text.to_owned(), undoable: true, ..WriteResult::default() }
 }
 
-/// Said, and gone to what came of it.
-fn went(text: &str, receipt: &Receipt) -> WriteResult {
-    WriteResult { go: receipt.nodes.first().map(|node| node.id), ..said(text) }
+/// Result with a message, at the node that was created.
+fn created(text: &str, receipt: &Receipt) -> WriteResult {
+    WriteResult { position: receipt.nodes.first().map(|node| node.id), ..undoable(text) }
 }

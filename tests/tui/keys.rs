@@ -1,7 +1,6 @@
-//! Every key of the table has a scene: where it is pressed, and what it comes to, on the screen and in the store.
+//! Each key of the table has a scenario: where it is pressed, and its effect on screen and store.
 //!
-//! What only the holder of a terminal can do (the editor, drawing anew, suspending) has its scene in
-//! `tests/tui_terminal.rs`.
+//! Keys that need a terminal (editor, redraw, suspend) are tested in `tests/tui_terminal.rs`.
 
 use loomtree::{
     id::NodeId,
@@ -11,498 +10,498 @@ use loomtree::{
     types::{AuthorType, EdgeKind, Node, PinTarget},
 };
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
-/// Where a key is pressed, and what it comes to; the screen from before is given along.
-struct Scene {
+/// Setup of a key and the check of its effect, which gets the screen from before.
+struct Scenario {
     name: &'static str,
-    set: fn() -> Stage,
-    then: fn(&mut Stage, &str),
+    setup: fn() -> Harness,
+    check: fn(&mut Harness, &str),
 }
 
-const fn scene(name: &'static str, set: fn() -> Stage, then: fn(&mut Stage, &str)) -> Scene {
-    Scene { name, set, then }
+const fn scenario(name: &'static str, setup: fn() -> Harness, check: fn(&mut Harness, &str)) -> Scenario {
+    Scenario { name, setup, check }
 }
 
-/// Keys that need a terminal, which their scenes are played in.
-const IN_A_TERMINAL: [&str; 3] = ["edit_outside", "redraw", "suspend"];
+/// Keys that need a terminal, tested there.
+const TERMINAL_KEYS: [&str; 3] = ["edit_outside", "redraw", "suspend"];
 
-/// The study where its branches part, after these keys, and a model with something to say.
-fn after(keys: &str) -> Stage {
-    let mut stage = Stage::with((0..3).map(|n| ScriptedReply::words(&format!("Reply {n}."))));
-    stage.keys(keys);
-    stage
+/// Screen at the branch point after some keys, with three replies.
+fn after(keys: &str) -> Harness {
+    let mut harness = Harness::with_replies((0..3).map(|n| ScriptedReply::words(&format!("Reply {n}."))));
+    harness.keys(keys);
+    harness
 }
 
-/// The same on a screen with few lines.
-fn low(keys: &str) -> Stage {
-    let mut stage = after("");
-    stage.resize(100, 8).keys(keys);
-    stage
+/// The same on a screen of eight rows.
+fn short_screen(keys: &str) -> Harness {
+    let mut harness = after("");
+    harness.resize(100, 8).keys(keys);
+    harness
 }
 
-/// A buffer tree whose first place has a second wording.
-fn two_wordings(keys: &str) -> Stage {
-    let mut stage = Stage::buffer();
-    stage.press("e").press("ctrl-home").types("So: ").press("ctrl-s").press("esc").keys(keys);
-    stage
+/// Buffer tree whose root has two versions.
+fn two_versions(keys: &str) -> Harness {
+    let mut harness = Harness::buffer_tree();
+    harness.press("e").press("ctrl-home").type_text("So: ").press("ctrl-s").press("esc").keys(keys);
+    harness
 }
 
-/// Where the cursor is.
+/// Asserts the cursor's node.
 #[track_caller]
-fn stands(stage: &mut Stage, node: impl Fn(&Stage) -> NodeId) {
-    let expected = stage.play.id(node(stage));
-    assert_eq!(stage.at(), expected, "\n{}", stage.screen());
+fn assert_cursor(harness: &mut Harness, node: impl Fn(&Harness) -> NodeId) {
+    let expected = harness.play.id(node(harness));
+    assert_eq!(harness.cursor(), expected, "\n{}", harness.screen());
 }
 
-fn node(stage: &Stage, id: NodeId) -> Node {
-    stage.play.loom.node(id).unwrap()
+fn node(harness: &Harness, id: NodeId) -> Node {
+    harness.play.loom.node(id).unwrap()
 }
 
-/// What is visible right below a node.
-fn below(stage: &Stage, id: NodeId) -> Vec<Node> {
+/// Visible continuations of a node.
+fn below(harness: &Harness, id: NodeId) -> Vec<Node> {
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
-    stage.play.loom.snapshot().unwrap().children(id, &filter).unwrap()
+    harness.play.loom.snapshot().unwrap().children(id, &filter).unwrap()
 }
 
-fn pinned(stage: &Stage) -> bool {
-    let owner = stage.play.loom.agent("owner").unwrap().id();
-    let pins = stage.play.loom.snapshot().unwrap().memory(owner, stage.play.tree).unwrap().pins;
-    pins.iter().any(|pin| pin.target == PinTarget::Node(stage.play.marie))
+fn pinned(harness: &Harness) -> bool {
+    let owner = harness.play.loom.agent("owner").unwrap().id();
+    let pins = harness.play.loom.snapshot().unwrap().memory(owner, harness.play.tree).unwrap().pins;
+    pins.iter().any(|pin| pin.target == PinTarget::Node(harness.play.marie))
 }
 
-const SCENES: &[Scene] = &[
-    scene("parent", || after(""), |stage, _| stands(stage, |stage| stage.play.root)),
-    // The one visited last, not the first.
-    scene("child", || after("l j h"), |stage, _| stands(stage, |stage| stage.play.tired)),
-    scene(
+const SCENARIOS: &[Scenario] = &[
+    scenario("parent", || after(""), |harness, _| assert_cursor(harness, |harness| harness.play.root)),
+    // The continuation visited last, not the first.
+    scenario("child", || after("l j h"), |harness, _| assert_cursor(harness, |harness| harness.play.tired)),
+    scenario(
         "next",
         || after("l"),
-        |stage, _| {
-            stands(stage, |stage| stage.play.tired);
-            stage.shows("branch 2/2").press("j");
-            stands(stage, |stage| stage.play.trauma);
+        |harness, _| {
+            assert_cursor(harness, |harness| harness.play.tired);
+            harness.shows("branch 2/2").press("j");
+            assert_cursor(harness, |harness| harness.play.trauma);
         },
     ),
-    scene(
+    scenario(
         "previous",
         || after("l"),
-        |stage, _| {
-            stands(stage, |stage| stage.play.tired);
-            stage.press("k");
-            stands(stage, |stage| stage.play.trauma);
+        |harness, _| {
+            assert_cursor(harness, |harness| harness.play.tired);
+            harness.press("k");
+            assert_cursor(harness, |harness| harness.play.trauma);
         },
     ),
-    scene("line_down", || after("l l l"), |stage, _| stands(stage, |stage| stage.play.tired)),
-    scene("line_up", || after("l j"), |stage, _| stands(stage, |stage| stage.play.nine)),
-    scene("root", || after("l l l"), |stage, _| stands(stage, |stage| stage.play.root)),
-    scene("end", || after("h"), |stage, _| stands(stage, |stage| stage.play.nine)),
-    scene("back", || after("end"), |stage, _| stands(stage, |stage| stage.play.marie)),
-    scene(
+    scenario("line_down", || after("l l l"), |harness, _| assert_cursor(harness, |harness| harness.play.tired)),
+    scenario("line_up", || after("l j"), |harness, _| assert_cursor(harness, |harness| harness.play.nine)),
+    scenario("root", || after("l l l"), |harness, _| assert_cursor(harness, |harness| harness.play.root)),
+    scenario("end", || after("h"), |harness, _| assert_cursor(harness, |harness| harness.play.nine)),
+    scenario("back", || after("end"), |harness, _| assert_cursor(harness, |harness| harness.play.marie)),
+    scenario(
         "page_down",
-        || low("end pageup"),
-        |stage, before| {
+        || short_screen("end pageup"),
+        |harness, before| {
             assert!(!before.contains("The lighthouse was dark."), "{before}");
-            stage.shows("The lighthouse was dark.");
-            stands(stage, |stage| stage.play.nine);
+            harness.shows("The lighthouse was dark.");
+            assert_cursor(harness, |harness| harness.play.nine);
         },
     ),
-    scene(
+    scenario(
         "page_up",
-        || low("end"),
-        |stage, before| {
+        || short_screen("end"),
+        |harness, before| {
             assert!(before.contains("The lighthouse was dark."), "{before}");
-            stage.lacks("The lighthouse was dark.").shows("Go on.");
-            stands(stage, |stage| stage.play.nine);
+            harness.lacks("The lighthouse was dark.").shows("Go on.");
+            assert_cursor(harness, |harness| harness.play.nine);
         },
     ),
-    scene(
+    scenario(
         "fold",
         || after("l"),
-        |stage, before| {
+        |harness, before| {
             assert!(before.contains("○ Go on."), "{before}");
-            stage.lacks("○ Go on.").shows(" ▸ ").press("z").shows("○ Go on.");
+            harness.lacks("○ Go on.").shows(" ▸ ").press("z").shows("○ Go on.");
         },
     ),
-    scene(
+    scenario(
         "hoist",
         || after("l"),
-        |stage, before| {
+        |harness, before| {
             assert!(before.contains("Another reading"), "{before}");
-            stage.shows("· hoisted").lacks("Another reading").lacks("Who is Marie?  ").press("Z");
-            stage.shows("Another reading").lacks("hoisted");
+            harness.shows("· hoisted").lacks("Another reading").lacks("Who is Marie?  ").press("Z");
+            harness.shows("Another reading").lacks("hoisted");
         },
     ),
-    scene(
+    scenario(
         "say",
         || after("l j"),
-        |stage, _| {
-            stage.shows("the next words, or → and a command").types("My own words.").press("enter");
-            let said = below(stage, stage.play.tired);
+        |harness, _| {
+            harness.shows("a message, or → and a command").type_text("My own words.").press("enter");
+            let said = below(harness, harness.play.tired);
             assert_eq!((said[0].content.as_str(), said[0].author_type), ("My own words.", AuthorType::Human));
-            stands(stage, |stage| below(stage, stage.play.tired)[0].id);
+            assert_cursor(harness, |harness| below(harness, harness.play.tired)[0].id);
         },
     ),
-    scene(
+    scenario(
         "generate",
         || after("l j"),
-        |stage, _| {
-            stage.shows("takes it").shows("Reply 0.").shows("Reply 1.").shows("Reply 2.");
-            let made = below(stage, stage.play.tired);
+        |harness, _| {
+            harness.shows("takes it").shows("Reply 0.").shows("Reply 1.").shows("Reply 2.");
+            let made = below(harness, harness.play.tired);
             assert_eq!(made.len(), 3);
             assert!(made.iter().all(|node| node.author_type == AuthorType::Model));
         },
     ),
-    scene(
+    scenario(
         "answer",
         || after("l l"),
-        |stage, _| {
-            let answers = below(stage, stage.play.go_on);
-            let collaborator = stage.play.loom.agent("collaborator").unwrap().id();
+        |harness, _| {
+            let answers = below(harness, harness.play.go_on);
+            let collaborator = harness.play.loom.agent("collaborator").unwrap().id();
             let answer = answers.iter().find(|node| node.content.starts_with("Reply")).unwrap();
             assert_eq!(answer.author, collaborator);
             let at = answer.id;
-            stands(stage, |_| at);
+            assert_cursor(harness, |_| at);
         },
     ),
-    scene(
+    scenario(
         "count",
         || after(""),
-        |stage, before| {
+        |harness, before| {
             assert!(before.contains("×3"), "{before}");
-            stage.shows("how many continuations, 1 to 9").types("2").press("enter").shows("×2");
-            stage.press("space");
-            assert_eq!(below(stage, stage.play.marie).len(), 2 + 2);
+            harness.shows("how many continuations, 1 to 9").type_text("2").press("enter").shows("×2");
+            harness.press("space");
+            assert_eq!(below(harness, harness.play.marie).len(), 2 + 2);
         },
     ),
-    scene(
+    scenario(
         "models",
         || after(""),
-        |stage, _| {
-            stage.shows("─ models: ").shows("test:scripted").types("slow").press("enter").press("esc");
-            stage.shows("slow ×3");
+        |harness, _| {
+            harness.shows("─ models: ").shows("test:scripted").type_text("slow").press("enter").press("esc");
+            harness.shows("slow ×3");
         },
     ),
-    scene(
+    scenario(
         "edit",
         || after("l j"),
-        |stage, _| {
-            stage.shows("editing · ctrl-s saves").types(" Or not.").press("ctrl-s").shows("branch 3/3");
-            assert_eq!(node(stage, stage.play.tired).content, "Another reading: she is only tired.");
-            let branches = below(stage, stage.play.marie);
+        |harness, _| {
+            harness.shows("editing · ctrl-s saves").type_text(" Or not.").press("ctrl-s").shows("branch 3/3");
+            assert_eq!(node(harness, harness.play.tired).content, "Another reading: she is only tired.");
+            let branches = below(harness, harness.play.marie);
             let edited = branches.last().unwrap();
             assert_eq!(edited.content, "Another reading: she is only tired. Or not.");
-            assert_eq!(edited.edited_from, Some(stage.play.tired));
+            assert_eq!(edited.edited_from, Some(harness.play.tired));
         },
     ),
-    scene(
+    scenario(
         "annotate",
         || after(""),
-        |stage, _| {
-            stage.shows("a note on this node").types("Ask him.").press("enter").shows("✎ Ask him.");
-            assert_eq!(node(stage, stage.play.marie).state.annotations, 1);
+        |harness, _| {
+            harness.shows("a note on this node").type_text("Ask him.").press("enter").shows("✎ Ask him.");
+            assert_eq!(node(harness, harness.play.marie).state.annotations, 1);
         },
     ),
-    scene(
+    scenario(
         "bookmark",
         || after(""),
-        |stage, _| {
-            stage.shows("a label for the bookmark").types("the turn").press("enter").shows("★ the turn");
-            assert_eq!(node(stage, stage.play.marie).state.bookmark.as_deref(), Some("the turn"));
-            stage.press("b").lacks("★");
-            assert_eq!(node(stage, stage.play.marie).state.bookmark, None);
+        |harness, _| {
+            harness.shows("a label for the bookmark").type_text("the turn").press("enter").shows("★ the turn");
+            assert_eq!(node(harness, harness.play.marie).state.bookmark.as_deref(), Some("the turn"));
+            harness.press("b").lacks("★");
+            assert_eq!(node(harness, harness.play.marie).state.bookmark, None);
         },
     ),
-    scene(
+    scenario(
         "next_bookmark",
         || after("b enter l l b enter h h h"),
-        |stage, _| {
-            stands(stage, |stage| stage.play.marie);
-            stage.press("B");
-            stands(stage, |stage| stage.play.go_on);
-            stage.press("B");
-            stands(stage, |stage| stage.play.marie);
+        |harness, _| {
+            assert_cursor(harness, |harness| harness.play.marie);
+            harness.press("B");
+            assert_cursor(harness, |harness| harness.play.go_on);
+            harness.press("B");
+            assert_cursor(harness, |harness| harness.play.marie);
         },
     ),
-    scene(
+    scenario(
         "bookmarks",
         || {
-            let mut stage = after("l b");
-            stage.types("the turn").keys("enter h h");
-            stage
+            let mut harness = after("l b");
+            harness.type_text("the turn").keys("enter h h");
+            harness
         },
-        |stage, _| {
-            stage.shows("─ bookmarks ─").shows("the turn").press("enter");
-            stands(stage, |stage| stage.play.trauma);
+        |harness, _| {
+            harness.shows("─ bookmarks ─").shows("the turn").press("enter");
+            assert_cursor(harness, |harness| harness.play.trauma);
         },
     ),
-    scene(
+    scenario(
         "mark",
         || after(""),
-        |stage, _| {
-            stage.shows(" ✓").shows("one is marked").press("x").lacks(" ✓");
+        |harness, _| {
+            harness.shows(" ✓").shows("one is marked").press("x").lacks(" ✓");
         },
     ),
-    scene(
+    scenario(
         "merge",
         || after("l x j"),
-        |stage, _| {
-            stage.shows("the words that draw them together").types("Both.").press("ctrl-s").shows("merged");
-            let at = stage.at();
-            let found = stage.play.loom.find_node(stage.play.tree, &at).unwrap();
+        |harness, _| {
+            harness.shows("the text of the merging node").type_text("Both.").press("ctrl-s").shows("merged");
+            let at = harness.cursor();
+            let found = harness.play.loom.find_node(harness.play.tree, &at).unwrap();
             assert_eq!((found.content.as_str(), found.state.links), ("Both.", 2));
         },
     ),
-    scene(
+    scenario(
         "split",
         || after("l j"),
-        |stage, _| {
-            stage.shows("splitting · arrows move").keys("right right right right right right right enter");
-            stage.shows("cut in two").shows("collaborator");
-            let wordings = stage.play.loom.snapshot().unwrap().versions(stage.play.tired).unwrap();
+        |harness, _| {
+            harness.shows("splitting · arrows move").keys("right right right right right right right enter");
+            harness.shows("split in two").shows("collaborator");
+            let wordings = harness.play.loom.snapshot().unwrap().versions(harness.play.tired).unwrap();
             let words: Vec<&str> = wordings.iter().map(|node| node.content.as_str()).collect();
             assert!(words.contains(&" reading: she is only tired."), "{words:?}");
-            assert_eq!(node(stage, stage.play.tired).content, "Another reading: she is only tired.");
+            assert_eq!(node(harness, harness.play.tired).content, "Another reading: she is only tired.");
         },
     ),
-    scene(
+    scenario(
         "copy_here",
         || after("l x h h"),
-        |stage, _| {
-            stage.shows("copied").shows("9 nodes");
-            let words: Vec<String> = below(stage, stage.play.root).into_iter().map(|node| node.content).collect();
+        |harness, _| {
+            harness.shows("copied").shows("9 nodes");
+            let words: Vec<String> = below(harness, harness.play.root).into_iter().map(|node| node.content).collect();
             assert_eq!(words[1], "Building on the trauma angle, she avoids the sea.");
-            assert_eq!(below(stage, stage.play.marie).len(), 2, "the original stays");
+            assert_eq!(below(harness, harness.play.marie).len(), 2, "the original stays");
         },
     ),
-    scene(
+    scenario(
         "move_here",
         || after("l j x k"),
-        |stage, _| {
-            stage.shows("moved").shows("6 nodes");
-            let words: Vec<String> = below(stage, stage.play.trauma).into_iter().map(|node| node.content).collect();
+        |harness, _| {
+            harness.shows("moved").shows("6 nodes");
+            let words: Vec<String> = below(harness, harness.play.trauma).into_iter().map(|node| node.content).collect();
             assert_eq!(words, ["Go on.", "Another reading: she is only tired."]);
-            assert_eq!(below(stage, stage.play.marie).len(), 1, "it is no longer where it was");
+            assert_eq!(below(harness, harness.play.marie).len(), 1, "it is no longer where it was");
         },
     ),
-    scene(
+    scenario(
         "prune",
         || after("l"),
-        |stage, _| {
-            stage.shows("Prune this node and 2 below it? u takes it back.").press("y");
-            stage.shows("pruned · u takes it back").shows("3 nodes");
-            assert!(node(stage, stage.play.nine).state.pruned_by.is_some());
-            stands(stage, |stage| stage.play.tired);
+        |harness, _| {
+            harness.shows("Prune this node and 2 below it? u undoes it.").press("y");
+            harness.shows("pruned · u undoes it").shows("3 nodes");
+            assert!(node(harness, harness.play.nine).state.pruned_by.is_some());
+            assert_cursor(harness, |harness| harness.play.tired);
         },
     ),
-    scene(
+    scenario(
         "restore",
         || after("l p y"),
-        |stage, _| {
-            stage.shows("─ pruned branches ─").shows("Building on the trauma angle").press("enter");
-            assert!(node(stage, stage.play.nine).state.pruned_by.is_none());
-            stands(stage, |stage| stage.play.trauma);
+        |harness, _| {
+            harness.shows("─ pruned branches ─").shows("Building on the trauma angle").press("enter");
+            assert!(node(harness, harness.play.nine).state.pruned_by.is_none());
+            assert_cursor(harness, |harness| harness.play.trauma);
         },
     ),
-    scene(
+    scenario(
         "undo",
         || after("l p y"),
-        |stage, _| {
-            let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("taken back: pruned {local}")).shows("6 nodes");
-            assert!(node(stage, stage.play.trauma).state.pruned_by.is_none());
+        |harness, _| {
+            let local = harness.play.id(harness.play.trauma);
+            harness.shows(&format!("taken back: pruned {local}")).shows("6 nodes");
+            assert!(node(harness, harness.play.trauma).state.pruned_by.is_none());
         },
     ),
-    scene(
+    scenario(
         "redo",
         || after("l p y u"),
-        |stage, _| {
-            let local = stage.play.id(stage.play.trauma);
-            stage.shows(&format!("done again: pruned {local}")).shows("3 nodes");
-            assert!(node(stage, stage.play.trauma).state.pruned_by.is_some());
+        |harness, _| {
+            let local = harness.play.id(harness.play.trauma);
+            harness.shows(&format!("done again: pruned {local}")).shows("3 nodes");
+            assert!(node(harness, harness.play.trauma).state.pruned_by.is_some());
         },
     ),
-    scene(
+    scenario(
         "pin",
         || after(""),
-        |stage, _| {
-            stage.shows(" ⌖").shows("pinned");
-            assert!(pinned(stage));
-            stage.press("P").lacks("⌖");
-            assert!(!pinned(stage));
+        |harness, _| {
+            harness.shows(" ⌖").shows("pinned");
+            assert!(pinned(harness));
+            harness.press("P").lacks("⌖");
+            assert!(!pinned(harness));
         },
     ),
-    scene(
+    scenario(
         "exclude",
         || after(""),
-        |stage, _| {
-            stage.shows(" ∅").shows("kept out of what models read");
-            assert!(node(stage, stage.play.marie).state.excluded);
-            stage.press("X").lacks("∅");
-            assert!(!node(stage, stage.play.marie).state.excluded);
+        |harness, _| {
+            harness.shows(" ∅").shows("excluded from what models read");
+            assert!(node(harness, harness.play.marie).state.excluded);
+            harness.press("X").lacks("∅");
+            assert!(!node(harness, harness.play.marie).state.excluded);
         },
     ),
-    scene(
+    scenario(
         "version",
-        || two_wordings("0 <"),
-        |stage, before| {
+        || two_versions("0 <"),
+        |harness, before| {
             assert!(!before.contains("So: Who is Marie?"), "{before}");
-            stage.shows("So: Who is Marie?");
+            harness.shows("So: Who is Marie?");
         },
     ),
-    scene(
+    scenario(
         "version_back",
-        || two_wordings("0"),
-        |stage, before| {
+        || two_versions("0"),
+        |harness, before| {
             assert!(before.contains("So: Who is Marie?"), "{before}");
-            stage.lacks("So: Who is Marie?").shows("Who is Marie?");
-            stands(stage, |stage| stage.play.root);
+            harness.lacks("So: Who is Marie?").shows("Who is Marie?");
+            assert_cursor(harness, |harness| harness.play.root);
         },
     ),
-    scene(
+    scenario(
         "search",
         || after(""),
-        |stage, _| {
-            stage.shows("─ search this tree · tab: elsewhere ─").types("tir").shows("only tired").press("enter");
-            stands(stage, |stage| stage.play.tired);
+        |harness, _| {
+            harness.shows("─ search this tree · tab: elsewhere ─").type_text("tir").shows("only tired").press("enter");
+            assert_cursor(harness, |harness| harness.play.tired);
         },
     ),
-    scene(
+    scenario(
         "diff",
         || after("l x j"),
-        |stage, _| {
-            let parted = stage.play.id(stage.play.marie);
-            stage.shows("─ two branches ─").shows(&format!("they part after {parted}"));
-            // They say something else: each is shown whole.
-            stage.shows("- collaborator").shows(" Building on the trauma angle, she avoids the sea.");
-            stage.shows("+ collaborator").shows(" Another reading: she is only tired.");
+        |harness, _| {
+            let parted = harness.play.id(harness.play.marie);
+            harness.shows("─ two branches ─").shows(&format!("they part after {parted}"));
+            // Dissimilar nodes are shown in full.
+            harness.shows("- collaborator").shows(" Building on the trauma angle, she avoids the sea.");
+            harness.shows("+ collaborator").shows(" Another reading: she is only tired.");
         },
     ),
-    scene(
+    scenario(
         "context",
         || after(""),
-        |stage, _| {
-            stage.shows("the conversation").shows("in all,").shows("Who is Marie?").shows("$0.0");
+        |harness, _| {
+            harness.shows("the conversation").shows("in all,").shows("Who is Marie?").shows("$0.0");
         },
     ),
-    scene(
+    scenario(
         "trees",
         || {
-            let mut stage = after(":");
-            stage.types("new Another beginning").press("enter");
-            stage
+            let mut harness = after(":");
+            harness.type_text("new Another beginning").press("enter");
+            harness
         },
-        |stage, _| {
-            stage.shows("─ trees ─").shows("▸ Another beginning").shows("Marie Character Study").press("down");
-            stage.press("enter").shows("Marie Character Study  6 nodes");
-            stands(stage, |stage| stage.play.root);
+        |harness, _| {
+            harness.shows("─ trees ─").shows("▸ Another beginning").shows("Marie Character Study").press("down");
+            harness.press("enter").shows("Marie Character Study  6 nodes");
+            assert_cursor(harness, |harness| harness.play.root);
         },
     ),
-    scene(
+    scenario(
         "sessions",
         || {
-            let mut stage = after("l j i");
-            stage.types("Said before.").keys("enter 0");
-            stage
+            let mut harness = after("l j i");
+            harness.type_text("Said before.").keys("enter 0");
+            harness
         },
-        |stage, _| {
-            stage.shows("─ sessions ─").shows("▸ owner").shows("Said before.").press("enter");
-            stage.shows("you are where you were");
+        |harness, _| {
+            harness.shows("─ sessions ─").shows("▸ owner").shows("Said before.").press("enter");
+            harness.shows("back at the last position");
         },
     ),
-    scene(
+    scenario(
         "documents",
         || {
-            let stage = after("");
-            stage.play.owner.create_document("notes", "The sea is cold.").unwrap();
-            stage
+            let harness = after("");
+            harness.play.owner.create_document("notes", "The sea is cold.").unwrap();
+            harness
         },
-        |stage, _| {
-            stage.shows("─ documents ─").shows("notes").shows("version 1").press("enter");
-            stage.shows("notes · version 1").shows("The sea is cold.");
+        |harness, _| {
+            harness.shows("─ documents ─").shows("notes").shows("version 1").press("enter");
+            harness.shows("notes · version 1").shows("The sea is cold.");
         },
     ),
-    scene(
+    scenario(
         "command",
         || after(""),
-        |stage, _| {
-            stage.shows("an unknown word lists all").types("title Marie, again").press("enter");
-            stage.shows("Marie, again  6 nodes");
+        |harness, _| {
+            harness.shows("an unknown word lists all").type_text("title Marie, again").press("enter");
+            harness.shows("Marie, again  6 nodes");
         },
     ),
-    scene(
+    scenario(
         "reading",
         || after(""),
-        |stage, before| {
+        |harness, before| {
             assert!(before.contains("  owner  "), "{before}");
-            stage.lacks("  owner  ").shows("Who is Marie?").press("v").shows("  owner  ");
+            harness.lacks("  owner  ").shows("Who is Marie?").press("v").shows("  owner  ");
         },
     ),
-    scene(
+    scenario(
         "layout",
         || after(""),
-        |stage, before| {
+        |harness, before| {
             assert!(before.contains("├─") && before.contains("│ ▸ collaborator"), "{before}");
-            stage.lacks("├─").shows("▸ collaborator").press("w");
-            stage.shows("├─").lacks("▸ collaborator").press("w").shows("├─").shows("│ ▸ collaborator");
+            harness.lacks("├─").shows("▸ collaborator").press("w");
+            harness.shows("├─").lacks("▸ collaborator").press("w").shows("├─").shows("│ ▸ collaborator");
         },
     ),
-    scene(
+    scenario(
         "help",
         || after(""),
-        |stage, _| {
-            stage.shows("─ keys ─");
+        |harness, _| {
+            harness.shows("─ keys ─");
             let mut all = String::new();
             for _ in 0..12 {
-                all.push_str(&stage.screen());
-                stage.press("pagedown");
+                all.push_str(&harness.screen());
+                harness.press("pagedown");
             }
             for binding in KEYS {
                 assert!(all.contains(binding.help), "{} is not in the help", binding.name);
             }
         },
     ),
-    scene(
+    scenario(
         "cancel",
         || after("l Z"),
-        |stage, before| {
-            // A notice goes first, then what is hoisted.
+        |harness, before| {
+            // Esc closes a notice first, then the hoist.
             assert!(before.contains("· hoisted"), "{before}");
-            stage.lacks("this branch alone").press("esc").lacks("hoisted").shows("Another reading");
+            harness.lacks("this branch alone").press("esc").lacks("hoisted").shows("Another reading");
         },
     ),
-    scene("quit", || after(""), |stage, _| assert!(stage.app.has_ended())),
+    scenario("quit", || after(""), |harness, _| assert!(harness.app.has_ended())),
 ];
 
 #[test]
 fn every_key_of_the_table_has_a_scene() {
     for binding in KEYS {
-        let scenes = SCENES.iter().map(|scene| scene.name).chain(IN_A_TERMINAL);
-        assert_eq!(scenes.filter(|name| *name == binding.name).count(), 1, "scenes of {}", binding.name);
+        let scenarios = SCENARIOS.iter().map(|scenario| scenario.name).chain(TERMINAL_KEYS);
+        assert_eq!(scenarios.filter(|name| *name == binding.name).count(), 1, "scenarios of {}", binding.name);
     }
-    assert_eq!(SCENES.len() + IN_A_TERMINAL.len(), KEYS.len(), "a scene of no key");
+    assert_eq!(SCENARIOS.len() + TERMINAL_KEYS.len(), KEYS.len(), "a scenario of no key");
 }
 
 #[test]
-fn every_key_does_what_its_scene_says() {
-    for scene in SCENES {
-        let binding = KEYS.iter().find(|binding| binding.name == scene.name).unwrap();
+fn every_key_has_its_effect() {
+    for scenario in SCENARIOS {
+        let binding = KEYS.iter().find(|binding| binding.name == scenario.name).unwrap();
         for key in binding.keys {
-            let mut stage = (scene.set)();
-            let before = format!("{}\n", stage.screen());
-            stage.press(key);
+            let mut harness = (scenario.setup)();
+            let before = format!("{}\n", harness.screen());
+            harness.press(key);
             assert_ne!(
-                format!("{}\n", stage.screen()),
-                if scene.name == "quit" { "" } else { &before },
+                format!("{}\n", harness.screen()),
+                if scenario.name == "quit" { "" } else { &before },
                 "{key} does nothing"
             );
-            println!("{} by {key}", scene.name);
-            (scene.then)(&mut stage, &before);
+            println!("{} by {key}", scenario.name);
+            (scenario.check)(&mut harness, &before);
         }
     }
 }
 
-/// The table of keys in the reference is made of the table that binds them: `UPDATE_DOCS=1` writes it.
+/// The reference lists the keys of the table; `UPDATE_DOCS=1` writes them.
 #[test]
 fn the_reference_lists_every_key() {
     let (begin, end) = ("<!-- keys -->\n", "<!-- end of keys -->");

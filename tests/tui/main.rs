@@ -1,7 +1,7 @@
-//! The screen, without a terminal: keys in, cells out.
+//! Terminal interface without a terminal: keys in, cells out.
 
 #![cfg(feature = "tui")]
-// What fails here fails the test.
+// A panic fails the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, dead_code)]
 
 #[path = "../support/play.rs"]
@@ -9,16 +9,16 @@ mod play;
 #[path = "../support/mod.rs"]
 mod support;
 
-mod ahead;
-mod delegated;
-mod growing;
+mod delegation;
+mod generation;
+mod harness;
 mod keys;
 mod lists;
 mod live;
 mod mouse;
+mod navigation;
 mod outline;
 mod random;
 mod reading;
-mod stage;
-mod walks;
+mod type_ahead;
 mod writing;

@@ -1,45 +1,51 @@
-//! The mouse: lines, panes, lists, columns.
+//! Mouse events on lines, panes, lists and columns.
 
 use crossterm::event::MouseEventKind::{ScrollDown, ScrollUp};
 use loomtree::provider::ScriptedReply;
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
 #[test]
-fn a_click_goes_to_a_line_and_another_one_folds_it() {
-    let mut stage = Stage::new();
-    let trauma = stage.play.id(stage.play.trauma);
-    stage.click("Building on the trauma");
-    assert_eq!(stage.at(), trauma);
-    stage.shows("○ Go on.").click("Building on the trauma").lacks("○ Go on.");
-    stage.click("Building on the trauma").shows("○ Go on.");
-    // Where there is no line nothing happens.
-    stage.click("space generate");
-    assert_eq!(stage.at(), trauma);
+fn a_click_selects_a_line_and_a_second_click_folds_it() {
+    let mut harness = Harness::new();
+    let trauma = harness.play.id(harness.play.trauma);
+    harness.click("Building on the trauma");
+    assert_eq!(harness.cursor(), trauma);
+    harness.shows("○ Go on.").click("Building on the trauma").lacks("○ Go on.");
+    harness.click("Building on the trauma").shows("○ Go on.");
+    // A click outside of lines does nothing.
+    harness.click("space generate");
+    assert_eq!(harness.cursor(), trauma);
 }
 
 #[test]
 fn the_wheel_steps_in_the_tree_and_scrolls_the_text() {
-    let mut stage = Stage::new();
-    let trauma = stage.play.id(stage.play.trauma);
-    stage.mouse(ScrollDown, "○ Who is Marie?");
-    assert_eq!(stage.at(), trauma);
-    stage.mouse(ScrollUp, "○ Who is Marie?").press("end").resize(80, 8);
-    let nine = stage.at();
-    stage.shows("The lighthouse was dark.").mouse(ScrollUp, "The lighthouse was dark.");
-    stage.lacks("The lighthouse was dark.").mouse(ScrollDown, "│").shows("The lighthouse was dark.");
-    // Back to where it was, and the cursor with it: the wheel over the text moves nobody.
-    assert_eq!(stage.at(), nine);
+    let mut harness = Harness::new();
+    let trauma = harness.play.id(harness.play.trauma);
+    harness.mouse(ScrollDown, "○ Who is Marie?");
+    assert_eq!(harness.cursor(), trauma);
+    harness.mouse(ScrollUp, "○ Who is Marie?").press("end").resize(80, 8);
+    let nine = harness.cursor();
+    harness.shows("The lighthouse was dark.").mouse(ScrollUp, "The lighthouse was dark.");
+    harness.lacks("The lighthouse was dark.").mouse(ScrollDown, "│").shows("The lighthouse was dark.");
+    // The text is back, and the wheel over it did not move the cursor.
+    assert_eq!(harness.cursor(), nine);
 }
 
 #[test]
-fn lists_pages_and_columns_hear_the_mouse() {
-    let mut stage = Stage::with(["One way.", "One way.", "One way."].map(ScriptedReply::words));
-    stage.press("m").shows("─ models: ").click("slow").shows("slow ×3").press("esc");
-    stage.keys("l p y R").click("Building on the trauma").shows("6 nodes");
-    stage.press("?").shows("Walk").mouse(ScrollDown, "Walk").lacks("  ← h").mouse(ScrollUp, "─ keys ─").shows("  ← h");
-    stage.press("esc").keys("h");
-    stage.press("m").click("slow").press("esc").press("space").shows("▸1 test:scripted ✓");
-    stage.click("3 test:scripted").shows("▸3 test:scripted ✓").press("enter").shows("· depth 2");
-    assert!(stage.at() != stage.play.id(stage.play.marie));
+fn lists_pages_and_columns_react_to_the_mouse() {
+    let mut harness = Harness::with_replies(["One way.", "One way.", "One way."].map(ScriptedReply::words));
+    harness.press("m").shows("─ models: ").click("slow").shows("slow ×3").press("esc");
+    harness.keys("l p y R").click("Building on the trauma").shows("6 nodes");
+    harness
+        .press("?")
+        .shows("Walk")
+        .mouse(ScrollDown, "Walk")
+        .lacks("  ← h")
+        .mouse(ScrollUp, "─ keys ─")
+        .shows("  ← h");
+    harness.press("esc").keys("h");
+    harness.press("m").click("slow").press("esc").press("space").shows("▸1 test:scripted ✓");
+    harness.click("3 test:scripted").shows("▸3 test:scripted ✓").press("enter").shows("· depth 2");
+    assert!(harness.cursor() != harness.play.id(harness.play.marie));
 }

@@ -1,4 +1,4 @@
-//! The outline, read from the cursor outwards, is the tree in its order.
+//! The outline, read from the cursor outwards, matches the tree's order.
 
 use loomtree::{
     id::NodeId,
@@ -8,9 +8,9 @@ use loomtree::{
 };
 use proptest::prelude::*;
 
-use crate::{play::Play, stage::Stage};
+use crate::{harness::Harness, play::Play};
 
-/// The short ids of what is visible below a node, itself first, in the order of an outline.
+/// Short ids of a node and its visible descendants, in outline order.
 fn in_order(snapshot: &dyn Snapshot, from: NodeId, found: &mut Vec<String>) {
     found.push(snapshot.node(from).unwrap().unwrap().local.to_string());
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), pruned: false, limit: 0 };
@@ -35,23 +35,23 @@ proptest! {
             nodes.push(receipt.nodes[0].id);
         }
         for node in pruned {
-            // One that is pruned already, or the root, is not pruned again.
+            // Pruning a pruned node or the root fails.
             let _ = play.owner.prune(*node.get(&nodes[1..]));
         }
         let mut expected = Vec::new();
         in_order(&*play.loom.snapshot().unwrap(), play.root, &mut expected);
-        let mut stage = Stage::of(play, |play| play.root, 60, 16, []);
-        let mut down = vec![stage.at()];
+        let mut harness = Harness::at(play, |play| play.root, 60, 16, []);
+        let mut down = vec![harness.cursor()];
         for _ in 1..expected.len() {
-            stage.press("J");
-            down.push(stage.at());
+            harness.press("J");
+            down.push(harness.cursor());
         }
         prop_assert_eq!(&down, &expected);
-        stage.press("J");
-        prop_assert_eq!(&stage.at(), expected.last().unwrap(), "there is no line after the last");
+        harness.press("J");
+        prop_assert_eq!(&harness.cursor(), expected.last().unwrap(), "there is no line after the last");
         for line in expected.iter().rev().skip(1) {
-            stage.press("K");
-            prop_assert_eq!(&stage.at(), line);
+            harness.press("K");
+            prop_assert_eq!(&harness.cursor(), line);
         }
     }
 }

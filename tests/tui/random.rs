@@ -1,11 +1,11 @@
-//! Keys in any order.
+//! Random input.
 
 use loomtree::provider::ScriptedReply;
 use proptest::prelude::*;
 
-use crate::stage::Stage;
+use crate::harness::Harness;
 
-/// Keys of every kind, those that leave and those that need the terminal left out.
+/// Keys of every kind, except those that quit or need a terminal.
 const ANY: [&str; 60] = [
     "left",
     "right",
@@ -73,21 +73,21 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_keys_break_it(keys in prop::collection::vec(0..ANY.len() + 6, 1..120), sizes in prop::collection::vec((1u16..120, 1u16..40), 1..4)) {
-        let mut stage = Stage::with((0..400).map(|n| ScriptedReply::words(&format!("words {n}"))));
+    fn random_input_breaks_nothing(keys in prop::collection::vec(0..ANY.len() + 6, 1..120), sizes in prop::collection::vec((1u16..120, 1u16..40), 1..4)) {
+        let mut harness = Harness::with_replies((0..400).map(|n| ScriptedReply::words(&format!("words {n}"))));
         for (at, key) in keys.into_iter().enumerate() {
             if at % 40 == 39 {
                 let (width, height) = sizes[(at / 40) % sizes.len()];
-                stage.resize(width, height);
+                harness.resize(width, height);
             }
             match key.checked_sub(ANY.len()) {
-                None => drop(stage.press(ANY[key])),
-                Some(other) => stage.any(other, at),
+                None => drop(harness.press(ANY[key])),
+                Some(other) => harness.random_input(other, at),
             }
-            stage.screen();
+            harness.screen();
         }
-        // Whatever was done to it, the store is sound.
-        let report = stage.play.loom.store().verify(&mut |_| {}).unwrap();
+        // The store is consistent afterwards.
+        let report = harness.play.loom.store().verify(&mut |_| {}).unwrap();
         prop_assert_eq!(report.problems, Vec::<String>::new());
     }
 }

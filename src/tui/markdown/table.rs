@@ -1,4 +1,4 @@
-//! Tables: columns as wide as there is room for, cells wrapped in theirs.
+//! Table rendering: columns shrink to the available width and cells wrap.
 
 use pulldown_cmark::Alignment;
 use ratatui::{
@@ -12,7 +12,7 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// A table while it is read: its rows, each of cells.
+/// Table under construction: rows of cells of pieces.
 pub(super) struct MarkdownTable {
     pub(super) alignments: Vec<Alignment>,
     pub(super) rows: Vec<Vec<Vec<Piece>>>,
@@ -26,12 +26,12 @@ impl MarkdownPage<'_> {
             return;
         }
         let words = |cell: &Vec<Piece>| cell.iter().map(|(text, _)| text::width(text)).sum::<usize>();
-        let room = self.inner().saturating_sub(3 * (columns - 1));
+        let max_columns = self.inner().saturating_sub(3 * (columns - 1));
         let mut widths: Vec<usize> = (0..columns)
             .map(|at| table.rows.iter().filter_map(|row| row.get(at)).map(words).max().unwrap_or(0))
             .collect();
-        // The widest gives until all fit.
-        while widths.iter().sum::<usize>() > room {
+        // Shrinks the widest column until all fit.
+        while widths.iter().sum::<usize>() > max_columns {
             let Some(widest) = widths.iter_mut().max() else { break };
             if *widest <= 3 {
                 break;
@@ -43,7 +43,7 @@ impl MarkdownPage<'_> {
             self.table_row(row, &widths, &table.alignments, index == 0);
             if index == 0 {
                 let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-                let mut spans: Vec<Span<'static>> = self.prefix();
+                let mut spans: Vec<Span<'static>> = self.prefix_spans();
                 spans.push(Span::styled(rule.join("─┼─"), bar));
                 self.lines.push(Line::from(spans));
             }
@@ -51,11 +51,11 @@ impl MarkdownPage<'_> {
         self.gap = true;
     }
 
-    fn prefix(&self) -> Vec<Span<'static>> {
-        self.before.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
+    fn prefix_spans(&self) -> Vec<Span<'static>> {
+        self.prefix.iter().map(|(text, style)| Span::styled(text.clone(), *style)).collect()
     }
 
-    /// A row of a table: cells that do not fit are wrapped in their column.
+    /// Renders a row; cells that do not fit wrap in their column.
     fn table_row(&mut self, row: &[Vec<Piece>], widths: &[usize], alignments: &[Alignment], head: bool) {
         let bar = self.palette.style(ColorRole::Guide);
         let bold = if head { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
@@ -65,7 +65,7 @@ impl MarkdownPage<'_> {
             .map(|(at, width)| wrap(row.get(at).map_or(&[][..], Vec::as_slice), *width, &[], &[]))
             .collect();
         for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut spans = self.prefix();
+            let mut spans = self.prefix_spans();
             for (at, width) in widths.iter().enumerate() {
                 if at > 0 {
                     spans.push(Span::styled(" │ ", bar));

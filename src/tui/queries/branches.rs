@@ -1,5 +1,5 @@
-//! Two branches compared: node by node, and word by word where a node has become another. What says something else
-//! altogether is shown as what went and what came: nobody reads two texts that are woven into each other.
+//! Comparison of two branches: node by node, and word by word for similar nodes. Dissimilar nodes are shown as removed
+//! and added in full, because interleaved texts are unreadable.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use ratatui::{
 use similar::{ChangeTag, TextDiff};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{LookupRequest, PATH};
+use super::{LookupRequest, MAX_PATH_NODES};
 use crate::{
     id::NodeId,
     ops::Result,
@@ -22,18 +22,18 @@ use crate::{
     types::{Agent, Node, one_line},
 };
 
-/// Nodes of each branch that are looked for in the other one; beyond them a node is compared with what stands at its place.
-const ALIGNED: usize = 64;
+/// Nodes of each branch that are aligned by similarity; later ones are compared by position.
+const MAX_ALIGNED_NODES: usize = 64;
 
 impl LookupRequest<'_> {
-    /// Two branches from where they part.
+    /// Compares two branches from their branch point on.
     pub(super) fn diff(&self, one: NodeId, other: NodeId) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
         let agents = snapshot.agents()?;
-        let read = |id| snapshot.path_back(id, &self.about.versions, PATH);
+        let read = |id| snapshot.path_back(id, &self.context.versions, MAX_PATH_NODES);
         let (left, right) = (read(one)?, read(other)?);
         let common = left.iter().zip(&right).take_while(|(left, right)| left.id == right.id).count();
-        let palette = self.about.palette;
+        let palette = self.context.palette;
         let name = |path: &[Node]| path.last().map(|node| node.local.to_string()).unwrap_or_default();
         let parted = match left.get(common.saturating_sub(1)) {
             Some(node) if common > 0 => format!("they part after {}", node.local),
@@ -49,19 +49,19 @@ impl LookupRequest<'_> {
         if left.iter().map(|node| &node.content).eq(right.iter().map(|node| &node.content)) {
             lines.extend([Line::default(), Line::from(self.dim("there is no difference"))]);
         }
-        for (before, after) in aligned(left, right) {
+        for (before, after) in align(left, right) {
             lines.push(Line::default());
             lines.extend(self.turn(before, after, &agents));
         }
         Ok(LookupResult::Page("two branches".to_owned(), lines))
     }
 
-    /// What became of a node: whose it was, and its words.
+    /// Formats one pair of nodes: a header and the compared text.
     fn turn(&self, before: Option<&Node>, after: Option<&Node>, agents: &[Agent]) -> Vec<Line<'static>> {
-        let palette = self.about.palette;
+        let palette = self.context.palette;
         let author = |node: &Node| {
             let agent = agents.iter().find(|agent| agent.id() == node.author);
-            text::cut(agent.map_or("?", Agent::name), 24)
+            text::truncate(agent.map_or("?", Agent::name), 24)
         };
         let head = |sign: &str, role: ColorRole, node: &Node| {
             let style = palette.style(role).remove_modifier(Modifier::CROSSED_OUT);
@@ -74,13 +74,13 @@ impl LookupRequest<'_> {
         let whole = |node: &Node, style: Style| (node.content.trim_end().to_owned(), style);
         let (mut spans, pieces) = match (before, after) {
             (Some(before), Some(after)) if before.content == after.content => {
-                let same = text::cut(&one_line(&after.content), self.about.columns);
+                let same = text::truncate(&one_line(&after.content), self.context.columns);
                 (head("=", ColorRole::Dim, after), vec![(same, palette.style(ColorRole::Dim))])
             }
             (Some(before), Some(after)) => {
                 let mut spans = head("~", ColorRole::Accent, before);
                 spans.push(Span::styled(format!(" → {}", after.local), palette.style(ColorRole::Id)));
-                (spans, compared(before.content.trim_end(), after.content.trim_end(), palette))
+                (spans, word_diff(before.content.trim_end(), after.content.trim_end(), palette))
             }
             (Some(gone), None) => {
                 let style = palette.style(ColorRole::Gone).remove_modifier(Modifier::CROSSED_OUT);
@@ -93,24 +93,24 @@ impl LookupRequest<'_> {
         };
         spans.retain(|span| !span.content.is_empty());
         let mut lines = vec![Line::from(spans)];
-        lines.extend(text::wrap(&pieces, self.about.columns, &[], &[]));
+        lines.extend(text::wrap(&pieces, self.context.columns, &[], &[]));
         lines
     }
 }
 
-/// Which node of one branch has become which of the other: as many as are alike, in their order.
-fn aligned<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Option<&'n Node>)> {
-    let (rows, columns) = (left.len().min(ALIGNED), right.len().min(ALIGNED));
-    let words = |nodes: &'n [Node], most: usize| nodes[..most].iter().map(|node| counted(&node.content)).collect();
+/// Pairs the nodes of two branches by similarity, in order.
+fn align<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Option<&'n Node>)> {
+    let (rows, columns) = (left.len().min(MAX_ALIGNED_NODES), right.len().min(MAX_ALIGNED_NODES));
+    let words = |nodes: &'n [Node], most: usize| nodes[..most].iter().map(|node| word_counts(&node.content)).collect();
     let (before, after): (Vec<Words<'n>>, Vec<Words<'n>>) = (words(left, rows), words(right, columns));
-    // The best that can be made of what is left from each pair on.
+    // Best total similarity of the nodes from each pair on.
     let mut best = vec![vec![0.0_f64; columns + 1]; rows + 1];
     let likeness: Vec<Vec<f64>> =
-        before.iter().map(|one| after.iter().map(|other| alike(one, other)).collect()).collect();
+        before.iter().map(|one| after.iter().map(|other| similarity(one, other)).collect()).collect();
     for row in (0..rows).rev() {
         for column in (0..columns).rev() {
             let paired = likeness[row][column].max(0.0) + best[row + 1][column + 1];
-            let paired = if likeness[row][column] < ALIKE { 0.0 } else { paired };
+            let paired = if likeness[row][column] < MIN_SIMILARITY { 0.0 } else { paired };
             best[row][column] = paired.max(best[row + 1][column]).max(best[row][column + 1]);
         }
     }
@@ -118,7 +118,7 @@ fn aligned<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Op
     while row < rows || column < columns {
         let pairs_here = row < rows
             && column < columns
-            && likeness[row][column] >= ALIKE
+            && likeness[row][column] >= MIN_SIMILARITY
             && best[row][column] <= likeness[row][column] + best[row + 1][column + 1];
         if pairs_here {
             pairs.push((Some(&left[row]), Some(&right[column])));
@@ -136,13 +136,13 @@ fn aligned<'n>(left: &'n [Node], right: &'n [Node]) -> Vec<(Option<&'n Node>, Op
     pairs
 }
 
-/// From which share of words in common on a text is another wording of the other.
-const ALIKE: f64 = 0.4;
+/// Share of common words from which two nodes count as versions of one text.
+const MIN_SIMILARITY: f64 = 0.4;
 
-/// A text's words, each with how often it stands there.
+/// Words of a text with their counts.
 type Words<'t> = HashMap<&'t str, usize>;
 
-fn counted(text: &str) -> Words<'_> {
+fn word_counts(text: &str) -> Words<'_> {
     let mut words = Words::new();
     for word in text.unicode_words() {
         *words.entry(word).or_default() += 1;
@@ -150,26 +150,26 @@ fn counted(text: &str) -> Words<'_> {
     words
 }
 
-/// The share of words that two texts have in common, from 0 to 1.
+/// Returns the share of common words of two texts, 0 to 1.
 #[allow(clippy::cast_precision_loss)] // a share of what one reads
-fn alike(one: &Words<'_>, other: &Words<'_>) -> f64 {
+fn similarity(one: &Words<'_>, other: &Words<'_>) -> f64 {
     let all: usize = one.values().chain(other.values()).sum();
     let common: usize = one.iter().filter_map(|(word, count)| Some((*other.get(word)?).min(*count))).sum();
     if all == 0 { 1.0 } else { 2.0 * common as f64 / all as f64 }
 }
 
-/// A text in words and what is between them: in writing without spaces, in what its characters make.
-fn pieces_of(text: &str) -> Vec<&str> {
+/// Splits a text at word boundaries.
+fn split_words(text: &str) -> Vec<&str> {
     text.split_word_bounds().collect()
 }
 
-/// Two texts in one: what went, what came, and what is in both. Changes with nothing but spaces between them are one change.
-fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
+/// Merges two texts into pieces: removed, added and common. Changes separated only by spaces form one change.
+fn word_diff(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     let (mut gone, mut added, mut space) = (String::new(), String::new(), String::new());
     let flush = |gone: &mut String, added: &mut String, pieces: &mut Vec<Piece>| {
         let plain = palette == Palette::Plain;
-        // A space that both end with is in both.
+        // A trailing space of both is common.
         let shared = gone.ends_with(' ') && added.ends_with(' ');
         if shared {
             gone.pop();
@@ -179,7 +179,7 @@ fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
         for (text, role, open, close) in [(gone, ColorRole::Gone, "[-", "-]"), (added, ColorRole::Added, "{+", "+}")] {
             let text = std::mem::take(text);
             if !text.is_empty() {
-                // Without highlight, signs say which is which.
+                // Without colors, signs mark the kind.
                 let text = if plain { format!("{open}{text}{close}") } else { text };
                 let apart = both && role == ColorRole::Gone && !plain && !text.ends_with(char::is_whitespace);
                 pieces.push((text, palette.style(role)));
@@ -192,7 +192,7 @@ fn compared(before: &str, after: &str, palette: Palette) -> Vec<Piece> {
             pieces.push((" ".to_owned(), palette.style(ColorRole::Words)));
         }
     };
-    let (before, after) = (pieces_of(before), pieces_of(after));
+    let (before, after) = (split_words(before), split_words(after));
     let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_slices(&before, &after);
     for change in diff.iter_all_changes() {
         let open = !gone.is_empty() || !added.is_empty();

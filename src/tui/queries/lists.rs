@@ -1,8 +1,8 @@
-//! Lists to pick from: trees, sessions, documents, models.
+//! Lookups for lists: trees, sessions, documents, models.
 
 use ratatui::text::{Line, Span};
 
-use super::{LISTED, LookupRequest};
+use super::{LookupRequest, MAX_LISTED};
 use crate::{
     id::DocumentId,
     ops::{OpsError, Result},
@@ -19,56 +19,56 @@ use crate::{
     types::{Agent, AgentKind, Document, Timestamp, Tree, one_line},
 };
 
-/// Sessions listed at most: of each the first words are read.
-const SESSIONS: u32 = 100;
+/// Sessions of a list, at most: each costs a read of its first message.
+const MAX_SESSIONS: u32 = 100;
 
 impl LookupRequest<'_> {
     pub(super) fn trees(&self) -> Result<LookupResult> {
-        let trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: LISTED })?;
+        let trees = self.loom.snapshot()?.trees(TreeFilter { archived: false, limit: MAX_LISTED })?;
         let now = self.loom.now();
         Ok(LookupResult::Items(trees.into_iter().map(|tree| self.tree(&tree, now)).collect()))
     }
 
     fn tree(&self, tree: &Tree, now: Timestamp) -> ListItem {
-        let here = tree.id == self.about.tree;
+        let is_current = tree.id == self.context.tree;
         let facts = format!("{} nodes · {}", thousands(tree.counts.nodes), tree.updated_at.age(now));
-        let room = self.about.columns.saturating_sub(text::width(&facts) + 4);
+        let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 4);
         let line = Line::from(vec![
-            Span::styled(if here { "▸ " } else { "  " }, self.about.palette.style(ColorRole::Accent)),
-            Span::raw(text::fit(&tree.title, room)),
+            Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
+            Span::raw(text::pad(&tree.title, max_columns)),
             self.dim(format!("  {facts}")),
         ]);
-        ListItem { line, words: tree.title.clone(), then: ItemAction::Tree(tree.id) }
+        ListItem { line, words: tree.title.clone(), action: ItemAction::OpenTree(tree.id) }
     }
 
-    /// Sessions in which something was said, the last active first, those of this folder before the others.
+    /// Sessions with messages, the last active first; those of this folder come before others.
     pub(super) fn sessions(&self) -> Result<LookupResult> {
         let snapshot = self.loom.snapshot()?;
-        let filter = SessionFilter { spoken: true, limit: SESSIONS, ..SessionFilter::default() };
+        let filter = SessionFilter { spoken: true, limit: MAX_SESSIONS, ..SessionFilter::default() };
         let (agents, now) = (snapshot.agents()?, self.loom.now());
         let mut sessions = snapshot.sessions(&filter)?;
-        sessions.sort_by_key(|session| session.workspace != self.about.workspace);
+        sessions.sort_by_key(|session| session.workspace != self.context.workspace);
         let mut items = Vec::new();
         for session in sessions {
             let Some(tree) = snapshot.tree(session.tree)? else { continue };
             let agent = agents.iter().find(|agent| agent.id() == session.agent);
             let (name, kind) = agent.map_or(("?", ColorRole::Dim), |agent| (agent.name(), role(agent)));
             let words = one_line(&opening(self.loom, session.id)?);
-            let elsewhere = session.workspace != self.about.workspace;
+            let elsewhere = session.workspace != self.context.workspace;
             let folder = session.workspace.rsplit('/').next().filter(|_| elsewhere);
-            let folder = folder.map(|folder| format!(" · {}", text::cut(folder, 16))).unwrap_or_default();
+            let folder = folder.map(|folder| format!(" · {}", text::truncate(folder, 16))).unwrap_or_default();
             let turns = if session.turns == 1 { "1 turn".to_owned() } else { format!("{} turns", session.turns) };
             let facts = format!("{turns} · {}{folder}", session.last_active_at.age(now));
-            let here = Some(session.id) == self.about.session;
-            let room = self.about.columns.saturating_sub(text::width(&facts) + 18);
+            let is_current = Some(session.id) == self.context.session;
+            let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 18);
             let line = Line::from(vec![
-                Span::styled(if here { "▸ " } else { "  " }, self.about.palette.style(ColorRole::Accent)),
-                Span::styled(text::fit(name, 12), self.about.palette.style(kind)),
-                Span::raw(format!("  {}", text::fit(&words, room))),
+                Span::styled(if is_current { "▸ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
+                Span::styled(text::pad(name, 12), self.context.palette.style(kind)),
+                Span::raw(format!("  {}", text::pad(&words, max_columns))),
                 self.dim(format!("  {facts}")),
             ]);
             let words = format!("{name} {words} {} {folder}", tree.title);
-            items.push(ListItem { line, words, then: ItemAction::Resume(session.id) });
+            items.push(ListItem { line, words, action: ItemAction::ResumeSession(session.id) });
         }
         Ok(LookupResult::Items(items))
     }
@@ -78,9 +78,10 @@ impl LookupRequest<'_> {
         let found = self.loom.snapshot()?.documents()?.into_iter().filter(|document| !document.removed);
         let item = |document: Document| {
             let facts = format!("version {} · {}", document.version, document.updated_at.age(now));
-            let room = self.about.columns.saturating_sub(text::width(&facts) + 2);
-            let line = Line::from(vec![Span::raw(text::fit(&document.name, room)), self.dim(format!("  {facts}"))]);
-            ListItem { line, words: document.name, then: ItemAction::Document(document.id) }
+            let max_columns = self.context.columns.saturating_sub(text::width(&facts) + 2);
+            let line =
+                Line::from(vec![Span::raw(text::pad(&document.name, max_columns)), self.dim(format!("  {facts}"))]);
+            ListItem { line, words: document.name, action: ItemAction::ShowDocument(document.id) }
         };
         Ok(LookupResult::Items(found.map(item).collect()))
     }
@@ -89,36 +90,37 @@ impl LookupRequest<'_> {
         let snapshot = self.loom.snapshot()?;
         let name = snapshot.documents()?.into_iter().find(|document| document.id == id).map(|document| document.name);
         let version = snapshot.document_version(id, 0)?.ok_or_else(|| OpsError::missing("document", id))?;
-        let palette = self.about.palette;
-        let of_code = |language: &str, code: &str| (palette != Palette::Plain).then(|| highlight::runs(language, code));
+        let palette = self.context.palette;
+        let highlight_code =
+            |language: &str, code: &str| (palette != Palette::Plain).then(|| highlight::highlight(language, code));
         let words = palette.style(ColorRole::Words);
-        let lines = markdown::render(&version.content, self.about.columns, words, palette, &of_code);
+        let lines = markdown::render(&version.content, self.context.columns, words, palette, &highlight_code);
         Ok(LookupResult::Page(format!("{} · version {}", name.unwrap_or_default(), version.version), lines))
     }
 
     pub(super) fn models(&self) -> Result<LookupResult> {
         let agents = self.loom.snapshot()?.agents()?;
         let own = agents.iter().filter(|agent| !agent.removed && [SUBJECT, COLLABORATOR].contains(&agent.name()));
-        let mut names: Vec<String> = self.about.taken.clone();
-        let known = self.about.model.iter().cloned().chain(self.about.models.iter().cloned());
+        let mut names: Vec<String> = self.context.selected_models.clone();
+        let known = self.context.model.iter().cloned().chain(self.context.models.iter().cloned());
         for name in known.chain(own.filter_map(|agent| agent.profile.model.clone())) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         let items = names.into_iter().map(|name| {
-            let taken = self.about.taken.contains(&name);
+            let selected_models = self.context.selected_models.contains(&name);
             let line = Line::from(vec![
-                Span::styled(if taken { "✓ " } else { "  " }, self.about.palette.style(ColorRole::Accent)),
-                Span::raw(text::cut(&name, self.about.columns)),
+                Span::styled(if selected_models { "✓ " } else { "  " }, self.context.palette.style(ColorRole::Accent)),
+                Span::raw(text::truncate(&name, self.context.columns)),
             ]);
-            ListItem { line, words: name.clone(), then: ItemAction::Model(name) }
+            ListItem { line, words: name.clone(), action: ItemAction::ToggleModel(name) }
         });
         Ok(LookupResult::Items(items.collect()))
     }
 }
 
-/// The colour of an agent's name.
+/// Color role of an agent's name.
 fn role(agent: &Agent) -> ColorRole {
     match agent.profile.kind {
         AgentKind::Human => ColorRole::Human,

@@ -1,4 +1,4 @@
-//! What a model would be sent from a node, part by part, and what that costs.
+//! Lookups of the prompt for a node: its sections, its nodes and its price.
 
 use ratatui::text::{Line, Span};
 
@@ -16,39 +16,39 @@ use crate::{
         text,
         theme::ColorRole,
         view::thousands,
-        write_thread::speech,
+        write_thread::error_line,
     },
     types::PinTarget,
 };
 
 impl LookupRequest<'_> {
     fn report(&self, node: NodeId, by: &str) -> std::result::Result<ContextReport, String> {
-        let said = |error: OpsError| speech(&error);
-        let author = self.loom.agent(by).map_err(said)?;
-        let mut actor = self.loom.actor(&self.about.agent);
-        if let Some(session) = self.about.session {
+        let to_message = |error: OpsError| error_line(&error);
+        let author = self.loom.agent(by).map_err(to_message)?;
+        let mut actor = self.loom.actor(&self.context.agent);
+        if let Some(session) = self.context.session {
             actor = actor.in_session(session);
         }
-        let mut options = self.about.context;
-        let known = author.profile.model.as_deref().or(self.about.model.as_deref());
+        let mut options = self.context.options;
+        let known = author.profile.model.as_deref().or(self.context.model.as_deref());
         if let Some(reference) = known {
-            let snapshot = self.loom.snapshot().map_err(said)?;
+            let snapshot = self.loom.snapshot().map_err(to_message)?;
             options = options.counted_by(reference, &*snapshot).map_err(|error| error.to_string())?;
         }
-        let assembled = context_of(&actor, &author, node, &self.about.versions, options);
+        let assembled = context_of(&actor, &author, node, &self.context.versions, options);
         Ok(assembled.map_err(|error| error.to_string())?.report)
     }
 
-    /// What a model would be sent, part by part: first its parts, then the nodes of the path with what became of each.
+    /// Lists the sections of the prompt, then the nodes of the path with their inclusion.
     pub(super) fn context(&self, node: NodeId) -> std::result::Result<LookupResult, String> {
         let report = self.report(node, SUBJECT)?;
-        let palette = self.about.palette;
+        let palette = self.context.palette;
         let mut items = Vec::new();
         let tokens = |number: u32| self.id(format!("{:>8}  ", thousands(number.into())));
         let plain = |line: Vec<Span<'static>>| ListItem {
             line: Line::from(line),
             words: String::new(),
-            then: ItemAction::Part(None),
+            action: ItemAction::ContextPart(None),
         };
         for (part, number) in &report.parts {
             items.push(plain(vec![tokens(*number), Span::raw(part.as_str())]));
@@ -67,8 +67,8 @@ impl LookupRequest<'_> {
                 self.dim(format!("          ⋮ {} nodes above: no room", thousands(report.earlier.into()))),
             ]));
         }
-        let snapshot = self.loom.snapshot().map_err(|error| speech(&error))?;
-        let pins = snapshot.memory(self.about.agent.id(), self.about.tree).map_err(|error| error.to_string())?.pins;
+        let snapshot = self.loom.snapshot().map_err(|error| error_line(&error))?;
+        let pins = snapshot.memory(self.context.agent.id(), self.context.tree).map_err(|error| error.to_string())?.pins;
         for part in report.path.iter().rev() {
             let pinned = pins.iter().any(|pin| pin.target == PinTarget::Node(part.id));
             let words = snapshot.node(part.id).ok().flatten().map(|node| node.content).unwrap_or_default();
@@ -78,37 +78,37 @@ impl LookupRequest<'_> {
                 Inclusion::Out(why) => (format!("out: {}  ", why.as_str()), palette.style(ColorRole::Dim)),
             };
             let fate = if pinned { format!("⌖ {fate}") } else { fate };
-            let room = self.about.columns.saturating_sub(20 + text::width(&fate));
+            let max_columns = self.context.columns.saturating_sub(20 + text::width(&fate));
             let line = vec![
                 tokens(part.tokens),
-                self.id(text::fit(&part.local, 7)),
+                self.id(text::pad(&part.local, 7)),
                 Span::styled(format!("{} ", sign(part.author_type)), palette.author(part.author_type)),
                 Span::styled(fate, palette.style(ColorRole::Mark)),
-                Span::styled(text::cut(&words, room), style),
+                Span::styled(text::truncate(&words, max_columns), style),
             ];
             let excluded = part.fate == Inclusion::Out(InclusionReason::Excluded);
             let words = if excluded { "excluded" } else { "" };
             items.push(ListItem {
                 line: Line::from(line),
                 words: words.to_owned(),
-                then: ItemAction::Part(Some(part.id)),
+                action: ItemAction::ContextPart(Some(part.id)),
             });
         }
         for pin in &report.pins {
-            let then = match &pin.target {
-                PinTarget::Node(id) => ItemAction::Part(Some(*id)),
-                PinTarget::Document { .. } => ItemAction::Part(None),
+            let action = match &pin.target {
+                PinTarget::Node(id) => ItemAction::ContextPart(Some(*id)),
+                PinTarget::Document { .. } => ItemAction::ContextPart(None),
             };
-            let name = text::cut(&pin.name, self.about.columns.saturating_sub(20));
+            let name = text::truncate(&pin.name, self.context.columns.saturating_sub(20));
             let line = Line::from(vec![tokens(pin.tokens), self.dim("pin    "), Span::raw(name)]);
-            items.push(ListItem { line, words: String::new(), then });
+            items.push(ListItem { line, words: String::new(), action });
         }
         Ok(LookupResult::Items(items))
     }
 
     fn money(&self, report: &ContextReport) -> Option<String> {
         let usage = Usage { prompt: report.total.into(), ..Usage::default() };
-        let money = self.about.prices.cost(self.about.model.as_deref()?, None, usage)?;
+        let money = self.context.prices.cost(self.context.model.as_deref()?, None, usage)?;
         let sign = match money.currency.as_str() {
             "USD" => "$".to_owned(),
             "EUR" => "€".to_owned(),

@@ -1,142 +1,142 @@
-//! What the background reports.
+//! Handling of background events.
 
-use super::{buffer_keys, command_jobs, does, generation, input_keys, list_keys};
+use super::{buffer_keys, command_jobs, generation, input_keys, list_keys, write};
 use crate::tui::{
     message::{BackgroundEvent, InputPurpose, LookupResult, ScreenEffect, ScreenLookup, WriteRequest, WriteResult},
     model::{ConfirmPanel, ListKind, ListPanel, PagePanel, PanelCost, ScreenMode, ScreenModel, TextInput},
-    screen_query::LookStep,
+    screen_query::NavigationStep,
 };
 
-pub(super) fn heard(model: &mut ScreenModel, heard: BackgroundEvent) -> Vec<ScreenEffect> {
-    match heard {
-        BackgroundEvent::Seen(number, seen) => saw(model, number, seen),
-        BackgroundEvent::Answered(question, answer) => answered(model, question, answer),
-        BackgroundEvent::Done(done) => did(model, done.map(|outcome| *outcome)),
-        BackgroundEvent::Grew(number, growing) => generation::grew(model, number, growing),
-        BackgroundEvent::Ran(number, done) => command_jobs::ended(model, number, done.map(|outcome| *outcome)),
-        BackgroundEvent::Passed => Vec::new(),
-        BackgroundEvent::Coloured | BackgroundEvent::Changed => model.look(),
-        BackgroundEvent::Asking(number, asking) => {
-            model.asked.push_back((number, asking));
+pub(super) fn handle(model: &mut ScreenModel, event: BackgroundEvent) -> Vec<ScreenEffect> {
+    match event {
+        BackgroundEvent::ScreenLoaded(number, loaded) => on_screen_loaded(model, number, loaded),
+        BackgroundEvent::QueryDone(lookup, result) => on_query_done(model, lookup, result),
+        BackgroundEvent::WriteDone(done) => on_write_done(model, done.map(|result| *result)),
+        BackgroundEvent::Generation(number, event) => generation::on_event(model, number, event),
+        BackgroundEvent::CommandsDone(number, done) => command_jobs::finish(model, number, done.map(|result| *result)),
+        BackgroundEvent::Superseded => Vec::new(),
+        BackgroundEvent::HighlightReady | BackgroundEvent::StoreChanged => model.load_screen(),
+        BackgroundEvent::ApprovalRequested(number, approval) => {
+            model.approvals.push_back((number, approval));
             Vec::new()
         }
-        BackgroundEvent::Withdrawn(number) => list_keys::withdrawn(model, number),
-        BackgroundEvent::Edited(purpose, None) => {
-            model.say("nothing was changed");
+        BackgroundEvent::ApprovalWithdrawn(number) => list_keys::withdraw_approval(model, number),
+        BackgroundEvent::EditorClosed(purpose, None) => {
+            model.notify("nothing was changed");
             drop(purpose);
-            model.look()
+            model.load_screen()
         }
-        BackgroundEvent::Edited(purpose, Some(text)) => {
-            model.mode = ScreenMode::Walk;
+        BackgroundEvent::EditorClosed(purpose, Some(text)) => {
+            model.mode = ScreenMode::Tree;
             let end = text.len();
-            let mut effects = model.look();
-            effects.extend(input_keys::written(model, purpose, text, end));
+            let mut effects = model.load_screen();
+            effects.extend(input_keys::submit(model, purpose, text, end));
             effects
         }
     }
 }
 
-fn saw(
+fn on_screen_loaded(
     model: &mut ScreenModel,
     number: u64,
-    seen: Result<Box<crate::tui::screen_query::ScreenData>, String>,
+    loaded: Result<Box<crate::tui::screen_query::ScreenData>, String>,
 ) -> Vec<ScreenEffect> {
-    if number != model.looks {
+    if number != model.query_number {
         return Vec::new();
     }
-    model.looking = false;
-    let mut before = Vec::new();
-    match seen {
-        Ok(sight) => {
-            // Somewhere else was gone to while this was looked at.
-            if !model.moved {
-                if let Some(step) = sight.stuck.filter(|_| model.steps.is_empty()) {
-                    stuck(model, step);
+    model.is_loading = false;
+    let mut version_effects = Vec::new();
+    match loaded {
+        Ok(screen) => {
+            // The cursor moved while the query ran: its result is out of date.
+            if !model.cursor_moved {
+                if let Some(step) = screen.blocked_step.filter(|_| model.steps.is_empty()) {
+                    report_blocked_step(model, step);
                 }
-                let chosen = (sight.versions != model.versions).then_some(sight.at.id);
-                model.saw(sight);
-                buffer_keys::seen(model);
+                let chosen = (screen.versions != model.versions).then_some(screen.node.id);
+                model.apply_screen(screen);
+                buffer_keys::refresh(model);
                 if let Some(version) = chosen {
-                    before.push(ScreenEffect::Do(WriteRequest::Version(version)));
+                    version_effects.push(ScreenEffect::Write(WriteRequest::ChooseVersion(version)));
                 }
             }
         }
         Err(error) => {
             model.steps.clear();
-            if let ScreenMode::Write(prose) = &mut model.mode {
-                prose.turning = false;
+            if let ScreenMode::Buffer(buffer) = &mut model.mode {
+                buffer.awaits_version = false;
             }
-            model.fail(error);
+            model.notify_error(error);
         }
     }
-    let mut effects = if model.stale || !model.steps.is_empty() { model.look() } else { Vec::new() };
-    let quiet = effects.is_empty();
-    effects.extend(before);
-    let told = model.cost.as_ref().is_some_and(|cost| cost.at == model.at);
-    if quiet && !told {
-        effects.push(ScreenEffect::Ask(ScreenLookup::Cost(model.at)));
+    let mut effects = if model.needs_reload || !model.steps.is_empty() { model.load_screen() } else { Vec::new() };
+    let is_idle = effects.is_empty();
+    effects.extend(version_effects);
+    let is_cost_known = model.cost.as_ref().is_some_and(|cost| cost.node == model.cursor);
+    if is_idle && !is_cost_known {
+        effects.push(ScreenEffect::Query(ScreenLookup::Cost(model.cursor)));
     }
     effects
 }
 
-fn stuck(model: &mut ScreenModel, step: LookStep) {
-    model.say(match step {
-        LookStep::Parent => "this is the beginning",
-        LookStep::Child | LookStep::End => "nothing follows yet; space has models continue, i writes a line",
-        LookStep::Sibling(_) => "there is no other branch here",
-        LookStep::Line(_) => "this is the last line",
-        LookStep::Root => "this is the root",
-        LookStep::Bookmark => "no other bookmark; b sets one",
-        LookStep::Version(_) => "no other wording this way",
+fn report_blocked_step(model: &mut ScreenModel, step: NavigationStep) {
+    model.notify(match step {
+        NavigationStep::Parent => "this is the beginning",
+        NavigationStep::Child | NavigationStep::End => "nothing follows yet; space generates, i writes",
+        NavigationStep::Sibling(_) => "there is no other branch here",
+        NavigationStep::Line(_) => "this is the last line",
+        NavigationStep::Root => "this is the root",
+        NavigationStep::Bookmark => "no other bookmark; b sets one",
+        NavigationStep::Version(_) => "no other version in this direction",
     });
 }
 
-fn answered(
+fn on_query_done(
     model: &mut ScreenModel,
-    question: ScreenLookup,
-    answer: Result<LookupResult, String>,
+    lookup: ScreenLookup,
+    result: Result<LookupResult, String>,
 ) -> Vec<ScreenEffect> {
-    if !model.ahead.hears(&question) {
+    if !model.type_ahead.accepts(&lookup) {
         return Vec::new();
     }
-    let answer = match answer {
-        Ok(answer) => answer,
-        // What the next prompt costs is nothing that anybody asked for.
-        Err(_) if matches!(question, ScreenLookup::Cost(_)) => return Vec::new(),
+    let result = match result {
+        Ok(result) => result,
+        // The user did not request the cost, so its errors are not shown.
+        Err(_) if matches!(lookup, ScreenLookup::Cost(_)) => return Vec::new(),
         Err(error) => {
-            if waits_for(model, &question) {
-                model.mode = ScreenMode::Walk;
+            if list_awaits(model, &lookup) {
+                model.mode = ScreenMode::Tree;
             }
-            model.fail(error);
+            model.notify_error(error);
             return Vec::new();
         }
     };
-    match (question, answer) {
-        (ScreenLookup::Cost(at), LookupResult::Cost { tokens, budget, money }) => {
-            model.cost = Some(PanelCost { at, tokens, budget, money });
+    match (lookup, result) {
+        (ScreenLookup::Cost(node), LookupResult::Cost { tokens, budget, money }) => {
+            model.cost = Some(PanelCost { node, tokens, budget, money });
         }
-        (question, LookupResult::Items(items)) if waits_for(model, &question) => {
-            if let ScreenMode::Choose(list) = &mut model.mode {
+        (lookup, LookupResult::Items(items)) if list_awaits(model, &lookup) => {
+            if let ScreenMode::List(list) = &mut model.mode {
                 list.items = items;
                 list.awaits = None;
-                list.at = list.at.min(list.shown().len().saturating_sub(1));
+                list.selected = list.selected.min(list.visible_items().len().saturating_sub(1));
             }
         }
-        (_, LookupResult::Page(title, lines)) => model.mode = ScreenMode::Read(PagePanel { title, lines, scroll: 0 }),
-        (ScreenLookup::Below(node), LookupResult::Below(count, more)) => {
-            let deed = WriteRequest::Prune(node);
+        (_, LookupResult::Page(title, lines)) => model.mode = ScreenMode::Page(PagePanel { title, lines, scroll: 0 }),
+        (ScreenLookup::DescendantCount(node), LookupResult::DescendantCount(count, more)) => {
+            let request = WriteRequest::Prune(node);
             if count == 0 {
-                return does(deed);
+                return write(request);
             }
             let many = if more { format!("more than {count}") } else { count.to_string() };
-            let text = format!("Prune this node and {many} below it? u takes it back.");
-            model.mode = ScreenMode::Ask(Box::new(ConfirmPanel::plain(text, ScreenEffect::Do(deed))));
+            let text = format!("Prune this node and {many} below it? u undoes it.");
+            model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(text, ScreenEffect::Write(request))));
         }
-        (_, LookupResult::Node(node)) => return model.go(node),
+        (_, LookupResult::Node(node)) => return model.go_to(node),
         (ScreenLookup::Text(_, purpose), LookupResult::Text(text)) => {
-            input_keys::begin(model, purpose, text);
-            if let ScreenMode::Type(typing @ TextInput { purpose: InputPurpose::Split(_), .. }) = &mut model.mode {
-                typing.editor.place(0);
+            input_keys::open(model, purpose, text);
+            if let ScreenMode::Input(text_input @ TextInput { purpose: InputPurpose::Split(_), .. }) = &mut model.mode {
+                text_input.editor.set_cursor(0);
             }
         }
         _ => {}
@@ -144,70 +144,70 @@ fn answered(
     Vec::new()
 }
 
-/// Whether a list waits for this answer.
-fn waits_for(model: &ScreenModel, question: &ScreenLookup) -> bool {
-    matches!(&model.mode, ScreenMode::Choose(list) if list.awaits.as_ref() == Some(question))
+/// Returns whether the open list waits for this lookup.
+fn list_awaits(model: &ScreenModel, lookup: &ScreenLookup) -> bool {
+    matches!(&model.mode, ScreenMode::List(list) if list.awaits.as_ref() == Some(lookup))
 }
 
-fn did(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    model.unsaved = model.unsaved.saturating_sub(1);
-    model.ahead.done();
-    came(model, done)
+fn on_write_done(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
+    model.pending_writes = model.pending_writes.saturating_sub(1);
+    model.type_ahead.write_done();
+    apply_write_result(model, done)
 }
 
-/// Takes in what something came to that was done to the store.
-pub(super) fn came(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    // Marks and words of the path may count differently now.
+/// Applies the result of a write or command job.
+pub(super) fn apply_write_result(model: &mut ScreenModel, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
+    // The prompt's size may have changed.
     model.cost = None;
-    let outcome = match done {
-        Ok(outcome) => outcome,
+    let result = match done {
+        Ok(result) => result,
         Err(error) => {
-            model.answer_after_say = false;
-            model.fail(error);
-            return model.look();
+            model.answer_after_append = false;
+            model.notify_error(error);
+            return model.load_screen();
         }
     };
-    if !outcome.said.is_empty() {
+    if !result.message.is_empty() {
         let undo = model.keys.hint(crate::tui::keys::KeyAction::Undo).to_owned();
-        let hint = if outcome.undo { format!(" · {undo} takes it back") } else { String::new() };
-        model.say(format!("{}{hint}", outcome.said));
+        let hint = if result.undoable { format!(" · {undo} undoes it") } else { String::new() };
+        model.notify(format!("{}{hint}", result.message));
     }
-    if let Some(session) = outcome.session {
+    if let Some(session) = result.session {
         model.session = Some(session);
     }
-    if let Some(versions) = outcome.versions {
+    if let Some(versions) = result.versions {
         model.versions = versions;
     }
     let mut effects = Vec::new();
-    if let Some(tree) = outcome.tree.filter(|tree| *tree != model.tree) {
+    if let Some(tree) = result.tree.filter(|tree| *tree != model.tree) {
         model.tree = tree;
-        model.back.clear();
+        model.back_stack.clear();
         model.marked.clear();
         model.hoist = None;
-        model.with = None;
-        model.sight = None;
-        model.row = usize::MAX;
-        // A look under way is of the other tree.
-        model.looks += 1;
-        model.looking = false;
+        model.responder = None;
+        model.screen = None;
+        model.cursor_row = usize::MAX;
+        // Drops the result of the query in progress: it is of the other tree.
+        model.query_number += 1;
+        model.is_loading = false;
     }
-    if let Some(with) = outcome.with {
-        model.with = with;
+    if let Some(responder) = result.responder {
+        model.responder = responder;
     }
-    if let Some((title, lines)) = outcome.page {
-        model.mode = ScreenMode::Read(PagePanel { title, lines, scroll: 0 });
+    if let Some((title, lines)) = result.page {
+        model.mode = ScreenMode::Page(PagePanel { title, lines, scroll: 0 });
     }
-    effects.extend(match outcome.go {
-        Some(to) => model.go(to),
-        None => model.look(),
+    effects.extend(match result.position {
+        Some(to) => model.go_to(to),
+        None => model.load_screen(),
     });
-    if let Some(said) = outcome.go.filter(|_| std::mem::take(&mut model.answer_after_say)) {
-        effects.extend(generation::start(model, said, true));
+    if let Some(appended) = result.position.filter(|_| std::mem::take(&mut model.answer_after_append)) {
+        effects.extend(generation::start(model, appended, true));
     }
-    if let ScreenMode::Choose(list @ ListPanel { kind: ListKind::Context, .. }) = &mut model.mode {
-        let question = ScreenLookup::Context(model.at);
-        list.awaits = Some(question.clone());
-        effects.push(ScreenEffect::Ask(question));
+    if let ScreenMode::List(list @ ListPanel { kind: ListKind::Context, .. }) = &mut model.mode {
+        let lookup = ScreenLookup::Context(model.cursor);
+        list.awaits = Some(lookup.clone());
+        effects.push(ScreenEffect::Query(lookup));
     }
     effects
 }

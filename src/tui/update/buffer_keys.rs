@@ -1,9 +1,8 @@
-//! Keys of the prose of a buffer tree: the caret is in the text, and what is changed becomes versions when it is left or
-//! saved.
+//! Keys of a buffer tree's text editor. Changes become versions when the user saves or leaves.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::does;
+use super::write;
 use crate::tui::{
     buffer_editor::BufferEditor,
     keys::KeyAction,
@@ -11,83 +10,83 @@ use crate::tui::{
     model::{ScreenMode, ScreenModel},
 };
 
-/// Opens the text of the path for writing.
-pub(super) fn begin(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(sight) = &model.sight else { return Vec::new() };
-    model.mode = ScreenMode::Write(BufferEditor::open(&sight.parts));
+/// Opens the text of the path for editing.
+pub(super) fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let Some(screen) = &model.screen else { return Vec::new() };
+    model.mode = ScreenMode::Buffer(BufferEditor::open(&screen.parts));
     model.scroll = 0;
     Vec::new()
 }
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     let page = usize::from(model.areas().text.height).saturating_sub(2).max(1);
-    let ScreenMode::Write(prose) = &mut model.mode else { return Vec::new() };
+    let ScreenMode::Buffer(buffer) = &mut model.mode else { return Vec::new() };
     let alt = key.modifiers.contains(KeyModifiers::ALT);
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Esc => leave(model),
         KeyCode::Char('s') if control => save(model),
-        // The caret's place in its next or its previous wording.
+        // Selects another version of the cursor's node.
         KeyCode::Char(c @ ('.' | ',' | '>' | '<')) if alt => {
-            if prose.is_changed() {
-                model.say("ctrl-s saves first; then alt-. and alt-, go through the versions");
+            if buffer.is_changed() {
+                model.notify("ctrl-s saves first; then alt-. and alt-, go through the versions");
                 return Vec::new();
             }
-            let Some(node) = prose.here() else { return Vec::new() };
-            let at = model.at;
-            prose.turning = true;
-            does(WriteRequest::Turn(at, node, matches!(c, '.' | '>')))
+            let Some(node) = buffer.node_at_cursor() else { return Vec::new() };
+            let at = model.cursor;
+            buffer.awaits_version = true;
+            write(WriteRequest::CycleVersion(at, node, matches!(c, '.' | '>')))
         }
-        // What was written goes on by a model's words, where the path ends.
+        // Saves and generates continuations at the end of the path.
         KeyCode::Enter if alt => {
             let effects = leave(model);
-            model.ahead.then(KeyAction::Generate);
+            model.type_ahead.push_action(KeyAction::Generate);
             effects
         }
         KeyCode::Enter => {
-            prose.edit(|editor| editor.insert("\n"));
+            buffer.edit(|editor| editor.insert("\n"));
             Vec::new()
         }
         KeyCode::PageUp | KeyCode::PageDown => {
-            prose.editor.vertical(key.code == KeyCode::PageUp, page);
+            buffer.editor.vertical(key.code == KeyCode::PageUp, page);
             Vec::new()
         }
         _ => {
-            prose.edit(|editor| editor.key(key));
+            buffer.edit(|editor| editor.key(key));
             Vec::new()
         }
     }
 }
 
-/// Leaves the text, with what was changed saved.
+/// Saves changes and closes the editor.
 pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let mut effects = save(model);
-    model.mode = ScreenMode::Walk;
-    effects.extend(model.look());
+    model.mode = ScreenMode::Tree;
+    effects.extend(model.load_screen());
     effects
 }
 
-/// Saves what was changed; the caret stays.
+/// Saves changes; the cursor stays.
 fn save(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let at = model.at;
-    let ScreenMode::Write(prose) = &mut model.mode else { return Vec::new() };
-    let written = prose.written();
-    if written.edits.is_empty() && written.more.is_none() {
+    let at = model.cursor;
+    let ScreenMode::Buffer(buffer) = &mut model.mode else { return Vec::new() };
+    let edit = buffer.changes();
+    if edit.edits.is_empty() && edit.appended.is_none() {
         return Vec::new();
     }
-    prose.saving = Some(prose.editor.text().to_owned());
-    does(WriteRequest::Write(at, written))
+    buffer.saving_text = Some(buffer.editor.text().to_owned());
+    write(WriteRequest::SaveBuffer(at, edit))
 }
 
-/// The text was read anew: it is shown if nothing is lost by that.
-pub(super) fn seen(model: &mut ScreenModel) {
-    let Some(sight) = &model.sight else { return };
-    if let ScreenMode::Write(prose) = &mut model.mode
-        && model.unsaved == 0
-        && (!prose.is_changed() || prose.saving.as_deref() == Some(prose.editor.text()))
+/// Shows newly loaded text unless that would lose changes.
+pub(super) fn refresh(model: &mut ScreenModel) {
+    let Some(screen) = &model.screen else { return };
+    if let ScreenMode::Buffer(buffer) = &mut model.mode
+        && model.pending_writes == 0
+        && (!buffer.is_changed() || buffer.saving_text.as_deref() == Some(buffer.editor.text()))
     {
-        let at = prose.editor.at();
-        *prose = BufferEditor::open(&sight.parts);
-        prose.editor.place(at);
+        let at = buffer.editor.cursor();
+        *buffer = BufferEditor::open(&screen.parts);
+        buffer.editor.set_cursor(at);
     }
 }

@@ -1,23 +1,23 @@
-//! The command line that `:` opens: words for what has no key, and for what has.
+//! Commands of the `:` line, including the names of all keys.
 
-use super::{command_jobs, does, generation, tree_keys};
+use super::{command_jobs, generation, tree_keys, write};
 use crate::tui::{
     keys::KEYS,
     message::{ScreenEffect, ScreenLookup, WriteRequest},
     model::{ListKind, ListPanel, ScreenMode, ScreenModel},
 };
 
-/// The commands beside those that are named as keys are.
+/// Commands in addition to the names of keys.
 pub(crate) const COMMANDS: &[(&str, &str)] = &[
-    ("chat TEXT", "say it, and have the collaborator answer"),
-    ("new TEXT", "a tree that begins with these words"),
-    ("buffer TEXT", "the same for one text: edits are versions"),
-    ("title TEXT", "call this tree so"),
-    ("model NAME", "take a model, or leave it out"),
-    ("go ID", "to a node, by its id"),
-    ("tools", "let the collaborator work in this folder, or not; changes are asked about"),
+    ("chat TEXT", "send a message that the collaborator answers"),
+    ("new TEXT", "create a tree that begins with this text"),
+    ("buffer TEXT", "create a buffer tree, in which edits are versions"),
+    ("title TEXT", "set the title of this tree"),
+    ("model NAME", "add a model to the selection, or remove it"),
+    ("go ID", "go to a node by its id"),
+    ("tools", "turn the tools for this folder on or off; changes need your approval"),
     ("bookmark LABEL", "bookmark with a label"),
-    ("theme dark|light|none", "other colours"),
+    ("theme dark|light|none", "change the colors"),
 ];
 
 pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
@@ -25,38 +25,38 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     let needs = |model: &mut ScreenModel| {
-        model.fail(format!(":{word} needs more: it is written as :{}", usage(word)));
+        model.notify_error(format!(":{word} needs an argument: :{}", usage(word)));
         Vec::new()
     };
     match word {
         "chat" if rest.is_empty() => generation::begin(model, true),
         "chat" => {
-            let after = model.at;
-            model.answer_after_say = true;
-            does(WriteRequest::Say(after, rest.to_owned()))
+            let after = model.cursor;
+            model.answer_after_append = true;
+            write(WriteRequest::Append(after, rest.to_owned()))
         }
         "new" | "buffer" | "title" | "model" | "go" | "theme" if rest.is_empty() => needs(model),
-        "new" | "buffer" => does(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
-        "title" => does(WriteRequest::Title(rest.to_owned())),
+        "new" | "buffer" => write(WriteRequest::NewTree(rest.to_owned(), word == "buffer")),
+        "title" => write(WriteRequest::Title(rest.to_owned())),
         "model" => {
-            generation::toggle(model, rest);
+            generation::toggle_model(model, rest);
             Vec::new()
         }
-        "go" => vec![ScreenEffect::Ask(ScreenLookup::Find(rest.to_owned()))],
-        "bookmark" => does(WriteRequest::Bookmark(model.at, Some(rest.to_owned()))),
+        "go" => vec![ScreenEffect::Query(ScreenLookup::Find(rest.to_owned()))],
+        "bookmark" => write(WriteRequest::Bookmark(model.cursor, Some(rest.to_owned()))),
         "theme" => match crate::tui::Palette::named(rest) {
             Some(palette) => {
                 model.palette = palette;
-                model.look()
+                model.load_screen()
             }
             None => needs(model),
         },
         "tools" => {
             model.tools = !model.tools;
-            model.say(if model.tools {
+            model.notify(if model.tools {
                 "the collaborator may work in this folder; it asks before it changes something"
             } else {
-                "no tools for the folder"
+                "tools for the folder are off"
             });
             Vec::new()
         }
@@ -64,11 +64,11 @@ pub(super) fn run(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         "h" => tree_keys::act(model, crate::tui::keys::KeyAction::Help),
         _ => match KEYS.iter().find(|binding| binding.name == word) {
             Some(binding) => tree_keys::act(model, binding.action),
-            None if word.starts_with(['→', '-', '=']) => command_jobs::begin(model, text.to_owned()),
+            None if word.starts_with(['→', '-', '=']) => command_jobs::start(model, text.to_owned()),
             None => {
                 let mut list = ListPanel::new(format!("there is no :{word}"), ListKind::Plain, "");
                 list.items = all(model);
-                model.mode = ScreenMode::Choose(list);
+                model.mode = ScreenMode::List(list);
                 Vec::new()
             }
         },
@@ -79,7 +79,6 @@ fn usage(word: &str) -> &'static str {
     COMMANDS.iter().map(|(usage, _)| *usage).find(|usage| usage.starts_with(word)).unwrap_or("")
 }
 
-/// Every command, to be read.
 fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
     use crate::tui::{
         message::{ItemAction, ListItem},
@@ -97,7 +96,7 @@ fn all(model: &ScreenModel) -> Vec<crate::tui::message::ListItem> {
                 Span::raw(help),
             ]),
             words: format!("{usage} {help}"),
-            then: ItemAction::Part(None),
+            action: ItemAction::ContextPart(None),
         })
         .collect()
 }

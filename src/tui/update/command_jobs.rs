@@ -1,4 +1,4 @@
-//! The person's own arrow lines while they run.
+//! Command jobs: running arrow lines of the user.
 
 use super::{background, generation};
 use crate::tui::{
@@ -6,77 +6,80 @@ use crate::tui::{
     model::{GenerationPanel, ScreenMode, ScreenModel},
 };
 
-/// Has lines run.
-pub(super) fn begin(model: &mut ScreenModel, text: String) -> Vec<ScreenEffect> {
-    model.jobs += 1;
-    let errand = CommandJob { number: model.jobs, from: model.at, tools: model.tools, text };
-    model.errands.push(errand.clone());
-    vec![ScreenEffect::Run(errand)]
+/// Starts a command job.
+pub(super) fn start(model: &mut ScreenModel, text: String) -> Vec<ScreenEffect> {
+    model.last_job += 1;
+    let command_job = CommandJob { number: model.last_job, from: model.cursor, tools: model.tools, text };
+    model.command_jobs.push(command_job.clone());
+    vec![ScreenEffect::RunCommands(command_job)]
 }
 
-/// Stops the ones that were begun last; `None` if none run.
-pub(super) fn stop(model: &ScreenModel) -> Option<Vec<ScreenEffect>> {
-    model.errands.last().map(|errand| vec![ScreenEffect::Cancel(errand.number, None)])
+/// Cancels the latest command job; `None` if none runs.
+pub(super) fn cancel_latest(model: &ScreenModel) -> Option<Vec<ScreenEffect>> {
+    model.command_jobs.last().map(|command_job| vec![ScreenEffect::Cancel(command_job.number, None)])
 }
 
-/// A model was heard of. It gets columns, unless others stand there already; they are shown unless the person is at
-/// something else.
-pub(super) fn opens(model: &mut ScreenModel, number: u64, growing: &GenerationEvent) {
-    let Some(errand) = model.errands.iter().find(|errand| errand.number == number) else { return };
-    if model.growth.is_some() || !matches!(growing, GenerationEvent::Began(_)) {
+/// Opens columns for the job's first continuation unless others are open. They are shown at once only over the tree.
+pub(super) fn open_columns(model: &mut ScreenModel, number: u64, event: &GenerationEvent) {
+    let Some(command_job) = model.command_jobs.iter().find(|command_job| command_job.number == number) else { return };
+    if model.generation_panel.is_some() || !matches!(event, GenerationEvent::Started(_)) {
         return;
     }
-    let (from, versions) = (errand.from, model.versions.clone());
-    let job = GenerationJob { number, from, versions, models: Vec::new(), n: 0, turn: false, tools: false, with: None };
-    model.growth = Some(GenerationPanel { job, columns: Vec::new(), at: 0, scroll: 0, running: true });
+    let (from, versions) = (command_job.from, model.versions.clone());
+    let job =
+        GenerationJob { number, from, versions, models: Vec::new(), n: 0, turn: false, tools: false, responder: None };
+    model.generation_panel = Some(GenerationPanel { job, columns: Vec::new(), selected: 0, scroll: 0, running: true });
     let shown = match &mut model.mode {
-        // They are seen once the question is answered that came before them.
-        ScreenMode::Ask(ask) => &mut *ask.then,
+        // They appear after the open dialog closes.
+        ScreenMode::Confirm(confirm) => &mut *confirm.previous_mode,
         mode => mode,
     };
-    if matches!(shown, ScreenMode::Walk) {
-        *shown = ScreenMode::Grow;
+    if matches!(shown, ScreenMode::Tree) {
+        *shown = ScreenMode::Generating;
         model.notice = None;
     }
 }
 
-/// They are done.
-pub(super) fn ended(model: &mut ScreenModel, number: u64, done: Result<WriteResult, String>) -> Vec<ScreenEffect> {
-    let Some(at) = model.errands.iter().position(|errand| errand.number == number) else { return Vec::new() };
-    let errand = model.errands.remove(at);
-    let own = model.growth.as_ref().filter(|growth| growth.job.number == number);
-    let nothing_to_choose = own.is_some_and(|growth| growth.columns.iter().all(|column| column.saved.is_empty()));
-    let shown = own.is_some() && !nothing_to_choose;
+/// Applies the result of a finished job.
+pub(super) fn finish(model: &mut ScreenModel, number: u64, result: Result<WriteResult, String>) -> Vec<ScreenEffect> {
+    let Some(at) = model.command_jobs.iter().position(|command_job| command_job.number == number) else {
+        return Vec::new();
+    };
+    let command_job = model.command_jobs.remove(at);
+    let own_panel = model.generation_panel.as_ref().filter(|generation_panel| generation_panel.job.number == number);
+    let nothing_to_choose =
+        own_panel.is_some_and(|generation_panel| generation_panel.columns.iter().all(|column| column.saved.is_empty()));
+    let shown = own_panel.is_some() && !nothing_to_choose;
     if nothing_to_choose {
-        model.growth = None;
-        if matches!(model.mode, ScreenMode::Grow) {
-            model.mode = ScreenMode::Walk;
+        model.generation_panel = None;
+        if matches!(model.mode, ScreenMode::Generating) {
+            model.mode = ScreenMode::Tree;
         }
     }
-    // Whoever went elsewhere meanwhile is not taken away from there.
-    let stayed = model.at == errand.from;
+    // The cursor is not moved if the user moved it meanwhile.
+    let cursor_unmoved = model.cursor == command_job.from;
     let mut effects = Vec::new();
-    let done = done.map(|outcome| {
-        let outcome = if stayed {
+    let result = result.map(|outcome| {
+        let outcome = if cursor_unmoved {
             outcome
         } else {
-            WriteResult { said: outcome.said, page: outcome.page, ..WriteResult::default() }
+            WriteResult { message: outcome.message, page: outcome.page, ..WriteResult::default() }
         };
         if let Some(session) = outcome.session.filter(|session| Some(*session) != model.session) {
-            effects.push(ScreenEffect::Do(WriteRequest::Follow(session)));
+            effects.push(ScreenEffect::Write(WriteRequest::AdoptSession(session)));
         }
-        if shown || !matches!(model.mode, ScreenMode::Walk) { brief(outcome) } else { outcome }
+        if shown || !matches!(model.mode, ScreenMode::Tree) { shorten(outcome) } else { outcome }
     });
-    effects.extend(background::came(model, done));
+    effects.extend(background::apply_write_result(model, result));
     if shown {
-        effects.extend(generation::ended(model, None, None));
+        effects.extend(generation::finish(model, None, None));
     }
     effects
 }
 
-/// What would be a page is said in its first line: something else is on the screen.
-fn brief(outcome: WriteResult) -> WriteResult {
+/// Reduces a page to its first line, because another panel is open.
+fn shorten(outcome: WriteResult) -> WriteResult {
     let first = outcome.page.as_ref().and_then(|(_, lines)| lines.iter().find(|line| !line.spans.is_empty()));
-    let said = first.map_or(outcome.said, ToString::to_string);
-    WriteResult { said, page: None, ..outcome }
+    let message = first.map_or(outcome.message, ToString::to_string);
+    WriteResult { message, page: None, ..outcome }
 }

@@ -1,8 +1,8 @@
-//! Generating, and what is done with what comes: continuations stream side by side, one is chosen, the others stay or go.
+//! Generation: continuations stream side by side; the user takes one and keeps or prunes the others.
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{command_jobs, does};
+use super::{command_jobs, write};
 use crate::{
     id::NodeId,
     tui::{
@@ -12,144 +12,160 @@ use crate::{
     },
 };
 
-/// Has models continue the node, or the collaborator answer it.
+/// Starts continuations of the cursor's node, or an agent's turn.
 pub(super) fn begin(model: &mut ScreenModel, turn: bool) -> Vec<ScreenEffect> {
-    start(model, model.at, turn)
+    start(model, model.cursor, turn)
 }
 
-/// The same, from a node.
+/// Starts a generation from a node.
 pub(super) fn start(model: &mut ScreenModel, from: NodeId, turn: bool) -> Vec<ScreenEffect> {
-    if model.growth.is_some() {
-        // What is there is looked at before more is asked for.
-        model.mode = ScreenMode::Grow;
+    if model.generation_panel.is_some() {
+        // Existing columns are shown before more are requested.
+        model.mode = ScreenMode::Generating;
         return Vec::new();
     }
-    model.jobs += 1;
+    model.last_job += 1;
     let job = GenerationJob {
-        number: model.jobs,
+        number: model.last_job,
         from,
         versions: model.versions.clone(),
         models: model.models.clone(),
         n: if turn { 1 } else { model.count },
         turn,
         tools: model.tools,
-        with: model.with.clone(),
+        responder: model.responder.clone(),
     };
-    model.growth = Some(GenerationPanel { job: job.clone(), columns: Vec::new(), at: 0, scroll: 0, running: true });
-    model.mode = ScreenMode::Grow;
+    model.generation_panel =
+        Some(GenerationPanel { job: job.clone(), columns: Vec::new(), selected: 0, scroll: 0, running: true });
+    model.mode = ScreenMode::Generating;
     model.notice = None;
     vec![ScreenEffect::Generate(job)]
 }
 
-/// Takes a model for generating, or leaves it out.
-pub(super) fn toggle(model: &mut ScreenModel, reference: &str) {
+/// Adds a model to the selection, or removes it.
+pub(super) fn toggle_model(model: &mut ScreenModel, reference: &str) {
     if let Some(at) = model.models.iter().position(|name| name == reference) {
         model.models.remove(at);
-        model.say(format!("without {reference}"));
+        model.notify(format!("without {reference}"));
     } else if !reference.is_empty() {
         model.models.push(reference.to_owned());
-        model.say(format!("with {}", model.models.join(", ")));
+        model.notify(format!("with {}", model.models.join(", ")));
     }
 }
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
-    let Some(growth) = &mut model.growth else {
-        model.mode = ScreenMode::Walk;
-        return model.look();
+    let Some(generation_panel) = &mut model.generation_panel else {
+        model.mode = ScreenMode::Tree;
+        return model.load_screen();
     };
-    let last = growth.columns.len().saturating_sub(1);
+    let last = generation_panel.columns.len().saturating_sub(1);
     if let KeyCode::Char(digit @ '1'..='9') = key.code
         && key.modifiers.is_empty()
     {
         let index = digit as usize - '1' as usize;
         if index <= last {
-            growth.at = index;
+            generation_panel.selected = index;
             return choose(model, false);
         }
         return Vec::new();
     }
     match model.keys.action(key) {
-        Some(KeyAction::Parent) => growth.at = growth.at.checked_sub(1).unwrap_or(last),
-        Some(KeyAction::Child) => growth.at = if growth.at == last { 0 } else { growth.at + 1 },
+        Some(KeyAction::Parent) => generation_panel.selected = generation_panel.selected.checked_sub(1).unwrap_or(last),
+        Some(KeyAction::Child) => {
+            generation_panel.selected =
+                if generation_panel.selected == last { 0 } else { generation_panel.selected + 1 }
+        }
         Some(KeyAction::Generate) => return choose(model, false),
         Some(KeyAction::Prune) => return choose(model, true),
         Some(KeyAction::Mark) => {
-            let column = growth.at;
-            let open = growth.columns.get(column).is_some_and(|column| !column.ended);
+            let column = generation_panel.selected;
+            let open = generation_panel.columns.get(column).is_some_and(|column| !column.ended);
             if open {
-                return vec![ScreenEffect::Cancel(growth.job.number, Some(column))];
+                return vec![ScreenEffect::Cancel(generation_panel.job.number, Some(column))];
             }
         }
-        Some(KeyAction::Cancel) if growth.running => return vec![ScreenEffect::Cancel(growth.job.number, None)],
-        Some(KeyAction::Cancel | KeyAction::Quit) if !growth.running => return close(model),
-        Some(KeyAction::Next | KeyAction::PageDown) => growth.scroll += 3,
-        Some(KeyAction::Previous | KeyAction::PageUp) => growth.scroll = growth.scroll.saturating_sub(3),
-        // The columns stay where they are; the keys walk the tree meanwhile.
+        Some(KeyAction::Cancel) if generation_panel.running => {
+            return vec![ScreenEffect::Cancel(generation_panel.job.number, None)];
+        }
+        Some(KeyAction::Cancel | KeyAction::Quit) if !generation_panel.running => return close(model),
+        Some(KeyAction::Next | KeyAction::PageDown) => generation_panel.scroll += 3,
+        Some(KeyAction::Previous | KeyAction::PageUp) => {
+            generation_panel.scroll = generation_panel.scroll.saturating_sub(3)
+        }
+        // The columns stay open; keys navigate the tree meanwhile.
         Some(KeyAction::Say | KeyAction::Quit | KeyAction::Layout) => {
-            model.mode = ScreenMode::Walk;
+            model.mode = ScreenMode::Tree;
             let key = model.keys.hint(KeyAction::Generate).to_owned();
-            model.say(format!("still writing; {key} shows the columns again"));
-            return model.look();
+            model.notify(format!("still writing; {key} shows the columns again"));
+            return model.load_screen();
         }
         _ => {}
     }
     Vec::new()
 }
 
-/// Goes to the chosen continuation. The others stay as branches, or are pruned.
+/// Moves to the selected continuation. The others stay as branches, or are pruned.
 fn choose(model: &mut ScreenModel, prune: bool) -> Vec<ScreenEffect> {
-    let Some(growth) = &model.growth else { return Vec::new() };
-    let Some(node) = growth.columns.get(growth.at).and_then(|column| column.saved.last().copied()) else {
-        let said = match growth.columns.get(growth.at) {
-            Some(GenerationColumn { error: Some(_), .. }) => "this one failed; there is nothing to take",
+    let Some(generation_panel) = &model.generation_panel else { return Vec::new() };
+    let Some(node) =
+        generation_panel.columns.get(generation_panel.selected).and_then(|column| column.saved.last().copied())
+    else {
+        let message = match generation_panel.columns.get(generation_panel.selected) {
+            Some(GenerationColumn { error: Some(_), .. }) => "this one failed; it has no text",
             _ => "this one is not ready yet",
         };
-        model.say(said);
+        model.notify(message);
         return Vec::new();
     };
-    if growth.running {
-        model.say("others are still writing; esc stops them, or choose when they are done");
+    if generation_panel.running {
+        model.notify("others are still writing; esc stops them, or choose when they are done");
         return Vec::new();
     }
-    let others: Vec<NodeId> = growth
+    let others: Vec<NodeId> = generation_panel
         .columns
         .iter()
         .enumerate()
-        .filter(|(at, _)| *at != growth.at)
+        .filter(|(at, _)| *at != generation_panel.selected)
         .filter_map(|(_, column)| column.saved.first().copied())
         .collect();
-    model.growth = None;
-    model.mode = ScreenMode::Walk;
-    let mut effects = model.go(node);
+    model.generation_panel = None;
+    model.mode = ScreenMode::Tree;
+    let mut effects = model.go_to(node);
     if prune && !others.is_empty() {
-        effects.extend(does(WriteRequest::PruneAll(others)));
+        effects.extend(write(WriteRequest::PruneAll(others)));
     }
     effects
 }
 
-/// Closes the columns; everything that came is there as branches.
+/// Closes the columns; all continuations stay as branches.
 fn close(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let said =
-        model.growth.take().map(|growth| growth.columns.iter().filter(|column| !column.saved.is_empty()).count());
-    model.mode = ScreenMode::Walk;
-    if let Some(saved @ 1..) = said {
-        model.say(if saved == 1 {
-            "it is kept as a branch".to_owned()
+    let message = model
+        .generation_panel
+        .take()
+        .map(|generation_panel| generation_panel.columns.iter().filter(|column| !column.saved.is_empty()).count());
+    model.mode = ScreenMode::Tree;
+    if let Some(saved @ 1..) = message {
+        model.notify(if saved == 1 {
+            "it is saved as a branch".to_owned()
         } else {
-            format!("all {saved} are kept as branches")
+            format!("all {saved} are saved as branches")
         });
     }
-    model.look()
+    model.load_screen()
 }
 
-/// Takes in what is heard of a generation.
-pub(super) fn grew(model: &mut ScreenModel, number: u64, growing: GenerationEvent) -> Vec<ScreenEffect> {
-    command_jobs::opens(model, number, &growing);
-    let Some(growth) = model.growth.as_mut().filter(|growth| growth.job.number == number) else { return Vec::new() };
-    let turn = growth.job.turn;
-    let columns = &mut growth.columns;
-    match growing {
-        GenerationEvent::Began(models) => {
+/// Applies an event of a generation.
+pub(super) fn on_event(model: &mut ScreenModel, number: u64, event: GenerationEvent) -> Vec<ScreenEffect> {
+    command_jobs::open_columns(model, number, &event);
+    let Some(generation_panel) =
+        model.generation_panel.as_mut().filter(|generation_panel| generation_panel.job.number == number)
+    else {
+        return Vec::new();
+    };
+    let turn = generation_panel.job.turn;
+    let columns = &mut generation_panel.columns;
+    match event {
+        GenerationEvent::Started(models) => {
             columns.extend(models.into_iter().map(|model| GenerationColumn { model, ..GenerationColumn::default() }));
         }
         GenerationEvent::Text(index, text) => {
@@ -167,9 +183,9 @@ pub(super) fn grew(model: &mut ScreenModel, number: u64, growing: GenerationEven
                     column.ended = true;
                 }
             }
-            return model.look();
+            return model.load_screen();
         }
-        GenerationEvent::Ran(index, line, answer) => {
+        GenerationEvent::CommandRan(index, line, answer) => {
             if let Some(column) = columns.get_mut(index) {
                 if !column.text.is_empty() && !column.text.ends_with('\n') {
                     column.text.push('\n');
@@ -177,7 +193,7 @@ pub(super) fn grew(model: &mut ScreenModel, number: u64, growing: GenerationEven
                 column.text.push_str(&format!("{line}\n  ⤷ {answer}\n"));
             }
         }
-        GenerationEvent::Noted(index, line) => {
+        GenerationEvent::DelegationNote(index, line) => {
             if let Some(column) = columns.get_mut(index) {
                 if !column.text.is_empty() && !column.text.ends_with('\n') {
                     column.text.push('\n');
@@ -192,45 +208,46 @@ pub(super) fn grew(model: &mut ScreenModel, number: u64, growing: GenerationEven
                 column.ended = true;
             }
         }
-        GenerationEvent::Ended(error, stands) => return ended(model, error, stands),
+        GenerationEvent::Finished(error, position) => return finish(model, error, position),
     }
     Vec::new()
 }
 
-/// All have ended. Where there is one and it is watched, the cursor goes to it.
-pub(super) fn ended(model: &mut ScreenModel, error: Option<String>, stands: Option<NodeId>) -> Vec<ScreenEffect> {
-    let Some(growth) = &mut model.growth else { return Vec::new() };
-    growth.running = false;
-    for column in &mut growth.columns {
+/// Applies the end of a generation. The cursor moves to a single continuation if the user watches.
+pub(super) fn finish(model: &mut ScreenModel, error: Option<String>, position: Option<NodeId>) -> Vec<ScreenEffect> {
+    let Some(generation_panel) = &mut model.generation_panel else { return Vec::new() };
+    generation_panel.running = false;
+    for column in &mut generation_panel.columns {
         column.ended = true;
     }
-    let saved: Vec<NodeId> = growth.columns.iter().filter_map(|column| column.saved.last().copied()).collect();
-    let failed = growth.columns.iter().find_map(|column| column.error.clone());
-    let watched = matches!(model.mode, ScreenMode::Grow);
+    let saved: Vec<NodeId> =
+        generation_panel.columns.iter().filter_map(|column| column.saved.last().copied()).collect();
+    let failed = generation_panel.columns.iter().find_map(|column| column.error.clone());
+    let watched = matches!(model.mode, ScreenMode::Generating);
     match (saved.as_slice(), error.or(failed)) {
         ([], Some(error)) => {
-            model.growth = None;
+            model.generation_panel = None;
             if watched {
-                model.mode = ScreenMode::Walk;
+                model.mode = ScreenMode::Tree;
             }
-            model.fail(error);
+            model.notify_error(error);
         }
-        ([one], failed) if growth.columns.len() <= 1 => {
-            let to = stands.unwrap_or(*one);
-            let from = growth.job.from;
-            model.growth = None;
+        ([one], failed) if generation_panel.columns.len() <= 1 => {
+            let to = position.unwrap_or(*one);
+            let from = generation_panel.job.from;
+            model.generation_panel = None;
             if let Some(failed) = failed {
-                model.fail(failed);
+                model.notify_error(failed);
             }
             if watched {
-                model.mode = ScreenMode::Walk;
+                model.mode = ScreenMode::Tree;
             }
-            // Whoever went elsewhere meanwhile is not taken away from there.
-            if watched || model.at == from {
-                return model.go(to);
+            // The cursor is not moved if the user moved it meanwhile.
+            if watched || model.cursor == from {
+                return model.go_to(to);
             }
         }
         _ => {}
     }
-    model.look()
+    model.load_screen()
 }

@@ -1,74 +1,74 @@
-//! Keys of a text being written.
+//! Keys of text inputs.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{command, command_jobs, does, generation};
+use super::{command, command_jobs, generation, write};
 use crate::tui::{
     message::{InputPurpose, ItemAction, ScreenEffect, WriteRequest},
-    model::{MOST, ScreenMode, ScreenModel, TextInput},
+    model::{MAX_CONTINUATIONS, ScreenMode, ScreenModel, TextInput},
 };
 
-/// Begins to write, or goes on with what was left for the same purpose.
-pub(super) fn begin(model: &mut ScreenModel, purpose: InputPurpose, text: impl Into<String>) -> Vec<ScreenEffect> {
-    let left = model.left.take_if(|left| left.purpose == purpose);
-    model.mode = ScreenMode::Type(left.unwrap_or_else(|| TextInput::new(purpose, text)));
+/// Opens an input, with the unsaved text of the same purpose if there is one.
+pub(super) fn open(model: &mut ScreenModel, purpose: InputPurpose, text: impl Into<String>) -> Vec<ScreenEffect> {
+    let left = model.unsaved_input.take_if(|left| left.purpose == purpose);
+    model.mode = ScreenMode::Input(left.unwrap_or_else(|| TextInput::new(purpose, text)));
     Vec::new()
 }
 
-/// Whether enter ends the text; else it is a line feed, and ctrl-s ends it.
-fn one_line(purpose: &InputPurpose) -> bool {
+/// Returns whether enter submits; else it inserts a line feed and ctrl-s submits.
+fn ends_on_enter(purpose: &InputPurpose) -> bool {
     !matches!(purpose, InputPurpose::Edit(_) | InputPurpose::Merge(_))
 }
 
 pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
-    let ScreenMode::Type(typing) = &mut model.mode else { return Vec::new() };
+    let ScreenMode::Input(text_input) = &mut model.mode else { return Vec::new() };
     let held = key.modifiers & (KeyModifiers::ALT | KeyModifiers::SHIFT | KeyModifiers::CONTROL);
     let done = match key.code {
-        KeyCode::Enter if held.is_empty() => one_line(&typing.purpose),
+        KeyCode::Enter if held.is_empty() => ends_on_enter(&text_input.purpose),
         KeyCode::Char('s') if held == KeyModifiers::CONTROL => true,
-        KeyCode::Esc => return left(model),
+        KeyCode::Esc => return leave(model),
         KeyCode::Char('g') if held == KeyModifiers::CONTROL => {
-            let typing = std::mem::replace(&mut model.mode, ScreenMode::Walk);
-            let ScreenMode::Type(typing) = typing else { return Vec::new() };
-            return vec![ScreenEffect::Editor(typing.editor.text().to_owned(), typing.purpose)];
+            let text_input = std::mem::replace(&mut model.mode, ScreenMode::Tree);
+            let ScreenMode::Input(text_input) = text_input else { return Vec::new() };
+            return vec![ScreenEffect::OpenEditor(text_input.editor.text().to_owned(), text_input.purpose)];
         }
         _ => false,
     };
     if done {
         return finish(model);
     }
-    if matches!(typing.purpose, InputPurpose::Split(_)) {
-        // The text is not changed here, only the place in it.
+    if matches!(text_input.purpose, InputPurpose::Split(_)) {
+        // Only the cursor moves, the text is fixed.
         if matches!(
             key.code,
             KeyCode::Left | KeyCode::Right | KeyCode::Up | KeyCode::Down | KeyCode::Home | KeyCode::End
         ) {
-            typing.editor.key(key);
+            text_input.editor.key(key);
         }
         return Vec::new();
     }
     if key.code == KeyCode::Enter && held.is_empty() {
-        typing.editor.insert("\n");
+        text_input.editor.insert("\n");
         return Vec::new();
     }
-    let remembers = matches!(typing.purpose, InputPurpose::Say | InputPurpose::Command);
-    if remembers && matches!(key.code, KeyCode::Up | KeyCode::Down) && held.is_empty() {
+    let has_history = matches!(text_input.purpose, InputPurpose::Append | InputPurpose::Command);
+    if has_history && matches!(key.code, KeyCode::Up | KeyCode::Down) && held.is_empty() {
         let up = key.code == KeyCode::Up;
-        if typing.editor.at_edge(up) && (up || typing.history.is_some()) {
-            recall(model, up);
+        if text_input.editor.at_edge(up) && (up || text_input.history.is_some()) {
+            show_history(model, up);
             return Vec::new();
         }
     }
-    typing.editor.key(key);
+    text_input.editor.key(key);
     Vec::new()
 }
 
 /// Shows an older or newer line of the history.
-fn recall(model: &mut ScreenModel, older: bool) {
-    let ScreenMode::Type(typing) = &mut model.mode else { return };
-    let commands = typing.purpose == InputPurpose::Command;
+fn show_history(model: &mut ScreenModel, older: bool) {
+    let ScreenMode::Input(text_input) = &mut model.mode else { return };
+    let commands = text_input.purpose == InputPurpose::Command;
     let lines: Vec<&String> = model.history.iter().rev().filter(|line| line.starts_with(':') == commands).collect();
-    let next = match (typing.history, older) {
+    let next = match (text_input.history, older) {
         (None, true) => Some(0),
         (Some(at), true) => Some(at + 1),
         (Some(at), false) => at.checked_sub(1),
@@ -76,115 +76,113 @@ fn recall(model: &mut ScreenModel, older: bool) {
     };
     match next {
         None => {
-            typing.history = None;
-            let stash = std::mem::take(&mut typing.stash);
-            typing.editor.set(stash);
+            text_input.history = None;
+            let stash = std::mem::take(&mut text_input.stash);
+            text_input.editor.set(stash);
         }
         Some(at) => {
             let Some(line) = lines.get(at) else { return };
-            if typing.history.is_none() {
-                typing.stash = typing.editor.text().to_owned();
+            if text_input.history.is_none() {
+                text_input.stash = text_input.editor.text().to_owned();
             }
-            typing.history = Some(at);
-            typing.editor.set(line.strip_prefix(':').unwrap_or(line));
+            text_input.history = Some(at);
+            text_input.editor.set(line.strip_prefix(':').unwrap_or(line));
         }
     }
 }
 
-/// Stops writing. What was written for the next node is kept in the history, what was written elsewhere until it is gone on
-/// with.
-pub(super) fn left(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if let ScreenMode::Type(typing) = std::mem::take(&mut model.mode) {
-        let text = typing.editor.text();
-        match typing.purpose {
-            _ if text.trim().is_empty() || text == typing.began => {}
-            InputPurpose::Say => {
-                model.record(text);
-                model.say("not said; ↑ in the input brings it back");
+/// Closes the input. Text for the next node goes to the history, other text is stored until the user continues it.
+pub(super) fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    if let ScreenMode::Input(text_input) = std::mem::take(&mut model.mode) {
+        let text = text_input.editor.text();
+        match text_input.purpose {
+            _ if text.trim().is_empty() || text == text_input.initial => {}
+            InputPurpose::Append => {
+                model.record_history(text);
+                model.notify("not sent; ↑ in the input brings it back");
             }
             InputPurpose::Command | InputPurpose::Count | InputPurpose::Split(_) => {}
             _ => {
-                model.left = Some(typing);
-                model.say("not saved; the same key here goes on with it");
+                model.unsaved_input = Some(text_input);
+                model.notify("not saved; the same key here continues it");
             }
         }
     }
-    model.look()
+    model.load_screen()
 }
 
 fn finish(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let ScreenMode::Type(typing) = std::mem::take(&mut model.mode) else { return Vec::new() };
-    let (text, at) = (typing.editor.text().to_owned(), typing.editor.at());
-    let mut effects = model.look();
-    effects.extend(written(model, typing.purpose, text, at));
+    let ScreenMode::Input(text_input) = std::mem::take(&mut model.mode) else { return Vec::new() };
+    let (text, at) = (text_input.editor.text().to_owned(), text_input.editor.cursor());
+    let mut effects = model.load_screen();
+    effects.extend(submit(model, text_input.purpose, text, at));
     effects
 }
 
-/// What a text comes to that was written to its end.
-pub(super) fn written(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
+pub(super) fn submit(model: &mut ScreenModel, purpose: InputPurpose, text: String, at: usize) -> Vec<ScreenEffect> {
     if text.trim().is_empty() && !matches!(purpose, InputPurpose::Label(_)) {
         return Vec::new();
     }
     match purpose {
-        InputPurpose::Say => {
-            model.record(&text);
+        InputPurpose::Append => {
+            model.record_history(&text);
             if crate::arrow::is_command(&text) {
-                return command_jobs::begin(model, text);
+                return command_jobs::start(model, text);
             }
-            let after = model.at;
-            does(WriteRequest::Say(after, text))
+            let after = model.cursor;
+            write(WriteRequest::Append(after, text))
         }
         InputPurpose::Command => {
-            model.record(&format!(":{text}"));
+            model.record_history(&format!(":{text}"));
             command::run(model, &text)
         }
         InputPurpose::Count => match text.trim().parse() {
-            Ok(count @ 1..=MOST) => {
+            Ok(count @ 1..=MAX_CONTINUATIONS) => {
                 model.count = count;
-                model.say(format!("{count} at a time"));
+                model.notify(format!("{count} at a time"));
                 Vec::new()
             }
             _ => {
-                model.fail(format!("a number from 1 to {MOST}"));
+                model.notify_error(format!("a number from 1 to {MAX_CONTINUATIONS}"));
                 Vec::new()
             }
         },
-        InputPurpose::Annotate(node) => does(WriteRequest::Annotate(node, text)),
-        InputPurpose::Label(node) => does(WriteRequest::Bookmark(node, Some(text.trim().to_owned()))),
+        InputPurpose::Annotate(node) => write(WriteRequest::Annotate(node, text)),
+        InputPurpose::Label(node) => write(WriteRequest::Bookmark(node, Some(text.trim().to_owned()))),
         InputPurpose::Edit(node) => {
             let same = model.node().is_some_and(|now| now.id == node && now.content == text);
             if same {
-                model.say("nothing was changed");
+                model.notify("nothing was changed");
                 return Vec::new();
             }
-            does(WriteRequest::Edit(node, text))
+            write(WriteRequest::Edit(node, text))
         }
         InputPurpose::Merge(nodes) => {
             model.marked.clear();
-            does(WriteRequest::Merge(nodes, text))
+            write(WriteRequest::Merge(nodes, text))
         }
         InputPurpose::Split(node) => {
             let characters = text[..at].chars().count();
-            does(WriteRequest::Split(node, characters))
+            write(WriteRequest::Split(node, characters))
         }
     }
 }
 
-/// What choosing comes to that is more than going somewhere.
-pub(super) fn taken(model: &mut ScreenModel, then: ItemAction) -> Vec<ScreenEffect> {
+/// Runs the action of a list item.
+pub(super) fn run_item_action(model: &mut ScreenModel, then: ItemAction) -> Vec<ScreenEffect> {
     match then {
-        ItemAction::Go(tree, node) if tree == model.tree => model.go(node),
-        ItemAction::Go(tree, node) => does(WriteRequest::Enter(tree, Some(node))),
-        ItemAction::Tree(tree) if tree == model.tree => model.look(),
-        ItemAction::Tree(tree) => does(WriteRequest::Enter(tree, None)),
-        ItemAction::Resume(session) => does(WriteRequest::Resume(session)),
-        ItemAction::Restore(node) => does(WriteRequest::Restore(node)),
-        ItemAction::Document(id) => vec![ScreenEffect::Ask(crate::tui::message::ScreenLookup::Document(id))],
-        ItemAction::Model(reference) => {
-            generation::toggle(model, &reference);
+        ItemAction::GoToNode(tree, node) if tree == model.tree => model.go_to(node),
+        ItemAction::GoToNode(tree, node) => write(WriteRequest::OpenTree(tree, Some(node))),
+        ItemAction::OpenTree(tree) if tree == model.tree => model.load_screen(),
+        ItemAction::OpenTree(tree) => write(WriteRequest::OpenTree(tree, None)),
+        ItemAction::ResumeSession(session) => write(WriteRequest::Resume(session)),
+        ItemAction::Restore(node) => write(WriteRequest::Restore(node)),
+        ItemAction::ShowDocument(id) => vec![ScreenEffect::Query(crate::tui::message::ScreenLookup::Document(id))],
+        ItemAction::ToggleModel(reference) => {
+            generation::toggle_model(model, &reference);
             Vec::new()
         }
-        ItemAction::Part(Some(node)) => model.go(node),
-        ItemAction::Part(None) => Vec::new(),
+        ItemAction::ContextPart(Some(node)) => model.go_to(node),
+        ItemAction::ContextPart(None) => Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
-//! What a message comes to: the model changes, and effects come out. Nothing here reads, writes or waits.
+//! Update: applies a message to the model and returns effects. It does not read, write or wait.
 //!
-//! What a key is for is decided in one place, by what is open: a list, a page, a question, a text being written,
-//! continuations that grow, and else the tree. What is not known to be open yet is waited for (`ahead.rs`).
+//! The screen's mode decides in one place which handler gets a key. Input waits until the mode it is meant for is open
+//! (`type_ahead.rs`).
 
 mod background;
 mod buffer_keys;
@@ -13,7 +13,7 @@ mod list_keys;
 mod mouse;
 mod tree_keys;
 
-pub(crate) use tree_keys::is_step;
+pub(crate) use tree_keys::step_of;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -23,132 +23,135 @@ use super::{
     type_ahead::QueuedInput,
 };
 
-/// Takes a message in.
+/// Applies a message and handles queued input that no longer has to wait.
 pub(crate) fn update(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
-    let effects = taken_in(model, message);
-    // What is written is laid out for the screen as it is now.
-    model.fit();
+    let effects = handle(model, message);
+    // Inputs are laid out for the current size.
+    model.fit_inputs();
     effects
 }
 
-fn taken_in(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
+fn handle(model: &mut ScreenModel, message: ScreenMessage) -> Vec<ScreenEffect> {
     let mut effects = match message {
         ScreenMessage::Key(key) if key.kind == KeyEventKind::Release => return Vec::new(),
-        // Whoever interrupts does not wait for what they interrupt.
+        // An interrupt does not wait for the work it interrupts.
         ScreenMessage::Key(key) if is_interrupt(&key) => {
-            model.ahead.forget();
-            interrupted(model)
+            model.type_ahead.clear();
+            interrupt(model)
         }
-        ScreenMessage::Key(key) => typed(model, QueuedInput::Key(key)),
-        ScreenMessage::Paste(text) => typed(model, QueuedInput::Paste(text)),
-        // What is on the screen may go before what was typed is done.
-        ScreenMessage::Mouse(_) if model.ahead.is_busy() => Vec::new(),
-        ScreenMessage::Mouse(event) => mouse::happened(model, event),
+        ScreenMessage::Key(key) => queue_input(model, QueuedInput::Key(key)),
+        ScreenMessage::Paste(text) => queue_input(model, QueuedInput::Paste(text)),
+        // The screen may change before queued input is handled.
+        ScreenMessage::Mouse(_) if model.type_ahead.is_busy() => Vec::new(),
+        ScreenMessage::Mouse(event) => mouse::handle(model, event),
         ScreenMessage::Resize(width, height) => {
             (model.width, model.height) = (width, height);
-            model.look()
+            model.load_screen()
         }
-        ScreenMessage::Report(report) => background::heard(model, report.0),
+        ScreenMessage::Report(report) => background::handle(model, report.0),
     };
-    model.expects(&effects);
-    while let Some(next) = model.next_typed() {
-        let more = act_on(model, next);
-        model.expects(&more);
+    model.track(&effects);
+    while let Some(next) = model.next_input() {
+        let more = handle_input(model, next);
+        model.track(&more);
         effects.extend(more);
     }
-    // An agent's question is not answered by what was typed before it was asked.
-    if !model.ahead.is_busy() {
-        effects.extend(list_keys::put(model));
+    // Input typed before a dialog opened must not answer it.
+    if !model.type_ahead.is_busy() {
+        effects.extend(list_keys::show_next_approval(model));
     }
     effects
 }
 
-fn typed(model: &mut ScreenModel, typed: QueuedInput) -> Vec<ScreenEffect> {
-    match model.typed(typed) {
-        Some(now) => act_on(model, now),
+fn queue_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect> {
+    match model.queue_input(input) {
+        Some(now) => handle_input(model, now),
         None => Vec::new(),
     }
 }
 
-fn act_on(model: &mut ScreenModel, typed: QueuedInput) -> Vec<ScreenEffect> {
-    model.fit();
-    match typed {
-        QueuedInput::Key(key) => pressed(model, &key),
-        QueuedInput::Paste(text) => pasted(model, &text),
-        QueuedInput::Then(action) => tree_keys::act(model, action),
+fn handle_input(model: &mut ScreenModel, input: QueuedInput) -> Vec<ScreenEffect> {
+    model.fit_inputs();
+    match input {
+        QueuedInput::Key(key) => handle_key(model, &key),
+        QueuedInput::Paste(text) => paste(model, &text),
+        QueuedInput::Action(action) => tree_keys::act(model, action),
     }
 }
 
-/// Has something done.
-fn does(deed: WriteRequest) -> Vec<ScreenEffect> {
-    vec![ScreenEffect::Do(deed)]
+fn write(request: WriteRequest) -> Vec<ScreenEffect> {
+    vec![ScreenEffect::Write(request)]
 }
 
 fn is_interrupt(key: &KeyEvent) -> bool {
     key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-fn pressed(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
+fn handle_key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    // These are the same wherever one is.
+    // Keys of every mode.
     match key.code {
         KeyCode::Char('z') if control => return vec![ScreenEffect::Suspend],
         KeyCode::Char('l') if control => return vec![ScreenEffect::Redraw],
         _ => {}
     }
     match &model.mode {
-        ScreenMode::Walk => tree_keys::key(model, key),
-        ScreenMode::Type(_) => input_keys::key(model, key),
-        ScreenMode::Choose(_) => list_keys::key(model, key),
-        ScreenMode::Read(_) => list_keys::read(model, key),
-        ScreenMode::Ask(_) => list_keys::answer(model, key),
-        ScreenMode::Grow => generation::key(model, key),
-        ScreenMode::Write(_) => buffer_keys::key(model, key),
+        ScreenMode::Tree => tree_keys::key(model, key),
+        ScreenMode::Input(_) => input_keys::key(model, key),
+        ScreenMode::List(_) => list_keys::key(model, key),
+        ScreenMode::Page(_) => list_keys::page_key(model, key),
+        ScreenMode::Confirm(_) => list_keys::confirm_key(model, key),
+        ScreenMode::Generating => generation::key(model, key),
+        ScreenMode::Buffer(_) => buffer_keys::key(model, key),
     }
 }
 
-/// Ctrl-C: what is open closes, what runs is stopped; where nothing is and nothing does, the program ends.
-fn interrupted(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let running = model.growth.as_ref().filter(|growth| growth.running).map(|growth| growth.job.number);
+/// Handles ctrl-c: cancels what runs, else closes what is open, else quits.
+fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let running = model
+        .generation_panel
+        .as_ref()
+        .filter(|generation_panel| generation_panel.running)
+        .map(|generation_panel| generation_panel.job.number);
     if let Some(job) = running {
         return vec![ScreenEffect::Cancel(job, None)];
     }
-    if let Some(stop) = command_jobs::stop(model) {
+    if let Some(stop) = command_jobs::cancel_latest(model) {
         return stop;
     }
     match model.mode {
-        ScreenMode::Walk => return tree_keys::quit(model),
-        ScreenMode::Write(_) => return buffer_keys::leave(model),
-        ScreenMode::Type(_) => return input_keys::left(model),
-        // An agent waits for an answer.
-        ScreenMode::Ask(_) => return list_keys::answer(model, &KeyCode::Esc.into()),
+        ScreenMode::Tree => return tree_keys::quit(model),
+        ScreenMode::Buffer(_) => return buffer_keys::leave(model),
+        ScreenMode::Input(_) => return input_keys::leave(model),
+        // The agent gets a refusal.
+        ScreenMode::Confirm(_) => return list_keys::confirm_key(model, &KeyCode::Esc.into()),
         _ => {}
     }
-    model.mode = ScreenMode::Walk;
-    model.look()
+    model.mode = ScreenMode::Tree;
+    model.load_screen()
 }
 
-fn pasted(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
+fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     match &mut model.mode {
-        ScreenMode::Type(typing) => {
-            typing.editor.insert(text);
+        ScreenMode::Input(text_input) => {
+            text_input.editor.insert(text);
             Vec::new()
         }
-        ScreenMode::Choose(list) => {
+        ScreenMode::List(list) => {
             list.filter.insert(&text.replace(['\n', '\r'], " "));
-            list.at = 0;
-            list_keys::searched(model)
+            list.selected = 0;
+            list_keys::search(model)
         }
-        // Whoever pastes over the tree wants to say it, and can look at it first.
-        ScreenMode::Walk => {
-            let effects = input_keys::begin(model, super::message::InputPurpose::Say, "");
-            if let ScreenMode::Type(typing) = &mut model.mode {
-                typing.editor.insert(text);
+        // A paste over the tree opens an input, so that the user can check it.
+        ScreenMode::Tree => {
+            let effects = input_keys::open(model, super::message::InputPurpose::Append, "");
+            if let ScreenMode::Input(text_input) = &mut model.mode {
+                text_input.editor.insert(text);
             }
             effects
         }
-        ScreenMode::Write(prose) => {
-            prose.edit(|editor| editor.insert(text));
+        ScreenMode::Buffer(buffer) => {
+            buffer.edit(|editor| editor.insert(text));
             Vec::new()
         }
         _ => Vec::new(),

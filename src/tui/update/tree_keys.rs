@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use super::{buffer_keys, command_jobs, does, generation, input_keys};
+use super::{buffer_keys, command_jobs, generation, input_keys, write};
 use crate::{
     tui::{
         keys::{KEYS, KeyAction, KeyGroup},
         message::{InputPurpose, LookupScope, ScreenEffect, ScreenLookup, WriteRequest},
-        model::{ConfirmPanel, ListKind, ListPanel, MOST, PagePanel, PaneLayout, ScreenMode, ScreenModel},
-        screen_query::{LookStep, ReadingMode},
+        model::{ConfirmPanel, ListKind, ListPanel, MAX_CONTINUATIONS, PagePanel, PaneLayout, ScreenMode, ScreenModel},
+        screen_query::{NavigationStep, ReadingMode},
         text,
         theme::ColorRole,
         tour, view,
@@ -25,104 +25,78 @@ pub(super) fn key(model: &mut ScreenModel, key: &KeyEvent) -> Vec<ScreenEffect> 
     {
         let number = digit as usize - '0' as usize;
         model.count = number;
-        model.say(format!("{number} at a time"));
+        model.notify(format!("{number} at a time"));
         return Vec::new();
     }
     let Some(action) = model.keys.action(key) else {
         let help = model.keys.hint(KeyAction::Help).to_owned();
-        model.say(format!("that key does nothing here; {help} shows those that do"));
+        model.notify(format!("this key is not bound; {help} shows all keys"));
         return Vec::new();
     };
-    tour::pressed(model, action);
+    tour::advance(model, action);
     act(model, action)
 }
 
-/// Whether it steps to another node, and so may follow another step at once.
-pub(crate) const fn is_step(action: KeyAction) -> bool {
-    use KeyAction::{Child, End, LineDown, LineUp, Next, NextBookmark, Parent, Previous, Root, Version, VersionBack};
-    matches!(
-        action,
-        Parent | Child | Next | Previous | LineDown | LineUp | Root | End | NextBookmark | Version | VersionBack
-    )
+/// Returns the navigation step of an action; `None` if it is no step.
+pub(crate) const fn step_of(action: KeyAction) -> Option<NavigationStep> {
+    Some(match action {
+        KeyAction::Parent => NavigationStep::Parent,
+        KeyAction::Child => NavigationStep::Child,
+        KeyAction::Next => NavigationStep::Sibling(true),
+        KeyAction::Previous => NavigationStep::Sibling(false),
+        KeyAction::LineDown => NavigationStep::Line(true),
+        KeyAction::LineUp => NavigationStep::Line(false),
+        KeyAction::Root => NavigationStep::Root,
+        KeyAction::End => NavigationStep::End,
+        KeyAction::NextBookmark => NavigationStep::Bookmark,
+        KeyAction::Version => NavigationStep::Version(true),
+        KeyAction::VersionBack => NavigationStep::Version(false),
+        _ => return None,
+    })
 }
 
-/// Does what a key of the tree says.
+/// Runs an action of the tree.
 pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffect> {
+    if let Some(step) = step_of(action) {
+        return model.step(step);
+    }
     match action {
-        KeyAction::Parent => model.step(LookStep::Parent),
-        KeyAction::Child => model.step(LookStep::Child),
-        KeyAction::Next => model.step(LookStep::Sibling(true)),
-        KeyAction::Previous => model.step(LookStep::Sibling(false)),
-        KeyAction::LineDown => model.step(LookStep::Line(true)),
-        KeyAction::LineUp => model.step(LookStep::Line(false)),
-        KeyAction::Root => model.step(LookStep::Root),
-        KeyAction::End => model.step(LookStep::End),
-        KeyAction::NextBookmark => model.step(LookStep::Bookmark),
-        KeyAction::Version => model.step(LookStep::Version(true)),
-        KeyAction::VersionBack => model.step(LookStep::Version(false)),
         KeyAction::Back => back(model),
-        KeyAction::PageDown | KeyAction::PageUp => read_on(model, action == KeyAction::PageUp),
+        KeyAction::PageDown | KeyAction::PageUp => scroll_page(model, action == KeyAction::PageUp),
         KeyAction::Fold => fold(model),
         KeyAction::Hoist => hoist(model),
-        // In a buffer tree one writes where the text is.
-        KeyAction::Say | KeyAction::Edit if is_buffer(model) => buffer_keys::begin(model),
-        KeyAction::Say => input_keys::begin(model, InputPurpose::Say, ""),
+        // A buffer tree is edited in place.
+        KeyAction::Say | KeyAction::Edit if is_buffer(model) => buffer_keys::open(model),
+        KeyAction::Say => input_keys::open(model, InputPurpose::Append, ""),
         KeyAction::Generate => generation::begin(model, false),
         KeyAction::Answer => generation::begin(model, true),
-        KeyAction::Count => input_keys::begin(model, InputPurpose::Count, ""),
-        KeyAction::Command => input_keys::begin(model, InputPurpose::Command, ""),
-        KeyAction::Annotate => input_keys::begin(model, InputPurpose::Annotate(model.at), ""),
-        KeyAction::Edit => vec![ScreenEffect::Ask(ScreenLookup::Text(model.at, InputPurpose::Edit(model.at)))],
-        KeyAction::Split => vec![ScreenEffect::Ask(ScreenLookup::Text(model.at, InputPurpose::Split(model.at)))],
+        KeyAction::Count => input_keys::open(model, InputPurpose::Count, ""),
+        KeyAction::Command => input_keys::open(model, InputPurpose::Command, ""),
+        KeyAction::Annotate => input_keys::open(model, InputPurpose::Annotate(model.cursor), ""),
+        KeyAction::Edit => {
+            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::Edit(model.cursor)))]
+        }
+        KeyAction::Split => {
+            vec![ScreenEffect::Query(ScreenLookup::Text(model.cursor, InputPurpose::Split(model.cursor)))]
+        }
         KeyAction::EditOutside => match model.node() {
-            Some(node) => vec![ScreenEffect::Editor(node.content.clone(), InputPurpose::Edit(node.id))],
+            Some(node) => vec![ScreenEffect::OpenEditor(node.content.clone(), InputPurpose::Edit(node.id))],
             None => Vec::new(),
         },
         KeyAction::Bookmark => bookmark(model),
         KeyAction::Mark => mark(model),
         KeyAction::Merge => merge(model),
         KeyAction::CopyHere | KeyAction::MoveHere => branch(model, action == KeyAction::MoveHere),
-        KeyAction::Prune => vec![ScreenEffect::Ask(ScreenLookup::Below(model.at))],
-        KeyAction::Undo => does(WriteRequest::Undo),
-        KeyAction::Redo => does(WriteRequest::Redo),
-        KeyAction::Pin => pin(model, model.at),
+        KeyAction::Prune => vec![ScreenEffect::Query(ScreenLookup::DescendantCount(model.cursor))],
+        KeyAction::Undo => write(WriteRequest::Undo),
+        KeyAction::Redo => write(WriteRequest::Redo),
+        KeyAction::Pin => pin(model, model.cursor),
         KeyAction::Exclude => exclude(model),
         KeyAction::Diff => diff(model),
-        KeyAction::Search => open(
-            model,
-            "search",
-            ListKind::Search(LookupScope::default()),
-            ScreenLookup::Search(String::new(), LookupScope::default()),
-            "nothing found",
-        ),
-        KeyAction::Bookmarks => {
-            open(model, "bookmarks", ListKind::Plain, ScreenLookup::Bookmarks, "no bookmarks; b sets one")
-        }
-        KeyAction::Restore => {
-            open(model, "pruned branches", ListKind::Plain, ScreenLookup::Pruned, "nothing is pruned")
-        }
-        KeyAction::Trees => open(model, "trees", ListKind::Plain, ScreenLookup::Trees, "no trees"),
-        KeyAction::Sessions => {
-            open(model, "sessions", ListKind::Plain, ScreenLookup::Sessions, "nothing has been said yet")
-        }
-        KeyAction::Documents => open(
-            model,
-            "documents",
-            ListKind::Plain,
-            ScreenLookup::Documents,
-            "no documents; `loom docs new` makes one",
-        ),
-        KeyAction::Models => open(
-            model,
-            "models: enter takes one, or leaves it out",
-            ListKind::Models,
-            ScreenLookup::Models,
-            "enter takes what you wrote, such as ollama:llama3.2",
-        ),
-        KeyAction::Context => open(model, "context", ListKind::Context, ScreenLookup::Context(model.at), "nothing"),
         KeyAction::Reading => {
-            model.reading = if model.reading == ReadingMode::Talk { ReadingMode::Prose } else { ReadingMode::Talk };
-            model.look()
+            model.reading =
+                if model.reading == ReadingMode::Transcript { ReadingMode::Prose } else { ReadingMode::Transcript };
+            model.load_screen()
         }
         KeyAction::Layout => {
             model.layout = match model.layout {
@@ -130,24 +104,51 @@ pub(super) fn act(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffec
                 PaneLayout::Text => PaneLayout::Tree,
                 PaneLayout::Tree => PaneLayout::Both,
             };
-            model.look()
+            model.load_screen()
         }
         KeyAction::Help => {
-            model.mode = ScreenMode::Read(help(model));
+            model.mode = ScreenMode::Page(help(model));
             Vec::new()
         }
         KeyAction::Cancel => cancel(model),
         KeyAction::Redraw => vec![ScreenEffect::Redraw],
         KeyAction::Suspend => vec![ScreenEffect::Suspend],
         KeyAction::Quit => quit(model),
+        action => open_list_of(model, action),
     }
 }
 
-fn is_buffer(model: &ScreenModel) -> bool {
-    model.sight.as_ref().is_some_and(|sight| sight.tree.mode == TreeMode::Buffer)
+/// Opens the list of an action; does nothing for other actions.
+fn open_list_of(model: &mut ScreenModel, action: KeyAction) -> Vec<ScreenEffect> {
+    let (title, kind, lookup, empty) = match action {
+        KeyAction::Search => {
+            let scope = LookupScope::default();
+            ("search", ListKind::Search(scope), ScreenLookup::Search(String::new(), scope), "nothing found")
+        }
+        KeyAction::Bookmarks => ("bookmarks", ListKind::Plain, ScreenLookup::Bookmarks, "no bookmarks; b sets one"),
+        KeyAction::Restore => ("pruned branches", ListKind::Plain, ScreenLookup::Pruned, "nothing is pruned"),
+        KeyAction::Trees => ("trees", ListKind::Plain, ScreenLookup::Trees, "no trees"),
+        KeyAction::Sessions => ("sessions", ListKind::Plain, ScreenLookup::Sessions, "no sessions yet"),
+        KeyAction::Documents => {
+            ("documents", ListKind::Plain, ScreenLookup::Documents, "no documents; `loom docs new` makes one")
+        }
+        KeyAction::Models => (
+            "models: enter adds one, or removes it",
+            ListKind::Models,
+            ScreenLookup::Models,
+            "enter adds the model that you typed, such as ollama:llama3.2",
+        ),
+        KeyAction::Context => ("context", ListKind::Context, ScreenLookup::Context(model.cursor), "nothing"),
+        _ => return Vec::new(),
+    };
+    open_list(model, title, kind, lookup, empty)
 }
 
-fn open(
+fn is_buffer(model: &ScreenModel) -> bool {
+    model.screen.as_ref().is_some_and(|screen| screen.tree.mode == TreeMode::Buffer)
+}
+
+fn open_list(
     model: &mut ScreenModel,
     title: &str,
     kind: ListKind,
@@ -155,138 +156,140 @@ fn open(
     empty: &'static str,
 ) -> Vec<ScreenEffect> {
     let mut list = ListPanel::new(title, kind, empty);
-    // One searches for what is written then.
-    let asks = !matches!(kind, ListKind::Search(_));
-    list.awaits = asks.then(|| question.clone());
-    model.mode = ScreenMode::Choose(list);
-    if asks { vec![ScreenEffect::Ask(question)] } else { Vec::new() }
+    // A search starts when the user types.
+    let needs_lookup = !matches!(kind, ListKind::Search(_));
+    list.awaits = needs_lookup.then(|| question.clone());
+    model.mode = ScreenMode::List(list);
+    if needs_lookup { vec![ScreenEffect::Query(question)] } else { Vec::new() }
 }
 
 fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(before) = model.back.pop() else {
-        model.say("there is nowhere to go back to");
+    let Some(before) = model.back_stack.pop() else {
+        model.notify("there is nowhere to go back to");
         return Vec::new();
     };
-    let effects = model.go(before);
-    // Going back is no way to somewhere.
-    model.back.pop();
+    let effects = model.go_to(before);
+    // Going back is not recorded.
+    model.back_stack.pop();
     effects
 }
 
-/// Scrolls the text by most of a screen.
-pub(super) fn read_on(model: &mut ScreenModel, up: bool) -> Vec<ScreenEffect> {
+/// Scrolls the text by a page.
+pub(super) fn scroll_page(model: &mut ScreenModel, up: bool) -> Vec<ScreenEffect> {
     let rows = usize::from(model.areas().text.height);
     scroll(model, rows.saturating_sub(2).max(1), up)
 }
 
-/// Scrolls the text by so many lines.
+/// Scrolls the text by lines.
 pub(super) fn scroll(model: &mut ScreenModel, lines: usize, up: bool) -> Vec<ScreenEffect> {
     let (above, below) = view::scrollable(model);
     let lines = isize::try_from(lines).unwrap_or(isize::MAX);
     if up {
         model.scroll = model.scroll.saturating_add(lines).min(above);
-        return model.look();
+        return model.load_screen();
     }
     model.scroll = model.scroll.saturating_sub(lines).max(-below);
     Vec::new()
 }
 
 fn fold(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(sight) = &model.sight else { return Vec::new() };
-    let place = sight.place;
-    if sight.at.state.continuations == 0 && !model.folds.contains(&place) {
-        model.say("nothing follows that could be folded");
+    let Some(screen) = &model.screen else { return Vec::new() };
+    let place = screen.place;
+    if screen.node.state.continuations == 0 && !model.folds.contains(&place) {
+        model.notify("nothing follows that could be folded");
         return Vec::new();
     }
     let folds = Arc::make_mut(&mut model.folds);
     if !folds.remove(&place) {
         folds.insert(place);
     }
-    model.look()
+    model.load_screen()
 }
 
 fn hoist(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let place = model.sight.as_ref().map(|sight| sight.place);
+    let place = model.screen.as_ref().map(|screen| screen.place);
     if model.hoist.take().is_none() {
         model.hoist = place;
         let key = model.keys.hint(KeyAction::Hoist).to_owned();
-        model.say(format!("this branch alone; {key} shows all again"));
+        model.notify(format!("this branch alone; {key} shows all again"));
     }
-    model.look()
+    model.load_screen()
 }
 
 fn bookmark(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, marked) = (node.id, node.state.bookmark.is_some());
     if marked {
-        return does(WriteRequest::Bookmark(id, None));
+        return write(WriteRequest::Bookmark(id, None));
     }
-    input_keys::begin(model, InputPurpose::Label(id), "")
+    input_keys::open(model, InputPurpose::Label(id), "")
 }
 
 fn mark(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let at = model.at;
+    let at = model.cursor;
     if let Some(index) = model.marked.iter().position(|node| *node == at) {
         model.marked.remove(index);
     } else {
         model.marked.push(at);
     }
     match model.marked.len() {
-        0 => model.say("nothing is marked"),
-        1 => model.say("one is marked: d compares with it, Y copies, V moves it here"),
-        many => model.say(format!("{many} are marked: M merges them")),
+        0 => model.notify("nothing is marked"),
+        1 => model.notify("one is marked: d compares with it, Y copies, V moves it here"),
+        many => model.notify(format!("{many} are marked: M merges them")),
     }
     Vec::new()
 }
 
 fn merge(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let mut nodes = model.marked.clone();
-    if !nodes.contains(&model.at) {
-        nodes.push(model.at);
+    if !nodes.contains(&model.cursor) {
+        nodes.push(model.cursor);
     }
     if nodes.len() < 2 {
-        model.fail("mark another node with x first; a merge draws on two or more");
+        model.notify_error("mark another node with x first; a merge needs two or more");
         return Vec::new();
     }
-    input_keys::begin(model, InputPurpose::Merge(nodes), "")
+    input_keys::open(model, InputPurpose::Merge(nodes), "")
 }
 
 fn branch(model: &mut ScreenModel, moves: bool) -> Vec<ScreenEffect> {
     let [from] = model.marked[..] else {
-        model.fail("mark the branch with x first, exactly one");
+        model.notify_error("mark the branch with x first, exactly one");
         return Vec::new();
     };
-    let to = model.at;
+    let to = model.cursor;
     model.marked.clear();
-    does(if moves { WriteRequest::Move(from, to) } else { WriteRequest::Copy(from, to) })
+    write(if moves { WriteRequest::Move(from, to) } else { WriteRequest::Copy(from, to) })
 }
 
-/// Pins a node, or lets go of it.
+/// Pins or unpins a node.
 pub(super) fn pin(model: &mut ScreenModel, node: crate::id::NodeId) -> Vec<ScreenEffect> {
-    let pinned = model.sight.as_ref().is_some_and(|sight| sight.pins.contains(&node));
-    does(WriteRequest::Pin(node, !pinned))
+    let pinned = model.screen.as_ref().is_some_and(|screen| screen.pins.contains(&node));
+    write(WriteRequest::Pin(node, !pinned))
 }
 
 fn exclude(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(node) = model.node() else { return Vec::new() };
     let (id, out) = (node.id, node.state.excluded);
-    does(WriteRequest::Exclude(id, !out))
+    write(WriteRequest::Exclude(id, !out))
 }
 
 fn diff(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let other = model.marked.last().copied().or(model.back.last().copied()).filter(|other| *other != model.at);
+    let other =
+        model.marked.last().copied().or(model.back_stack.last().copied()).filter(|other| *other != model.cursor);
     let Some(other) = other else {
-        model.fail("mark the other branch with x first");
+        model.notify_error("mark the other branch with x first");
         return Vec::new();
     };
-    vec![ScreenEffect::Ask(ScreenLookup::Diff(other, model.at))]
+    vec![ScreenEffect::Query(ScreenLookup::Diff(other, model.cursor))]
 }
 
 fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if let Some(growth) = model.growth.as_ref().filter(|growth| growth.running) {
-        return vec![ScreenEffect::Cancel(growth.job.number, None)];
+    if let Some(generation_panel) = model.generation_panel.as_ref().filter(|generation_panel| generation_panel.running)
+    {
+        return vec![ScreenEffect::Cancel(generation_panel.job.number, None)];
     }
-    if let Some(stop) = command_jobs::stop(model) {
+    if let Some(stop) = command_jobs::cancel_latest(model) {
         return stop;
     }
     if model.tour.take().is_some() || model.notice.take().is_some() {
@@ -294,7 +297,7 @@ fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
     if !model.marked.is_empty() {
         model.marked.clear();
-        model.say("nothing is marked");
+        model.notify("nothing is marked");
         return Vec::new();
     }
     if model.scroll != 0 {
@@ -303,20 +306,22 @@ fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
     if model.hoist.is_some() {
         model.hoist = None;
-        return model.look();
+        return model.load_screen();
     }
     let key = model.keys.hint(KeyAction::Quit).to_owned();
-    model.say(format!("nothing is open; {key} leaves"));
+    model.notify(format!("nothing is open; {key} leaves"));
     Vec::new()
 }
 
-/// Leaves, but asks first while something is being generated.
+/// Quits; asks first while a generation or command job runs.
 pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let stand = model.session.map(|_| ScreenEffect::Do(WriteRequest::Stand(model.at)));
-    let leave: Vec<ScreenEffect> = stand.into_iter().chain([ScreenEffect::Quit]).collect();
-    if model.growth.as_ref().is_some_and(|growth| growth.running) || !model.errands.is_empty() {
-        model.mode = ScreenMode::Ask(Box::new(ConfirmPanel::plain(
-            "Something still runs. Leave? What a model has written is kept.",
+    let set_position = model.session.map(|_| ScreenEffect::Write(WriteRequest::SetPosition(model.cursor)));
+    let leave: Vec<ScreenEffect> = set_position.into_iter().chain([ScreenEffect::Quit]).collect();
+    if model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running)
+        || !model.command_jobs.is_empty()
+    {
+        model.mode = ScreenMode::Confirm(Box::new(ConfirmPanel::plain(
+            "Something still runs. Quit? Received text is saved.",
             ScreenEffect::Quit,
         )));
         return Vec::new();
@@ -324,11 +329,11 @@ pub(super) fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     leave
 }
 
-/// Every key, as it is bound now.
+/// Lists every key with its current binding.
 fn help(model: &ScreenModel) -> PagePanel {
     use ratatui::{style::Style, text::Line};
     let palette = model.palette;
-    let room = usize::from(view::popup_width(model.width)).saturating_sub(4);
+    let max_columns = usize::from(view::popup_width(model.width)).saturating_sub(4);
     let mut lines = Vec::new();
     for group in KeyGroup::ALL {
         if !lines.is_empty() {
@@ -337,20 +342,20 @@ fn help(model: &ScreenModel) -> PagePanel {
         lines.push(Line::styled(group.title(), palette.style(ColorRole::Accent)));
         for binding in KEYS.iter().filter(|binding| binding.group == group) {
             let keys: Vec<&str> =
-                model.keys.names(binding.action).iter().map(|key| crate::tui::keys::shown(key)).collect();
+                model.keys.names(binding.action).iter().map(|key| crate::tui::keys::key_label(key)).collect();
             let keys = [(format!("  {:<16}", keys.join(" ")), palette.style(ColorRole::Id))];
             let rest = [(" ".repeat(18), palette.style(ColorRole::Id))];
-            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], room, &keys, &rest));
+            lines.extend(text::wrap(&[(binding.help.to_owned(), Style::new())], max_columns, &keys, &rest));
         }
     }
     lines.push(Line::default());
-    let buffer = model.sight.as_ref().is_some_and(|sight| sight.tree.mode == TreeMode::Buffer);
+    let buffer = model.screen.as_ref().is_some_and(|screen| screen.tree.mode == TreeMode::Buffer);
     let about = if buffer {
         "a buffer tree: an edit is a version, what follows stays"
     } else {
         "a dialogue tree: an edit is a branch"
     };
-    let about = format!("This is {about}. Up to {MOST} continuations at a time.");
-    lines.extend(text::wrap(&[(about, palette.style(ColorRole::Dim))], room, &[], &[]));
+    let about = format!("This is {about}. Up to {MAX_CONTINUATIONS} continuations at a time.");
+    lines.extend(text::wrap(&[(about, palette.style(ColorRole::Dim))], max_columns, &[], &[]));
     PagePanel { title: "keys".to_owned(), lines, scroll: 0 }
 }

@@ -1,4 +1,4 @@
-//! Continuations side by side, while they come and until one is chosen.
+//! Continuations side by side.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,100 +14,105 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// Columns of text below which fewer continuations are shown at once.
-const NARROWEST: u16 = 26;
-/// Bytes of a continuation that are laid out while it comes: its end.
-const TAIL: usize = 6_000;
+/// Minimum screen columns of a continuation; fewer are shown at once below that.
+const MIN_COLUMN_WIDTH: u16 = 26;
+/// Bytes at the end of a streaming continuation that are laid out.
+const TAIL_BYTES: usize = 6_000;
 
-/// The areas of the continuations that are shown, with their numbers.
-fn areas(growth: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
-    let count = growth.columns.len().max(1);
-    let fits = usize::from((area.width / NARROWEST).max(1)).min(count);
-    let first = (growth.at + 1).saturating_sub(fits).min(count - fits);
-    let wide = area.width / u16::try_from(fits).unwrap_or(1);
+/// Areas of the visible continuations, with their indexes.
+fn areas(generation_panel: &GenerationPanel, area: Rect) -> Vec<(usize, Rect)> {
+    let count = generation_panel.columns.len().max(1);
+    let fits = usize::from((area.width / MIN_COLUMN_WIDTH).max(1)).min(count);
+    let first = (generation_panel.selected + 1).saturating_sub(fits).min(count - fits);
+    let column_width = area.width / u16::try_from(fits).unwrap_or(1);
     (0..fits)
         .map(|at| {
-            let x = area.x + wide * u16::try_from(at).unwrap_or(0);
-            let width = if at + 1 == fits { area.right() - x } else { wide };
+            let x = area.x + column_width * u16::try_from(at).unwrap_or(0);
+            let width = if at + 1 == fits { area.right() - x } else { column_width };
             (first + at, Rect { x, width, ..area })
         })
         .collect()
 }
 
-/// Which continuation stands at a place of the screen.
+/// Returns the continuation at a screen position.
 pub(crate) fn column_at(model: &ScreenModel, at: Position) -> Option<usize> {
-    let growth = model.growth.as_ref()?;
-    let areas_ = model.areas();
-    let whole = areas_.tree.union(areas_.text).union(areas_.rule);
-    let found = areas(growth, below(whole)).into_iter().find(|(_, area)| area.contains(at))?;
-    Some(found.0).filter(|index| *index < growth.columns.len())
+    let generation_panel = model.generation_panel.as_ref()?;
+    let layout = model.areas();
+    let area = layout.tree.union(layout.text).union(layout.rule);
+    let found = areas(generation_panel, below(area)).into_iter().find(|(_, column)| column.contains(at))?;
+    Some(found.0).filter(|index| *index < generation_panel.columns.len())
 }
 
-/// What is below the line that says what is continued.
+/// Returns the area below the line with the continued node.
 fn below(area: Rect) -> Rect {
     Rect { y: area.y + area.height.min(2), height: area.height.saturating_sub(2), ..area }
 }
 
 pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
-    let Some(growth) = &model.growth else { return };
+    let Some(generation_panel) = &model.generation_panel else { return };
     let palette = model.palette;
-    let before = model.sight.as_ref().and_then(|sight| sight.path.iter().rev().find(|node| node.id == growth.job.from));
+    let before = model
+        .screen
+        .as_ref()
+        .and_then(|screen| screen.path.iter().rev().find(|node| node.id == generation_panel.job.from));
     if let Some(node) = before {
-        let room = usize::from(area.width).saturating_sub(4);
-        let words = ending(&node.content, room);
+        let max_columns = usize::from(area.width).saturating_sub(4);
+        let words = last_line(&node.content, max_columns);
         put(&Line::styled(format!(" {words}"), palette.style(ColorRole::Dim)), area, buffer);
     }
     let area = below(area);
-    if growth.columns.is_empty() {
+    if generation_panel.columns.is_empty() {
         put(&Line::styled(" waiting for the model…", palette.style(ColorRole::Dim)), area, buffer);
         return;
     }
-    let whole = area.width;
-    for (index, area) in areas(growth, area) {
-        if let Some(column) = growth.columns.get(index) {
-            draw_column(model, growth, (index, column), (area, whole), buffer);
+    let full_width = area.width;
+    for (index, area) in areas(generation_panel, area) {
+        if let Some(column) = generation_panel.columns.get(index) {
+            draw_column(model, generation_panel, (index, column), (area, full_width), buffer);
         }
     }
 }
 
 fn draw_column(
     model: &ScreenModel,
-    growth: &GenerationPanel,
+    generation_panel: &GenerationPanel,
     (index, column): (usize, &GenerationColumn),
-    (area, whole): (Rect, u16),
+    (area, full_width): (Rect, u16),
     buffer: &mut Buffer,
 ) {
     let palette = model.palette;
-    let here = index == growth.at;
-    let many = growth.columns.len() > 1;
+    let is_selected = index == generation_panel.selected;
+    let has_several = generation_panel.columns.len() > 1;
     let (sign, role) = match column {
         GenerationColumn { error: Some(_), .. } => ("✗", ColorRole::Error),
         GenerationColumn { ended: true, .. } => ("✓", ColorRole::Good),
         _ => ("…", ColorRole::Dim),
     };
-    let name_style = if here && many {
+    let name_style = if is_selected && has_several {
         palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD)
     } else {
         palette.style(ColorRole::Dim)
     };
-    let mut head = vec![Span::styled(if here && many { "▸" } else { " " }, palette.style(ColorRole::Accent))];
-    if many {
-        let count = growth.columns.len();
-        let all = usize::from(whole / NARROWEST).max(1) >= count;
+    let mut head =
+        vec![Span::styled(if is_selected && has_several { "▸" } else { " " }, palette.style(ColorRole::Accent))];
+    if has_several {
+        let count = generation_panel.columns.len();
+        let all = usize::from(full_width / MIN_COLUMN_WIDTH).max(1) >= count;
         let number = if all { format!("{} ", index + 1) } else { format!("{}/{count} ", index + 1) };
         head.push(Span::styled(number, name_style));
     }
-    head.push(Span::styled(text::cut(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
+    head.push(Span::styled(text::truncate(&column.model, usize::from(area.width).saturating_sub(8)), name_style));
     head.push(Span::styled(format!(" {sign}"), palette.style(role)));
     put(&Line::from(head), area, buffer);
-    let rule = if here && many { palette.style(ColorRole::Accent) } else { palette.style(ColorRole::Guide) };
+    let rule =
+        if is_selected && has_several { palette.style(ColorRole::Accent) } else { palette.style(ColorRole::Guide) };
     let inner = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     put(&Line::styled("─".repeat(usize::from(inner.width)), rule), row(inner, 1), buffer);
     let body = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
     if area.height < 3 {
         return;
     }
-    let mut lines = laid_out(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
+    let mut lines = layout_lines(column, usize::from(body.width), palette.style(ColorRole::ModelWords));
     if let Some(error) = &column.error {
         lines.extend(text::wrap(
             &[(error.clone(), palette.style(ColorRole::Error))],
@@ -117,20 +122,20 @@ fn draw_column(
         ));
     }
     let rows = usize::from(body.height);
-    // While words come, the newest are shown; then one reads from the beginning.
-    let most = lines.len().saturating_sub(rows);
-    let first = if column.ended { growth.scroll.min(most) } else { most };
+    // Streaming text shows its end; finished text its beginning.
+    let max_first = lines.len().saturating_sub(rows);
+    let first = if column.ended { generation_panel.scroll.min(max_first) } else { max_first };
     for (at, line) in lines.iter().skip(first).take(rows).enumerate() {
         put(line, row(body, at), buffer);
     }
 }
 
-fn laid_out(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
-    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL) };
+fn layout_lines(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'static>> {
+    let mut from = if column.ended { 0 } else { column.text.len().saturating_sub(TAIL_BYTES) };
     while !column.text.is_char_boundary(from) {
         from += 1;
     }
-    let mut end = column.text.len().min(from + 8 * TAIL);
+    let mut end = column.text.len().min(from + 8 * TAIL_BYTES);
     while !column.text.is_char_boundary(end) {
         end -= 1;
     }
@@ -138,25 +143,25 @@ fn laid_out(column: &GenerationColumn, width: usize, style: Style) -> Vec<Line<'
     text::wrap(&[(words, style)], width, &[], &[])
 }
 
-/// The end of a text on one line.
-fn ending(words: &str, room: usize) -> String {
-    let mut from = words.len().saturating_sub(room * 4);
+/// Returns the end of a text on one line.
+fn last_line(words: &str, max_columns: usize) -> String {
+    let mut from = words.len().saturating_sub(max_columns * 4);
     while !words.is_char_boundary(from) {
         from += 1;
     }
     let end = words[from..].split_whitespace().collect::<Vec<_>>().join(" ");
-    if text::width(&end) <= room && from == 0 {
-        return text::cut(&end, room);
+    if text::width(&end) <= max_columns && from == 0 {
+        return text::truncate(&end, max_columns);
     }
-    let mut kept: Vec<&str> = Vec::new();
+    let mut words_shown: Vec<&str> = Vec::new();
     let mut used = 1;
     for word in end.split(' ').rev() {
         used += text::width(word) + 1;
-        if used > room {
+        if used > max_columns {
             break;
         }
-        kept.push(word);
+        words_shown.push(word);
     }
-    kept.reverse();
-    text::cut(&format!("… {}", kept.join(" ")), room)
+    words_shown.reverse();
+    text::truncate(&format!("… {}", words_shown.join(" ")), max_columns)
 }

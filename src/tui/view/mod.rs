@@ -1,4 +1,4 @@
-//! The screen as a function of the model: [`draw`] reads a model and writes cells, and nothing else.
+//! View: [`draw`] reads a model and writes cells, nothing else.
 
 mod columns;
 mod popup;
@@ -16,7 +16,7 @@ use ratatui::{
 
 pub(crate) use columns::column_at;
 pub(crate) use popup::{first_item, list_area, width as popup_width};
-pub(crate) use text_pane::{scrollable, written_at};
+pub(crate) use text_pane::{byte_at, scrollable};
 pub(crate) use tree::first_row;
 
 use super::{
@@ -30,26 +30,26 @@ pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
     let areas = model.areas();
     let buffer = frame.buffer_mut();
     title(model, areas.title, buffer);
-    if matches!(model.mode, ScreenMode::Grow) {
+    if matches!(model.mode, ScreenMode::Generating) {
         let whole = areas.tree.union(areas.text).union(areas.rule);
         columns::draw(model, whole, buffer);
     } else {
         tree::draw(model, areas.tree, buffer);
         rule(model, areas.rule, buffer);
-        if !matches!(model.mode, ScreenMode::Write(_)) {
+        if !matches!(model.mode, ScreenMode::Buffer(_)) {
             text_pane::draw(model, areas.text, buffer);
         }
     }
     let mut cursor = status::input(model, areas.input, buffer);
-    if let ScreenMode::Write(prose) = &model.mode {
-        cursor = Some(text_pane::written(model, prose, areas.text, buffer));
+    if let ScreenMode::Buffer(text) = &model.mode {
+        cursor = Some(text_pane::draw_buffer(model, text, areas.text, buffer));
     }
     status::status(model, areas.status, buffer);
     let screen = *buffer.area();
     match &model.mode {
-        ScreenMode::Choose(list) => cursor = Some(popup::list(model, list, screen, buffer)),
-        ScreenMode::Read(page) => popup::page(model, page, screen, buffer),
-        ScreenMode::Ask(ask) => popup::ask(model, ask, screen, buffer),
+        ScreenMode::List(list) => cursor = Some(popup::list(model, list, screen, buffer)),
+        ScreenMode::Page(page) => popup::page(model, page, screen, buffer),
+        ScreenMode::Confirm(confirm) => popup::confirm(model, confirm, screen, buffer),
         _ => {}
     }
     if let Some(cursor) = cursor.filter(|cursor| screen.contains(*cursor)) {
@@ -57,14 +57,14 @@ pub(crate) fn draw(model: &ScreenModel, frame: &mut Frame<'_>) {
     }
 }
 
-/// Puts a line at the top of an area, cut to its width.
+/// Draws a line at the top of an area, truncated to its width.
 fn put(line: &Line<'_>, area: Rect, buffer: &mut Buffer) {
     if area.width > 0 && area.height > 0 && buffer.area().contains(area.as_position()) {
         buffer.set_line(area.x, area.y, line, area.width);
     }
 }
 
-/// The row of an area, from its top.
+/// Returns a row of an area, counted from its top.
 fn row(area: Rect, at: usize) -> Rect {
     let at = u16::try_from(at).unwrap_or(u16::MAX);
     Rect { y: area.y.saturating_add(at), height: 1, ..area }
@@ -78,29 +78,29 @@ fn rule(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The tree's title, how large it is, and who else is in it.
+/// Draws the tree's title, its size and the present agents.
 fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
-    let Some(sight) = &model.sight else { return };
+    let Some(screen) = &model.screen else { return };
     let palette = model.palette;
     let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
     let width = usize::from(area.width);
     let mut others: Vec<Span<'_>> = Vec::new();
-    for other in sight.others.iter().take(3) {
+    for other in screen.others.iter().take(3) {
         let doing = if other.generating { " writes" } else { "" };
-        others.push(Span::styled(format!("● {}{doing}  ", text::cut(&other.name, 16)), accent));
+        others.push(Span::styled(format!("● {}{doing}  ", text::truncate(&other.name, 16)), accent));
     }
     let others = Line::from(others);
     let taken = text::line_width(&others);
-    let counts = &sight.tree.counts;
-    let room = width.saturating_sub(taken + 2);
-    let title = text::cut(&sight.tree.title, room);
+    let counts = &screen.tree.counts;
+    let max_columns = width.saturating_sub(taken + 2);
+    let title = text::truncate(&screen.tree.title, max_columns);
     let nodes = format!("  {}", number(counts.nodes, "node"));
     let facts = format!("{nodes} · {}", number(counts.leaves, "branch"));
-    // What does not fit beside enough of the title is left out whole.
-    let left = room.saturating_sub(text::width(&title).min(room.min(16)));
+    // Facts that would shorten the title too much are omitted.
+    let left = max_columns.saturating_sub(text::width(&title).min(max_columns.min(16)));
     let fits = [facts, nodes].into_iter().find(|facts| text::width(facts) <= left);
     let facts = fits.unwrap_or_default();
-    let title = text::cut(&title, room.saturating_sub(text::width(&facts)));
+    let title = text::truncate(&title, max_columns.saturating_sub(text::width(&facts)));
     let line = Line::from(vec![
         Span::raw(" "),
         Span::styled(title, Style::new().add_modifier(Modifier::BOLD)),
@@ -111,7 +111,7 @@ fn title(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     put(&others, Rect { x: right, width: area.right() - right, ..area }, buffer);
 }
 
-/// A number with its noun.
+/// Formats a number with its noun.
 fn number(number: u64, noun: &str) -> String {
     let many = match noun {
         _ if number == 1 => noun.to_owned(),
@@ -121,7 +121,7 @@ fn number(number: u64, noun: &str) -> String {
     format!("{} {many}", thousands(number))
 }
 
-/// A number with its thousands apart.
+/// Formats a number with commas between thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! What opens over the panes: lists, pages, questions.
+//! Popups over the panes: lists, pages, dialogs.
 
 use ratatui::{
     buffer::Buffer,
@@ -14,26 +14,25 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// The most columns of a popup.
-const WIDEST: u16 = 100;
+/// Columns of a popup, at most.
+const MAX_POPUP_COLUMNS: u16 = 100;
 
-/// Columns of a popup on a screen of so many.
+/// Returns the columns of a popup on a screen of this width.
 pub(crate) fn width(screen: u16) -> u16 {
-    if screen < 60 { screen } else { (screen - 4).min(WIDEST) }
+    if screen < 60 { screen } else { (screen - 4).min(MAX_POPUP_COLUMNS) }
 }
 
-/// The area of a list on a screen. It is as high as all of it needs, whatever it is narrowed down to; but a search has no
-/// all.
+/// Returns the area of a list. Its height fits all items, whatever the filter; a search uses the full height.
 pub(crate) fn list_area(list: &ListPanel, screen: Rect) -> Rect {
-    let whole = area(screen);
+    let full_area = area(screen);
     let needed = match list.kind {
-        ListKind::Search(_) => whole.height,
+        ListKind::Search(_) => full_area.height,
         _ => u16::try_from(list.items.len()).unwrap_or(u16::MAX).saturating_add(3),
     };
-    Rect { height: needed.clamp(whole.height.min(10), whole.height), ..whole }
+    Rect { height: needed.clamp(full_area.height.min(10), full_area.height), ..full_area }
 }
 
-/// The area of a popup on a screen, its frame included.
+/// Returns the largest area of a popup, its frame included.
 fn area(screen: Rect) -> Rect {
     let width = width(screen.width);
     let height = screen.height.saturating_sub(2).max(screen.height.min(3));
@@ -41,13 +40,13 @@ fn area(screen: Rect) -> Rect {
     Rect { x, y, width, height }
 }
 
-/// The first item of a list that is shown, where this one is chosen.
+/// Returns the first visible item of a list.
 pub(crate) fn first_item(at: usize, area: Rect) -> usize {
     let rows = usize::from(area.height).saturating_sub(4).max(1);
     (at + 1).saturating_sub(rows)
 }
 
-/// Empties an area and draws a frame with a title; returns what is inside.
+/// Clears an area and draws a frame with a title; returns the inside.
 fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> Rect {
     let style = model.palette.style(ColorRole::Guide);
     let area = area.intersection(*buffer.area());
@@ -64,61 +63,62 @@ fn frame(model: &ScreenModel, area: Rect, title: &str, buffer: &mut Buffer) -> R
         put(&Line::styled("│", style), Rect { x: area.right() - 1, width: 1, ..row(area, at) }, buffer);
     }
     put(&Line::styled(format!("╰{across}╯"), style), row(area, usize::from(area.height) - 1), buffer);
-    let title = format!(" {} ", text::cut(title, usize::from(area.width).saturating_sub(6)));
+    let title = format!(" {} ", text::truncate(title, usize::from(area.width).saturating_sub(6)));
     let bold = model.palette.style(ColorRole::Accent).add_modifier(Modifier::BOLD);
     put(&Line::styled(title, bold), Rect { x: area.x + 2, width: area.width - 3, ..row(area, 0) }, buffer);
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
 }
 
-/// A list, with what was typed to narrow it down; returns the cursor.
+/// Draws a list with its filter; returns the cursor.
 pub(super) fn list(model: &ScreenModel, list: &ListPanel, screen: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
-    let whole = list_area(list, screen);
+    let full_area = list_area(list, screen);
     let title = match list.kind {
         ListKind::Search(scope) => format!("search {} · tab: elsewhere", scope.name()),
         _ => list.title.clone(),
     };
-    let inner = frame(model, whole, &title, buffer);
+    let inner = frame(model, full_area, &title, buffer);
     let width = usize::from(inner.width);
     let context = list.kind == ListKind::Context;
-    let typed = text::cut(list.filter.text(), width.saturating_sub(3));
+    let typed = text::truncate(list.filter.text(), width.saturating_sub(3));
     let line = if context {
-        Line::styled("P pins · X keeps out · enter goes", palette.style(ColorRole::Dim))
+        Line::styled("P pins · X excludes · enter goes", palette.style(ColorRole::Dim))
     } else {
         Line::from(vec![Span::styled("› ", palette.style(ColorRole::Accent)), Span::raw(typed)])
     };
     put(&line, inner, buffer);
-    let shown = list.shown();
+    let shown = list.visible_items();
     let body = Rect { y: inner.y + inner.height.min(1), height: inner.height.saturating_sub(1), ..inner };
     if shown.is_empty() {
-        let said = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
+        let message = match (list.awaits.is_some(), list.kind, list.filter.text().is_empty()) {
             (true, ..) => "…",
-            (false, ListKind::Search(_), true) => "write what you look for",
-            (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "nothing of that name",
+            (false, ListKind::Search(_), true) => "type to search",
+            (_, _, false) if !matches!(list.kind, ListKind::Search(_) | ListKind::Models) => "no match",
             _ => list.empty,
         };
-        put(&Line::styled(said, palette.style(ColorRole::Dim)), body, buffer);
+        put(&Line::styled(message, palette.style(ColorRole::Dim)), body, buffer);
     }
-    let first = first_item(list.at, whole);
+    let first = first_item(list.selected, full_area);
     for (at, (index, item)) in shown.iter().enumerate().skip(first).take(usize::from(body.height)).enumerate() {
         let place = row(body, at);
         put(&item.line, place, buffer);
-        if index == list.at {
+        if index == list.selected {
             let bar = Rect { x: place.x.saturating_sub(1), width: place.width + 2, ..place };
             buffer.set_style(bar.intersection(*buffer.area()), palette.style(ColorRole::Cursor));
         }
     }
-    let before = &list.filter.text()[..list.filter.at()];
+    let before = &list.filter.text()[..list.filter.cursor()];
     let column = if context { 0 } else { (2 + text::width(before)).min(width) };
     Position::new(inner.x + u16::try_from(column).unwrap_or(0), inner.y)
 }
 
-/// A page, and how far one has read.
+/// Draws a page with its scroll percentage.
 pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: &mut Buffer) {
-    let whole = area(screen);
-    // What is short does not cover more than it needs.
-    let needed = u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(whole.height.min(6), whole.height);
-    let inner = frame(model, Rect { height: needed, ..whole }, &page.title, buffer);
+    let full_area = area(screen);
+    // A short page covers only the rows that it needs.
+    let needed =
+        u16::try_from(page.lines.len() + 2).unwrap_or(u16::MAX).clamp(full_area.height.min(6), full_area.height);
+    let inner = frame(model, Rect { height: needed, ..full_area }, &page.title, buffer);
     let rows = usize::from(inner.height);
     let first = page.scroll.min(page.lines.len().saturating_sub(rows));
     for (at, line) in page.lines.iter().skip(first).take(rows).enumerate() {
@@ -126,24 +126,24 @@ pub(super) fn page(model: &ScreenModel, page: &PagePanel, screen: Rect, buffer: 
     }
     if page.lines.len() > rows && inner.width > 12 {
         let percent = 100 * (first + rows).min(page.lines.len()) / page.lines.len();
-        let said = Line::styled(format!(" {percent}% "), model.palette.style(ColorRole::Dim));
+        let message = Line::styled(format!(" {percent}% "), model.palette.style(ColorRole::Dim));
         let place = Rect { x: inner.right().saturating_sub(6), y: inner.bottom(), width: 6, height: 1 };
-        put(&said, place, buffer);
+        put(&message, place, buffer);
     }
 }
 
-/// A question, small and in the middle, with what there is to read before one answers.
-pub(super) fn ask(model: &ScreenModel, ask: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
-    let most = if ask.detail.is_empty() { 64 } else { WIDEST };
-    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), most);
-    let lines = text::wrap(&[(ask.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
-    let gap = usize::from(!ask.detail.is_empty());
-    let height = u16::try_from(lines.len() + gap + ask.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
+/// Draws a dialog in the center, with its details.
+pub(super) fn confirm(model: &ScreenModel, confirm: &ConfirmPanel, screen: Rect, buffer: &mut Buffer) {
+    let max_width = if confirm.detail.is_empty() { 64 } else { MAX_POPUP_COLUMNS };
+    let width = screen.width.saturating_sub(4).clamp(screen.width.min(20), max_width);
+    let lines = text::wrap(&[(confirm.text.clone(), Style::new())], usize::from(width).saturating_sub(4), &[], &[]);
+    let gap = usize::from(!confirm.detail.is_empty());
+    let height = u16::try_from(lines.len() + gap + confirm.detail.len() + 4).unwrap_or(u16::MAX).min(screen.height);
     let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
-    let title = if ask.no.is_some() { "may it?" } else { "?" };
+    let title = if confirm.no.is_some() { "allow it?" } else { "?" };
     let inner = frame(model, area, title, buffer);
     let rows = usize::from(inner.height).saturating_sub(2);
-    let shown = ask.detail.iter().skip(ask.scroll);
+    let shown = confirm.detail.iter().skip(confirm.scroll);
     let blank = Line::default();
     let all = lines.iter().chain(std::iter::repeat_n(&blank, gap)).chain(shown);
     for (at, line) in all.take(rows).enumerate() {
@@ -151,12 +151,17 @@ pub(super) fn ask(model: &ScreenModel, ask: &ConfirmPanel, screen: Rect, buffer:
     }
     let key = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Id));
     let dim = |text: &str| Span::styled(text.to_owned(), model.palette.style(ColorRole::Dim));
-    let mut keys = vec![key("y"), dim(" yes   "), key("n"), dim(" no   ")];
-    if ask.always.is_some() {
-        keys.extend([key("A"), dim(" always   ")]);
-    }
-    if lines.len() + gap + ask.detail.len() > rows {
-        keys.extend([key("↓ ↑"), dim(" all of it")]);
+    let mut keys = vec![key("n"), dim(" no   ")];
+    if confirm.is_read(screen.width, screen.height) {
+        keys.splice(0..0, [key("y"), dim(" yes   ")]);
+        if confirm.always.is_some() {
+            keys.extend([key("A"), dim(" always   ")]);
+        }
+        if lines.len() + gap + confirm.detail.len() > rows {
+            keys.extend([key("↓ ↑"), dim(" all of it")]);
+        }
+    } else {
+        keys.extend([key("↓ ↑"), dim(" read to the end to answer yes")]);
     }
     put(&Line::from(keys), row(inner, usize::from(inner.height).saturating_sub(1)), buffer);
 }

@@ -1,4 +1,4 @@
-//! The two lines at the bottom: what is written or said, and where one is.
+//! The two bottom lines: input or notice, and status.
 
 use ratatui::{
     buffer::Buffer,
@@ -18,28 +18,28 @@ use crate::tui::{
     tour,
 };
 
-/// The input line: what is being written, else a notice, the tour or the next keys to try. Returns the cursor.
+/// Draws the input, else a notice, the tour or key hints. Returns the cursor.
 pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Option<Position> {
-    if let ScreenMode::Type(typing) = &model.mode {
-        return Some(writing(model, typing, area, buffer));
+    if let ScreenMode::Input(text_input) = &model.mode {
+        return Some(draw_input(model, text_input, area, buffer));
     }
     let palette = model.palette;
     if let Some(notice) = &model.notice {
-        notices(&notice.text, palette.style(notice.role), area, buffer);
+        draw_notice(&notice.text, palette.style(notice.role), area, buffer);
         return None;
     }
-    let line = if let Some(said) = tour::line(model).filter(|_| !matches!(model.mode, ScreenMode::Grow)) {
+    let line = if let Some(message) = tour::line(model).filter(|_| !matches!(model.mode, ScreenMode::Generating)) {
         Line::from(vec![
             Span::styled(" tour ", palette.style(ColorRole::Accent)),
-            Span::raw(text::cut(&said, usize::from(area.width).saturating_sub(8))),
+            Span::raw(text::truncate(&message, usize::from(area.width).saturating_sub(8))),
         ])
     } else {
         hints(model, usize::from(area.width))
     };
     let line = match &model.mode {
-        ScreenMode::Write(_) => {
-            let keys = " ctrl-s saves · esc leaves · alt-enter has it continued · alt-, alt-. other wordings";
-            Line::styled(text::cut(keys, usize::from(area.width)), palette.style(ColorRole::Dim))
+        ScreenMode::Buffer(_) => {
+            let keys = " ctrl-s saves · esc leaves · alt-enter generates · alt-, alt-. other versions";
+            Line::styled(text::truncate(keys, usize::from(area.width)), palette.style(ColorRole::Dim))
         }
         _ => line,
     };
@@ -47,19 +47,19 @@ pub(super) fn input(model: &ScreenModel, area: Rect, buffer: &mut Buffer) -> Opt
     None
 }
 
-/// Rows that something said may take.
-const SAID: u16 = 4;
+/// Rows of a notice, at most.
+const MAX_NOTICE_ROWS: u16 = 4;
 
-/// What is said, in as many rows as it needs, over what is above them: nothing moves for it.
-fn notices(said: &str, style: Style, area: Rect, buffer: &mut Buffer) {
-    let room = usize::from(area.width).saturating_sub(2).max(1);
-    let mut lines = text::wrap(&[(said.to_owned(), style)], room, &[], &[]);
-    let most = SAID.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
-    if lines.len() > usize::from(most) {
-        lines.truncate(usize::from(most) - 1);
+/// Draws a notice in as many rows as needed, over the rows above: the layout does not move.
+fn draw_notice(message: &str, style: Style, area: Rect, buffer: &mut Buffer) {
+    let max_columns = usize::from(area.width).saturating_sub(2).max(1);
+    let mut lines = text::wrap(&[(message.to_owned(), style)], max_columns, &[], &[]);
+    let max_rows = MAX_NOTICE_ROWS.min(area.bottom().saturating_sub(buffer.area().top() + 1)).max(1);
+    if lines.len() > usize::from(max_rows) {
+        lines.truncate(usize::from(max_rows) - 1);
         lines.push(Line::styled("…", style));
     }
-    let height = u16::try_from(lines.len()).unwrap_or(most);
+    let height = u16::try_from(lines.len()).unwrap_or(max_rows);
     let over = Rect { y: area.bottom().saturating_sub(height), height, ..area }.intersection(*buffer.area());
     Clear.render(over, buffer);
     for (at, line) in lines.iter().enumerate() {
@@ -67,15 +67,19 @@ fn notices(said: &str, style: Style, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Keys that are of use now, as many as there is room for.
+/// Hints for useful keys, as many as fit.
 fn hints(model: &ScreenModel, width: usize) -> Line<'static> {
     let actions: &[(KeyAction, &str)] = match &model.mode {
-        ScreenMode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => &[
-            (KeyAction::Cancel, "stops all"),
-            (KeyAction::Mark, "stops this one"),
-            (KeyAction::Layout, "walk meanwhile"),
-        ],
-        ScreenMode::Grow => &[
+        ScreenMode::Generating
+            if model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running) =>
+        {
+            &[
+                (KeyAction::Cancel, "stops all"),
+                (KeyAction::Mark, "stops this one"),
+                (KeyAction::Layout, "walk meanwhile"),
+            ]
+        }
+        ScreenMode::Generating => &[
             (KeyAction::Generate, "takes it"),
             (KeyAction::Prune, "takes it, prunes the rest"),
             (KeyAction::Cancel, "keeps all"),
@@ -93,22 +97,22 @@ fn hints(model: &ScreenModel, width: usize) -> Line<'static> {
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     for (action, what) in actions {
-        let key = crate::tui::keys::shown(model.keys.hint(*action)).to_owned();
-        let wide = text::width(&key) + what.len() + 3;
-        if used + wide > width {
+        let key = crate::tui::keys::key_label(model.keys.hint(*action)).to_owned();
+        let columns = text::width(&key) + what.len() + 3;
+        if used + columns > width {
             break;
         }
-        used += wide;
+        used += columns;
         spans.push(Span::styled(key, model.palette.style(ColorRole::Id)));
         spans.push(Span::styled(format!(" {what}  "), model.palette.style(ColorRole::Dim)));
     }
     Line::from(spans)
 }
 
-fn writing(model: &ScreenModel, typing: &TextInput, area: Rect, buffer: &mut Buffer) -> Position {
+fn draw_input(model: &ScreenModel, text_input: &TextInput, area: Rect, buffer: &mut Buffer) -> Position {
     let palette = model.palette;
-    let prompt = match typing.purpose {
-        InputPurpose::Say => "› ",
+    let prompt = match text_input.purpose {
+        InputPurpose::Append => "› ",
         InputPurpose::Command => ": ",
         InputPurpose::Count => "# ",
         InputPurpose::Annotate(_) => "✎ ",
@@ -120,114 +124,123 @@ fn writing(model: &ScreenModel, typing: &TextInput, area: Rect, buffer: &mut Buf
     let left = u16::try_from(text::width(prompt) + 1).unwrap_or(3);
     let inner = Rect { x: area.x + left.min(area.width), width: area.width.saturating_sub(left + 1), ..area };
     let rows = usize::from(area.height).max(1);
-    let seen = typing.editor.rows(rows - 1, rows - 1);
+    let seen = text_input.editor.rows(rows - 1, rows - 1);
     let (line, column) = seen.cursor;
     // The cursor is in the last row unless the text ends below.
     let first = seen.rows.len().saturating_sub(rows).min(line);
     put(&Line::styled(format!(" {prompt}"), palette.style(ColorRole::Accent)), area, buffer);
     for (at, bytes) in seen.rows.iter().skip(first).take(rows).enumerate() {
-        put(&Line::raw(typing.editor.line(bytes)), row(inner, at), buffer);
+        put(&Line::raw(text_input.editor.line(bytes)), row(inner, at), buffer);
     }
-    if typing.editor.text().is_empty() {
-        let asked = text::cut(asked(&typing.purpose), usize::from(inner.width));
-        put(&Line::styled(asked, palette.style(ColorRole::Dim)), inner, buffer);
+    if text_input.editor.text().is_empty() {
+        let placeholder = text::truncate(placeholder(&text_input.purpose), usize::from(inner.width));
+        put(&Line::styled(placeholder, palette.style(ColorRole::Dim)), inner, buffer);
     }
     let column = u16::try_from(column).unwrap_or(u16::MAX).min(inner.width);
     Position::new(inner.x.saturating_add(column), area.y.saturating_add(u16::try_from(line - first).unwrap_or(0)))
 }
 
-/// What an empty line asks for.
-fn asked(purpose: &InputPurpose) -> &'static str {
+/// Placeholder of an empty input.
+fn placeholder(purpose: &InputPurpose) -> &'static str {
     match purpose {
-        InputPurpose::Say => "the next words, or → and a command · enter says it · alt-enter breaks the line",
+        InputPurpose::Append => "a message, or → and a command · enter sends it · alt-enter starts a new line",
         InputPurpose::Command => "chat, new, title, model, go … an unknown word lists all",
         InputPurpose::Count => "how many continuations, 1 to 9",
         InputPurpose::Annotate(_) => "a note on this node",
         InputPurpose::Label(_) => "a label for the bookmark, or nothing",
-        InputPurpose::Merge(_) => "the words that draw them together · ctrl-s saves",
-        InputPurpose::Edit(_) => "other words · ctrl-s saves",
+        InputPurpose::Merge(_) => "the text of the merging node · ctrl-s saves",
+        InputPurpose::Edit(_) => "new text · ctrl-s saves",
         InputPurpose::Split(_) => "",
     }
 }
 
-/// The status line: where one is, and what the next prompt would be.
+/// Draws the status line: cursor, cost and state.
 pub(super) fn status(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
     let palette = model.palette;
     let dim = palette.style(ColorRole::Dim);
     let width = usize::from(area.width);
     let mut left = vec![Span::raw(" ")];
-    if let Some(sight) = &model.sight {
-        left.push(Span::styled(sight.at.local.to_string(), palette.style(ColorRole::Id)));
-        left.push(Span::styled(format!(" · depth {}", thousands(sight.at.depth.into())), dim));
-        if sight.branch.1 > 1 {
-            left.push(Span::styled(format!(" · branch {}/{}", sight.branch.0, sight.branch.1), dim));
+    if let Some(screen) = &model.screen {
+        left.push(Span::styled(screen.node.local.to_string(), palette.style(ColorRole::Id)));
+        left.push(Span::styled(format!(" · depth {}", thousands(screen.node.depth.into())), dim));
+        if screen.branch.1 > 1 {
+            left.push(Span::styled(format!(" · branch {}/{}", screen.branch.0, screen.branch.1), dim));
         }
         if model.hoist.is_some() {
             left.push(Span::styled(" · hoisted", palette.style(ColorRole::Mark)));
         }
     }
     let left = Line::from(left);
-    let right = fitting(doings(model), width.saturating_sub(text::line_width(&left) + 2), dim);
+    let right = fit_parts(status_parts(model), width.saturating_sub(text::line_width(&left) + 2), dim);
     let taken = u16::try_from(text::line_width(&right) + 1).unwrap_or(area.width);
     put(&left, area, buffer);
     let x = area.right().saturating_sub(taken);
     put(&right, Rect { x, width: area.right() - x, ..area }, buffer);
 }
 
-/// What is to the right, each with its rank: where there is little room, what ranks first stays.
-fn doings(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
+/// Parts of the right side, each with its rank; low ranks stay if space is short.
+fn status_parts(model: &ScreenModel) -> Vec<(u8, Span<'static>)> {
     let palette = model.palette;
     let (dim, accent) = (palette.style(ColorRole::Dim), palette.style(ColorRole::Accent));
     let mode = match &model.mode {
-        ScreenMode::Type(typing) => doing(&typing.purpose),
-        ScreenMode::Grow if model.growth.as_ref().is_some_and(|growth| growth.running) => &["generating"],
-        ScreenMode::Grow => &["choose one"],
-        ScreenMode::Write(_) => &["writing"],
+        ScreenMode::Input(text_input) => purpose_labels(&text_input.purpose),
+        ScreenMode::Generating
+            if model.generation_panel.as_ref().is_some_and(|generation_panel| generation_panel.running) =>
+        {
+            &["generating"]
+        }
+        ScreenMode::Generating => &["choose one"],
+        ScreenMode::Buffer(_) => &["writing"],
         _ => &[],
     };
     let mut right: Vec<(u8, Span<'static>)> =
         mode.iter().zip(1..).map(|(part, rank)| (rank, Span::styled(*part, accent))).collect();
-    if let Some(growth) = model.growth.as_ref().filter(|_| !matches!(model.mode, ScreenMode::Grow)) {
-        let said = if growth.running { "writing…" } else { "ready to choose" };
-        right.push((1, Span::styled(said, accent)));
+    if let Some(generation_panel) =
+        model.generation_panel.as_ref().filter(|_| !matches!(model.mode, ScreenMode::Generating))
+    {
+        let message = if generation_panel.running { "writing…" } else { "ready to choose" };
+        right.push((1, Span::styled(message, accent)));
     }
-    if !model.asked.is_empty() {
+    if !model.approvals.is_empty() {
         right.push((1, Span::styled("an agent asks; esc, then answer", palette.style(ColorRole::Mark))));
     }
-    if !model.errands.is_empty() && !matches!(model.mode, ScreenMode::Grow) {
+    if !model.command_jobs.is_empty() && !matches!(model.mode, ScreenMode::Generating) {
         let key = model.keys.hint(KeyAction::Cancel);
         right.push((1, Span::styled(format!("→ running, {key} stops"), accent)));
     }
-    if let Some(with) = &model.with {
-        right.push((5, Span::styled(format!("with {}", text::cut(&with.name, 16)), palette.style(ColorRole::Model))));
+    if let Some(responder) = &model.responder {
+        right.push((
+            5,
+            Span::styled(format!("with {}", text::truncate(&responder.name, 16)), palette.style(ColorRole::Model)),
+        ));
     }
-    right.push((6, Span::styled(writers(model), dim)));
-    if let Some(cost) = model.cost.as_ref().filter(|cost| cost.at == model.at) {
+    right.push((6, Span::styled(model_label(model), dim)));
+    if let Some(cost) = model.cost.as_ref().filter(|cost| cost.node == model.cursor) {
         let money = cost.money.as_ref().map(|money| format!(" {money}")).unwrap_or_default();
         let over = cost.tokens > cost.budget;
         let style = palette.style(if over { ColorRole::Error } else { ColorRole::Dim });
         right.push((4, Span::styled(format!("{} tokens{money}", thousands(cost.tokens.into())), style)));
     }
     let saved = match &model.mode {
-        _ if model.unsaved > 0 => ("saving…", ColorRole::Mark),
-        ScreenMode::Write(prose) if prose.is_changed() => ("not saved", ColorRole::Mark),
+        _ if model.pending_writes > 0 => ("saving…", ColorRole::Mark),
+        ScreenMode::Buffer(buffer) if buffer.is_changed() => ("not saved", ColorRole::Mark),
         _ => ("saved", ColorRole::Good),
     };
     right.push((0, Span::styled(saved.0, palette.style(saved.1))));
     right
 }
 
-/// As many of the pieces as there is room for, in their order, with dots between them.
-fn fitting(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> Line<'static> {
+/// Joins as many parts as fit, in their order, with dots between them.
+fn fit_parts(pieces: Vec<(u8, Span<'static>)>, mut max_columns: usize, dots: Style) -> Line<'static> {
     let mut ranked: Vec<(u8, usize)> = pieces.iter().zip(0..).map(|((rank, _), at)| (*rank, at)).collect();
     ranked.sort_unstable();
     let mut fits = vec![false; pieces.len()];
     for (number, (_, at)) in ranked.into_iter().enumerate() {
-        let wide = text::width(&pieces[at].1.content) + if number == 0 { 0 } else { 3 };
-        if wide > room {
+        let columns = text::width(&pieces[at].1.content) + if number == 0 { 0 } else { 3 };
+        if columns > max_columns {
             break;
         }
-        room -= wide;
+        max_columns -= columns;
         fits[at] = true;
     }
     let mut shown: Vec<Span<'static>> = Vec::new();
@@ -240,9 +253,9 @@ fn fitting(pieces: Vec<(u8, Span<'static>)>, mut room: usize, dots: Style) -> Li
     Line::from(shown)
 }
 
-fn doing(purpose: &InputPurpose) -> &'static [&'static str] {
+fn purpose_labels(purpose: &InputPurpose) -> &'static [&'static str] {
     match purpose {
-        InputPurpose::Say => &["saying"],
+        InputPurpose::Append => &["message"],
         InputPurpose::Command => &["command"],
         InputPurpose::Count => &["how many"],
         InputPurpose::Annotate(_) => &["a note"],
@@ -253,11 +266,11 @@ fn doing(purpose: &InputPurpose) -> &'static [&'static str] {
     }
 }
 
-/// Which models continue, and how often.
-fn writers(model: &ScreenModel) -> String {
+/// Names the selected models and the number of continuations.
+fn model_label(model: &ScreenModel) -> String {
     let names = match model.models.as_slice() {
-        [] => model.usual.as_ref().map(|name| format!("{} ", text::cut(name, 24))).unwrap_or_default(),
-        [one] => format!("{} ", text::cut(one, 24)),
+        [] => model.default_model.as_ref().map(|name| format!("{} ", text::truncate(name, 24))).unwrap_or_default(),
+        [one] => format!("{} ", text::truncate(one, 24)),
         many => format!("{} models ", many.len()),
     };
     format!("{names}×{}", model.count)

@@ -1,4 +1,4 @@
-//! The tree pane: an outline with guides.
+//! Tree pane: an outline with guides.
 
 use ratatui::{
     buffer::Buffer,
@@ -17,56 +17,56 @@ use crate::tui::{
     theme::ColorRole,
 };
 
-/// Columns of a level of branches.
-const LEVEL: usize = 3;
-/// Columns that guides leave to words.
-const WORDS: usize = 18;
-/// Levels that are let go of at once, so that not every step moves everything.
-const LET_GO: usize = 4;
+/// Columns of a branch level.
+const LEVEL_COLUMNS: usize = 3;
+/// Minimum columns of text beside the guides.
+const MIN_TEXT_COLUMNS: usize = 18;
+/// Levels hidden at once, so that a single step does not shift every row.
+const HIDDEN_LEVEL_STEP: usize = 4;
 
-/// The line of the window that is the first on the screen.
+/// Returns the first visible line of the window.
 pub(crate) fn first_row(model: &ScreenModel) -> Option<usize> {
-    let sight = model.sight.as_ref()?;
-    Some(sight.window.here.saturating_sub(model.row))
+    let screen = model.screen.as_ref()?;
+    Some(screen.window.cursor_row.saturating_sub(model.cursor_row))
 }
 
-/// Levels on the left that are not shown.
-fn hidden_levels(sight: &ScreenData, width: usize) -> usize {
-    let room = (width.saturating_sub(WORDS) / LEVEL).max(1);
-    let here = sight.window.rows.get(sight.window.here).map_or(0, |row| row.levels.len());
-    here.saturating_sub(room).div_ceil(LET_GO) * LET_GO
+/// Returns the number of levels hidden on the left.
+fn hidden_levels(screen: &ScreenData, width: usize) -> usize {
+    let max_levels = (width.saturating_sub(MIN_TEXT_COLUMNS) / LEVEL_COLUMNS).max(1);
+    let cursor_levels = screen.window.rows.get(screen.window.cursor_row).map_or(0, |row| row.levels.len());
+    cursor_levels.saturating_sub(max_levels).div_ceil(HIDDEN_LEVEL_STEP) * HIDDEN_LEVEL_STEP
 }
 
 pub(super) fn draw(model: &ScreenModel, area: Rect, buffer: &mut Buffer) {
-    let (Some(sight), Some(first)) = (&model.sight, first_row(model)) else { return };
-    let hidden = hidden_levels(sight, usize::from(area.width));
-    let shown = sight.window.rows.iter().enumerate().skip(first).take(usize::from(area.height));
+    let (Some(screen), Some(first)) = (&model.screen, first_row(model)) else { return };
+    let hidden = hidden_levels(screen, usize::from(area.width));
+    let shown = screen.window.rows.iter().enumerate().skip(first).take(usize::from(area.height));
     for (at, (index, line)) in shown.enumerate() {
         let place = row(area, at);
-        let here = index == sight.window.here;
-        if here {
+        let is_cursor = index == screen.window.cursor_row;
+        if is_cursor {
             buffer.set_style(place, model.palette.style(ColorRole::Cursor));
         }
-        let on_path = sight.window.path.get(index).copied().unwrap_or(false);
-        put(&drawn(model, sight, line, (hidden, usize::from(area.width)), here, on_path), place, buffer);
+        let on_path = screen.window.path.get(index).copied().unwrap_or(false);
+        put(&row_line(model, screen, line, (hidden, usize::from(area.width)), is_cursor, on_path), place, buffer);
     }
 }
 
-fn drawn(
+fn row_line(
     model: &ScreenModel,
-    sight: &ScreenData,
+    screen: &ScreenData,
     row: &OutlineRow,
     (hidden, width): (usize, usize),
-    here: bool,
+    is_cursor: bool,
     on_path: bool,
 ) -> Line<'static> {
     let palette = model.palette;
     let guide = palette.style(ColorRole::Guide);
-    let RowKind::Node { node, place, folded } = &row.what else {
+    let RowKind::Node { node, place, folded } = &row.kind else {
         return Line::styled("  ⋮", guide);
     };
     let mut spans = vec![Span::styled(guides(row, hidden), guide)];
-    let words_style = if here {
+    let words_style = if is_cursor {
         Style::new().add_modifier(Modifier::BOLD)
     } else if on_path {
         Style::new()
@@ -82,7 +82,7 @@ fn drawn(
     if node.state.bookmark.is_some() {
         tail.push(Span::styled(" ★", mark));
     }
-    if sight.pins.contains(&node.id) {
+    if screen.pins.contains(&node.id) {
         tail.push(Span::styled(" ⌖", mark));
     }
     if node.state.annotations > 0 {
@@ -100,21 +100,25 @@ fn drawn(
     if *folded {
         tail.push(Span::styled(" ▸", palette.style(ColorRole::Accent)));
     }
-    for other in sight.others.iter().filter(|other| other.at == node.id || other.at == *place) {
-        tail.push(Span::styled(format!(" ◂{}", text::cut(&other.name, 12)), palette.style(ColorRole::Accent)));
+    for other in screen.others.iter().filter(|other| other.node == node.id || other.node == *place) {
+        tail.push(Span::styled(format!(" ◂{}", text::truncate(&other.name, 12)), palette.style(ColorRole::Accent)));
     }
     let tail_width: usize = tail.iter().map(|span| text::width(&span.content)).sum();
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
-    let room = width.saturating_sub(used + tail_width + 1);
-    let words = if node.purged_at.is_some() { "(purged)".to_owned() } else { text::cut(plain(&node.content), room) };
+    let max_columns = width.saturating_sub(used + tail_width + 1);
+    let words = if node.purged_at.is_some() {
+        "(purged)".to_owned()
+    } else {
+        text::truncate(strip_markers(&node.content), max_columns)
+    };
     let words = if words.is_empty() { "(empty)".to_owned() } else { words };
     spans.push(Span::styled(words, words_style));
     spans.extend(tail);
     Line::from(spans)
 }
 
-/// The words of a text without the marks that Markdown begins lines with.
-fn plain(text: &str) -> &str {
+/// Returns a text without leading Markdown markers.
+fn strip_markers(text: &str) -> &str {
     text.trim_start().trim_start_matches(['#', '>', '*', '`']).trim_start()
 }
 
@@ -122,8 +126,8 @@ fn guides(row: &OutlineRow, hidden: usize) -> String {
     let mut guides = String::from(if hidden > 0 { "‹" } else { " " });
     let levels = row.levels.len();
     for (at, last) in row.levels.iter().enumerate().skip(hidden) {
-        let own = row.opens && at + 1 == levels;
-        guides.push_str(match (own, last) {
+        let is_own_level = row.opens_branch && at + 1 == levels;
+        guides.push_str(match (is_own_level, last) {
             (true, false) => "├─ ",
             (true, true) => "└─ ",
             (false, false) => "│  ",

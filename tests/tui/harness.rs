@@ -1,4 +1,4 @@
-//! A screen of any size on a study with a few branches, and a model that says what a script says.
+//! Test harness: a screen of any size on a sample tree, with a scripted model.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,20 +16,20 @@ use tokio::runtime::Runtime;
 
 use crate::play::Play;
 
-/// How long a test waits for the background; nothing takes so long.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Time limit for background work; exceeding it fails the test.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(20);
 
-pub(crate) struct Stage {
+pub(crate) struct Harness {
     pub(crate) play: Play,
     pub(crate) app: App,
     terminal: Terminal<TestBackend>,
-    runtime: Background,
+    runtime: TestRuntime,
 }
 
-/// A test that fails does not wait for what goes on behind the screen.
-struct Background(Option<Runtime>);
+/// Runtime that is dropped without waiting, so that a failing test ends at once.
+struct TestRuntime(Option<Runtime>);
 
-impl Drop for Background {
+impl Drop for TestRuntime {
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
@@ -37,37 +37,37 @@ impl Drop for Background {
     }
 }
 
-impl Stage {
-    /// The study at the node where its branches part, 80 columns by 24 rows.
+impl Harness {
+    /// Screen of 80 columns by 24 rows, at the branch point of the sample tree.
     pub(crate) fn new() -> Self {
-        Self::of(Play::new(), |play| play.marie, 80, 24, [])
+        Self::at(Play::new(), |play| play.marie, 80, 24, [])
     }
 
-    pub(crate) fn sized(width: u16, height: u16) -> Self {
-        Self::of(Play::new(), |play| play.marie, width, height, [])
+    pub(crate) fn with_size(width: u16, height: u16) -> Self {
+        Self::at(Play::new(), |play| play.marie, width, height, [])
     }
 
-    /// The same with a model that replies so.
-    pub(crate) fn with(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
-        Self::of(Play::new(), |play| play.marie, 100, 24, replies)
+    /// Screen of 100 columns by 24 rows whose model gives these replies.
+    pub(crate) fn with_replies(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
+        Self::at(Play::new(), |play| play.marie, 100, 24, replies)
     }
 
-    pub(crate) fn buffer() -> Self {
-        Self::of(Play::of(Mode::Buffer), |play| play.marie, 80, 24, [])
+    pub(crate) fn buffer_tree() -> Self {
+        Self::at(Play::of(Mode::Buffer), |play| play.marie, 80, 24, [])
     }
 
-    pub(crate) fn of(
+    pub(crate) fn at(
         play: Play,
         at: impl Fn(&Play) -> NodeId,
         width: u16,
         height: u16,
         replies: impl IntoIterator<Item = ScriptedReply>,
     ) -> Self {
-        Self::changed(play, at, (width, height), replies, |_| {})
+        Self::with_setup(play, at, (width, height), replies, |_| {})
     }
 
-    /// The same with something else set up.
-    pub(crate) fn changed(
+    /// Screen with a changed setup.
+    pub(crate) fn with_setup(
         play: Play,
         at: impl Fn(&Play) -> NodeId,
         (width, height): (u16, u16),
@@ -101,17 +101,17 @@ impl Stage {
         change(&mut setup);
         let app = App::new(setup, runtime.handle().clone(), width, height).unwrap();
         let terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut stage = Self { play, app, terminal, runtime: Background(Some(runtime)) };
-        stage.settle();
-        stage
+        let mut harness = Self { play, app, terminal, runtime: TestRuntime(Some(runtime)) };
+        harness.settle();
+        harness
     }
 
-    /// Waits until everything is done.
+    /// Waits until all background work is done.
     pub(crate) fn settle(&mut self) {
-        assert!(self.app.settle(PATIENCE), "it never comes to rest:\n{}", self.screen());
+        assert!(self.app.settle(SETTLE_TIMEOUT), "the screen never settles:\n{}", self.screen());
     }
 
-    /// Presses a key, as a key map file names it, and waits for what it comes to.
+    /// Presses a key, named as in a key map file, and waits for its effects.
     pub(crate) fn press(&mut self, key: &str) -> &mut Self {
         self.send(key);
         self.settle();
@@ -125,21 +125,21 @@ impl Stage {
         self
     }
 
-    /// Presses a key and goes on.
+    /// Presses a key without waiting.
     pub(crate) fn send(&mut self, key: &str) -> &mut Self {
         self.app.send(ScreenMessage::Key(event(key)));
         self
     }
 
-    /// Types a text.
-    pub(crate) fn types(&mut self, text: &str) -> &mut Self {
-        self.sends(text);
+    /// Types a text and waits for its effects.
+    pub(crate) fn type_text(&mut self, text: &str) -> &mut Self {
+        self.type_queued(text);
         self.settle();
         self
     }
 
-    /// Types a text, and waits for what each character comes to.
-    pub(crate) fn types_slowly(&mut self, text: &str) -> &mut Self {
+    /// Types a text and waits after each character.
+    pub(crate) fn type_slowly(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
             self.settle();
@@ -147,38 +147,38 @@ impl Stage {
         self
     }
 
-    /// Types a text and goes on.
-    pub(crate) fn sends(&mut self, text: &str) -> &mut Self {
+    /// Types a text without waiting.
+    pub(crate) fn type_queued(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.app.send(ScreenMessage::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
         }
         self
     }
 
-    /// Lets the background go on until something is on the screen.
+    /// Waits until a text is on the screen.
     #[track_caller]
-    pub(crate) fn wait(&mut self, text: &str) -> &mut Self {
-        self.until(text, |screen| screen.contains(text))
+    pub(crate) fn wait_for(&mut self, text: &str) -> &mut Self {
+        self.wait_until(text, |screen| screen.contains(text))
     }
 
-    /// Lets the background and the clock go on until the screen is as wanted.
+    /// Waits, with the clock running, until a predicate holds for the screen.
     #[track_caller]
-    pub(crate) fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
+    pub(crate) fn wait_until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> &mut Self {
         for _ in 0..4_000 {
             self.app.tick();
-            self.app.hear();
+            self.app.process_reports();
             if wanted(&self.screen()) {
                 return self;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        panic!("never {what:?}:\n{}", self.screen());
+        panic!("timed out waiting for {what:?}:\n{}", self.screen());
     }
 
-    /// Does something with the mouse where a text stands, and waits for what it comes to.
+    /// Sends a mouse event at a text and waits for its effects.
     #[track_caller]
     pub(crate) fn mouse(&mut self, kind: MouseEventKind, text: &str) -> &mut Self {
-        let (column, row) = self.place_of(text);
+        let (column, row) = self.position_of(text);
         self.app.send(ScreenMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
         self.settle();
         self
@@ -189,9 +189,9 @@ impl Stage {
         self.mouse(MouseEventKind::Down(MouseButton::Left), text)
     }
 
-    /// Column and row of the first place where a text stands on the screen.
+    /// Column and row of a text's first occurrence on the screen.
     #[track_caller]
-    fn place_of(&mut self, text: &str) -> (u16, u16) {
+    fn position_of(&mut self, text: &str) -> (u16, u16) {
         let screen = self.screen();
         let found = screen.lines().enumerate().find_map(|(y, line)| Some((line.find(text)?, y, line)));
         let Some((at, y, line)) = found else { panic!("{text:?} is not on the screen:\n{screen}") };
@@ -199,8 +199,8 @@ impl Stage {
         (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
     }
 
-    /// Something of the mouse or a paste, by number, somewhere on the screen.
-    pub(crate) fn any(&mut self, number: usize, place: usize) {
+    /// Sends a numbered mouse or paste event at some position.
+    pub(crate) fn random_input(&mut self, number: usize, place: usize) {
         let area = *self.terminal.backend().buffer().area();
         let at = |most: u16, step: usize| u16::try_from(place * step % usize::from(most.max(1))).unwrap();
         let (column, row) = (at(area.width, 17), at(area.height, 7));
@@ -222,16 +222,16 @@ impl Stage {
         self.settle();
     }
 
-    /// What is on the screen.
+    /// Text of the screen.
     pub(crate) fn screen(&mut self) -> String {
         self.terminal.draw(|frame| self.app.draw(frame)).unwrap();
         text(self.terminal.backend().buffer())
     }
 
-    /// How the first place is drawn where a text stands on the screen.
+    /// Style of a text's first occurrence.
     #[track_caller]
     pub(crate) fn style_of(&mut self, text: &str) -> ratatui::style::Style {
-        let place = self.place_of(text);
+        let place = self.position_of(text);
         self.terminal.backend().buffer()[place].style()
     }
 
@@ -249,7 +249,7 @@ impl Stage {
         self
     }
 
-    /// The screen with every short id as so many dots.
+    /// Text of the screen with dots in place of short ids.
     pub(crate) fn masked(&mut self) -> String {
         let mut screen = self.screen();
         for node in self.play.loom.snapshot().unwrap().nodes_after(self.play.tree, 0, 10_000).unwrap() {
@@ -266,14 +266,14 @@ impl Stage {
         self
     }
 
-    /// The short id of where the cursor is.
-    pub(crate) fn at(&mut self) -> String {
+    /// Short id of the cursor's node, from the status line.
+    pub(crate) fn cursor(&mut self) -> String {
         let screen = self.screen();
         screen.lines().last().unwrap().split_whitespace().next().unwrap_or_default().to_owned()
     }
 }
 
-/// The cells of a screen as lines.
+/// Converts cells to lines of text.
 pub(crate) fn text(buffer: &Buffer) -> String {
     let area = buffer.area();
     let mut lines = Vec::new();
@@ -294,7 +294,7 @@ pub(crate) fn text(buffer: &Buffer) -> String {
     lines.join("\n")
 }
 
-/// A key as a key map file names it.
+/// Converts a key name to an event.
 pub(crate) fn event(key: &str) -> KeyEvent {
     let (held, name) = match key.rsplit_once('-') {
         Some((held, name)) if !name.is_empty() && !held.is_empty() => (held, name),
