@@ -333,7 +333,9 @@ fn changes_and_their_undoing() {
     let (rain, none, jars) = (id(&ids, "RAIN"), id(&ids, "NONE"), id(&ids, "JARS"));
     home.ok(&["edit", rain, "Sounds: wind."]);
     home.ok(&["undo"]);
-    home.ok(&["redo"]);
+    assert!(home.ok(&["log", "--limit", "1"]).contains("owner"), "the owner did it");
+    assert!(home.ok(&["redo"]).contains("done again: "));
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
     home.ok(&["exclude", none]);
     assert!(home.ok(&["tree"]).contains("excluded"));
     home.ok(&["include", none]);
@@ -459,6 +461,9 @@ fn the_owner_takes_back_what_an_agent_did() {
     assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
     assert!(home.ok(&["restore"]).contains("nothing is pruned"));
     assert!(home.fails(1, &["undo", "--agent", "collaborator"]).contains("nothing to undo"));
+    assert!(home.ok(&["log", "--limit", "1"]).contains("owner"), "the owner did it");
+    assert!(home.ok(&["redo"]).contains("done again: "));
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
 }
 
 #[test]
