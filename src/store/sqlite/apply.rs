@@ -1,5 +1,5 @@
-//! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
-//! with the mutation that would take it back.
+//! Application of a change. Each mutation updates its table and the derived counts, and appends a journal entry with
+//! its inverse.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -20,11 +20,11 @@ use crate::{
     types::{CompiledRules, Op},
 };
 
-/// What a mutation leaves in the journal.
+/// The journal data of an applied mutation.
 pub(super) struct AppliedMutation {
     pub(super) tree: Option<i64>,
     pub(super) node: Option<i64>,
-    /// What takes it back; `None` for an append (pruning it does) and where nothing can.
+    /// Inverse mutation; `None` for an append (its inverse is a prune) and for irreversible changes.
     pub(super) undo: Option<Mutation>,
     pub(super) added: journal::Added,
 }
@@ -35,7 +35,7 @@ impl AppliedMutation {
     }
 }
 
-/// One change being applied, within a savepoint.
+/// The state of applying one change inside a transaction.
 pub(super) struct ChangeApplier<'a> {
     pub(super) conn: &'a Connection,
     pub(super) cache: &'a mut WriterCache,
@@ -90,15 +90,15 @@ impl<'a> ChangeApplier<'a> {
         Ok(self.receipt)
     }
 
-    /// Writes what appends before this left for later.
+    /// Writes the nodes, entries and tree states that earlier appends left in memory.
     fn settle(&mut self) -> Result<()> {
         self.write()?;
         self.cache.flush(self.conn)
     }
 
-    /// Applies one mutation and journals it; one that changes nothing leaves no entry.
+    /// Applies a mutation and appends its journal entry, unless it changed nothing.
     pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
-        // Only appends do without the trees' states, and leave what is below other nodes as it is.
+        // Only appends work without the stored tree states, and leave descendants of other nodes unchanged.
         self.settle()?;
         self.cache.stateless.clear();
         let (kind, trace) = self.apply(mutation)?;
@@ -108,7 +108,7 @@ impl<'a> ChangeApplier<'a> {
         }
     }
 
-    /// Leaves an entry in the journal, once what waits is written.
+    /// Queues a journal entry, which is written after the queued nodes.
     fn journal(&mut self, change: ChangeKind, trace: AppliedMutation, target: Option<i64>) -> Result<()> {
         let undo = trace.undo.as_ref().map(serde_json::to_string).transpose();
         let entry = journal::Entry {
@@ -277,7 +277,7 @@ impl<'a> ChangeApplier<'a> {
         })
     }
 
-    /// Whether undoing is what is being done: its entries are marked with what they take back.
+    /// True if the change is an undo or redo, whose entries name the group that they revert.
     pub(super) fn is_undo(&self) -> bool {
         matches!(self.change.op, Op::Undo | Op::Redo)
     }

@@ -1,4 +1,4 @@
-//! Applying changes to documents, and links, which may point at them.
+//! Application of mutations of documents and links. Links are here because a link may target a document.
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},

@@ -1,5 +1,5 @@
-//! Applying changes to what an agent keeps at hand. What an undo brings back stands where it stood: the order of pins is
-//! the order in which a prompt has them.
+//! Application of mutations of an agent's memory. An undo restores the original placement, because prompts list pins in
+//! that order.
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
@@ -57,7 +57,7 @@ impl ChangeApplier<'_> {
         })
     }
 
-    /// What would put back what is under a label now.
+    /// The inverse of replacing or removing the stash with this label.
     fn stashed(&self, id: TreeId, tree: i64, label: &str) -> Result<Option<Mutation>> {
         let Some((tokens, stood)) = memory::standing(self.conn, self.agent, tree, label)? else { return Ok(None) };
         let content = memory::stashed(self.conn, self.agent, tree, label, false)?;

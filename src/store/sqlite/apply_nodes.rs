@@ -1,8 +1,7 @@
-//! Adding nodes: the place of each, its hash, its turn, and everybody's counts.
+//! Application of appended nodes: position, hash, turn number, and the counts of parents and trees.
 //!
-//! A change that adds many nodes writes them, and their journal entries, some at a time by one statement
-//! ([`insert`](super::insert)). Until then they are known from memory; whatever reads the file has them written first
-//! ([`ChangeApplier::write`]).
+//! A change with many nodes inserts them and their journal entries in batches ([`insert`](super::insert)). Until then
+//! they exist in memory only. Code that reads the file calls [`ChangeApplier::flush_nodes`] first.
 
 use std::borrow::Cow;
 
@@ -23,23 +22,23 @@ use crate::{
     types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };
 
-/// Nodes of a change that are placed and counted, and not written yet.
+/// Nodes of a change that are placed and counted, but not inserted yet.
 #[derive(Default)]
 pub(super) struct NodeBatch<'a> {
     nodes: Vec<nodes::NewRow<'a>>,
-    /// What refers to each of them, and so is written after it.
+    /// References from other tables to these nodes, written after them.
     follows: Vec<PendingReferences>,
     pub(super) entries: Vec<journal::NewRow>,
 }
 
 struct PendingReferences {
-    /// Whether its session goes to it, and whether it is the newest message of a person there.
+    /// Two flags: move the session's position to the node, and make it the session's newest human message.
     advance: [bool; 2],
     hearing: TurnOrder,
 }
 
 impl<'a> ChangeApplier<'a> {
-    /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
+    /// Appends a node as part of a larger mutation: counts are updated, but no journal entry is added.
     pub(super) fn append_quietly(&mut self, node: NewNode) -> Result<i64> {
         let trace = self.append(Cow::Owned(node), None)?;
         if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
@@ -49,8 +48,8 @@ impl<'a> ChangeApplier<'a> {
         Err(StoreError::Undecodable("an appended node has no row".to_owned()))
     }
 
-    /// Adds a node: its place, hash, local id, turn, and everybody's counts. `place` is its place among those that the
-    /// change adds, if it is one of them.
+    /// Appends a node: assigns position, hash, local id and turn, and updates all counts. `place` is its index among
+    /// the nodes that the change adds; `None` for a copied node.
     pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<AppliedMutation> {
         if self.batch.nodes.len() >= WIDE {
             self.write()?;
@@ -125,7 +124,7 @@ impl<'a> ChangeApplier<'a> {
         Ok(AppliedMutation { tree: Some(tree), node: Some(row), undo: None, added })
     }
 
-    /// A node of an export older than roles with its role: an edit has that of what it was edited from.
+    /// Sets the role of a node from an export that predates roles: an edit inherits the role of the edited node.
     fn with_role(&mut self, mut node: Cow<'a, NewNode>, edited_from: Option<i64>) -> Result<Cow<'a, NewNode>> {
         if let Some(from) = edited_from
             && node.role.is_none()
@@ -138,7 +137,7 @@ impl<'a> ChangeApplier<'a> {
         Ok(node)
     }
 
-    /// Writes what waits: nodes, what refers to them, and their entries.
+    /// Inserts queued nodes, the rows that refer to them, and their journal entries.
     pub(super) fn write(&mut self) -> Result<()> {
         let mut batch = std::mem::take(&mut self.batch);
         nodes::insert(self.conn, &mut batch.nodes)?;
@@ -170,7 +169,7 @@ impl<'a> ChangeApplier<'a> {
         self.hear(&new.node, new.row, (session, turn), follow.hearing)
     }
 
-    /// The tree and the node on which a new one hangs.
+    /// The tree and the parent of a new node.
     fn parent_of(&mut self, node: &NewNode) -> Result<(i64, Option<Anchor>)> {
         let (tree, parent) = match node.parent {
             Parent::Root(tree) => (self.tree_row(tree)?, None),
@@ -185,7 +184,7 @@ impl<'a> ChangeApplier<'a> {
             }
         };
         match (parent, node.kind) {
-            // What follows one version follows all: their continuations hang on the first one.
+            // Continuations of any version have the original as their parent.
             (Some(p), EdgeKind::Continuation) => Ok((tree, Some(visibility::common(self.conn, p)?))),
             (None, kind) if kind != EdgeKind::Continuation => {
                 Err(StoreError::Refused("a root is a continuation".to_owned()))
@@ -194,7 +193,7 @@ impl<'a> ChangeApplier<'a> {
         }
     }
 
-    /// A node's hash; an error if it says that it has another one.
+    /// Computes a node's hash. Fails if the node declares a different one.
     fn hash_of(&self, node: &NewNode, parent: Option<Anchor>, place: Option<usize>) -> Result<ContentHash> {
         match (node.purged_at, node.hash) {
             (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
@@ -214,7 +213,7 @@ impl<'a> ChangeApplier<'a> {
         }
     }
 
-    /// The row of the next node.
+    /// The row number for the next node.
     fn next_row(&mut self) -> Result<i64> {
         let last = match self.cache.last_node {
             Some(last) => last,
@@ -224,8 +223,8 @@ impl<'a> ChangeApplier<'a> {
         Ok(last + 1)
     }
 
-    /// Counts a new node, which is not written yet, at its parent, and says what it adds to its tree. `place` is what
-    /// shows or hides a version.
+    /// Counts a node that is not inserted yet at its parent, and returns its contribution to the tree's counts. `place`
+    /// determines the visibility of a version.
     fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>, place: Option<i64>) -> Result<journal::Added> {
         let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {

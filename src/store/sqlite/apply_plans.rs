@@ -1,4 +1,4 @@
-//! Applying changes to plans. Undo passes over them: what became of an item is what an agent said of it.
+//! Application of mutations of todos. They have no inverse: undo does not change a todo's reported outcome.
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},

@@ -1,4 +1,5 @@
-//! Applying what turns of models need beside the conversation. None of it is journaled: it says nothing that was said.
+//! Application of leases, summaries, embeddings and token usage. None of them is journaled, because none changes the
+//! conversation.
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
@@ -16,8 +17,8 @@ use crate::{
 };
 
 impl ChangeApplier<'_> {
-    /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
-    /// change of sessions says itself which of them is the last active.
+    /// Updates the session's time of last activity, also for read-only commands. Skipped for turns and session updates,
+    /// which set it themselves.
     pub(super) fn touch_session(&self) -> Result<()> {
         let told = |m: &Mutation| {
             matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
@@ -70,13 +71,13 @@ impl ChangeApplier<'_> {
         Ok(())
     }
 
-    /// The node on which everything hangs that continues any version of this one.
+    /// The node whose children are the continuations of every version of `node`.
     fn place(&mut self, node: NodeId) -> Result<i64> {
         let node = self.node(node)?;
         Ok(visibility::common(self.conn, node)?.row)
     }
 
-    /// Fails if somebody else generates where a continuation by `author` is to go.
+    /// Fails if another agent holds the lease of the position at which `author` appends.
     pub(super) fn may_continue(&mut self, node: i64, author: i64) -> Result<()> {
         let held = self.leases()?;
         match held.iter().find(|held| held.node == node && held.agent != author && !self.is_ours(held)) {
@@ -85,7 +86,7 @@ impl ChangeApplier<'_> {
         }
     }
 
-    /// Fails if somebody else generates in the branch that was just pruned.
+    /// Fails if another agent holds a lease inside the branch that was just pruned.
     pub(super) fn may_prune(&mut self) -> Result<()> {
         let mut others = self.leases()?;
         others.retain(|held| !self.is_ours(held));
@@ -95,7 +96,7 @@ impl ChangeApplier<'_> {
         }
     }
 
-    /// A summary of words that were purged while the model had them must not bring them back.
+    /// Saves a summary, unless text was purged after the model read it.
     fn summarize(&mut self, of: SummarySubject, after: u64, summary: &Summary) -> Result<()> {
         if journal::has_since(self.conn, after, ChangeKind::Purge)? {
             return Err(StoreError::Conflict("something was purged while the summary was made".to_owned()));
@@ -111,19 +112,20 @@ impl ChangeApplier<'_> {
         summaries::keep(self.conn, target, summary)
     }
 
-    /// Ours is what we hold, and what another one holds on our session's behalf: not what its own agent holds there.
+    /// True if this session's agent holds the lease, or another agent holds it for this session. A lease held by the
+    /// other agent's own session does not count.
     fn is_ours(&self, held: &Held) -> bool {
         let behalf = |session| sessions::agent(self.conn, session).is_ok_and(|own| own != held.agent);
         held.agent == self.agent || held.session.is_some_and(|held| Some(held) == self.session && behalf(held))
     }
 
-    /// The leases that hold. Mostly there are none, and then this neither reads nor allocates.
+    /// The current leases. Usually there are none; then this neither reads nor allocates.
     fn leases(&mut self) -> Result<Vec<Held>> {
         let known = match &mut self.cache.leases {
             Some(known) => known,
             unknown => unknown.insert(leases::all(self.conn, None)?),
         };
-        // Those that do not hold stay known: a clock may be set back.
+        // Expired leases stay cached, because a clock may be set back.
         Ok(known.iter().filter(|held| held.lease.holds(self.change.at)).copied().collect())
     }
 }

@@ -1,4 +1,4 @@
-//! What the writer knows without asking the file.
+//! The writer thread's cache of rows, and the work that it defers to the end of a transaction.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -57,33 +57,33 @@ impl Hasher for IntegerHasher {
     }
 }
 
-/// What is known without asking the file: row numbers of what never moves, the nodes that were added last, and what
-/// waits for the transaction's end. Emptied whenever something is rolled back.
+/// The writer's cache: row numbers, which never change; recently appended nodes; and deferred writes. Cleared after
+/// every rollback.
 #[derive(Default)]
 pub(super) struct WriterCache {
     pub(super) nodes: NumberedMap<NodeId, Anchor>,
-    /// The row of the newest node, once somebody asked.
+    /// Row number of the newest node; `None` until it is read.
     pub(super) last_node: Option<i64>,
-    /// Nodes added lately that have no row in `node_state`, by row, with how many continuations they have: none or one.
+    /// Continuation counts (0 or 1) of recent nodes without a row in `node_state`, by row number.
     pub(super) stateless: NumberedMap<i64, i64>,
     pub(super) agents: NumberedMap<AgentId, i64>,
     pub(super) trees: NumberedMap<TreeId, i64>,
     pub(super) sessions: NumberedMap<SessionId, i64>,
-    /// The newest entries of trees, and what this transaction did to trees and has not written there yet.
+    /// The trees' newest journal entries, and changes to `tree_state` that are not written yet.
     pub(super) journal: journal::Ends,
-    /// The leases, once somebody asked; mostly none.
+    /// All leases; `None` until they are read. Usually empty.
     pub(super) leases: Option<Vec<Held>>,
-    /// What waits to be indexed, once somebody asked.
+    /// Nodes to be indexed; `None` until they are counted.
     pub(super) unindexed: Option<Unindexed>,
-    /// Sessions whose register is made again at the end of this transaction.
+    /// Sessions whose state is rebuilt at the end of this transaction.
     pub(super) unheard: BTreeSet<i64>,
-    /// Reads words for the index. It remembers nothing of the file.
+    /// Tokenizer for the index. Independent of the file's content.
     pub(super) words: WordTokenizer,
-    /// The file's version by SQLite's count, which others' changes move.
+    /// SQLite's `data_version`, which changes when another connection commits.
     version: i64,
 }
 
-/// Nodes remembered at the most, about 1 MB; and agents, trees and sessions together, a tenth of that.
+/// Maximum number of cached nodes, about 1 MB; also of agents, trees and sessions together, a tenth of that.
 const REMEMBERED: usize = 8_192;
 
 impl WriterCache {
@@ -91,7 +91,7 @@ impl WriterCache {
         *self = Self { words: std::mem::take(&mut self.words), ..Self::default() };
     }
 
-    /// At the beginning of a transaction: forgets what somebody else may have changed.
+    /// Starts a transaction: clears the cache if another connection committed.
     pub(super) fn begin(&mut self, conn: &Connection) -> Result<()> {
         let version = conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if version != self.version {
@@ -101,8 +101,7 @@ impl WriterCache {
         Ok(())
     }
 
-    /// Writes what the transaction has left to its end. What a process meets in its life has no bound (it may serve sessions
-    /// without end), and what it remembers has.
+    /// Writes deferred changes, and bounds the cache: a long-running server meets an unlimited number of sessions.
     pub(super) fn flush(&mut self, conn: &Connection) -> Result<()> {
         if self.agents.len() + self.trees.len() + self.sessions.len() > REMEMBERED {
             self.agents.clear();
@@ -113,9 +112,9 @@ impl WriterCache {
     }
 }
 
-/// Row numbers and places, asked of the cache first.
+/// Cached lookups of row numbers and positions.
 impl ChangeApplier<'_> {
-    /// A node that must be there.
+    /// Looks up a node; fails if it does not exist.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
             return Ok(*anchor);
@@ -125,7 +124,7 @@ impl ChangeApplier<'_> {
         Ok(anchor)
     }
 
-    /// A node that must be in this tree.
+    /// Looks up a node; fails if it is not in this tree.
     pub(super) fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
         let node = self.node(id)?;
         if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
@@ -133,7 +132,7 @@ impl ChangeApplier<'_> {
 
     pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) -> Result<()> {
         if self.cache.nodes.len() >= REMEMBERED {
-            // Those that wait to be written are known from here alone.
+            // Queued nodes exist only in this cache.
             self.write()?;
             self.cache.nodes.clear();
             self.cache.stateless.clear();

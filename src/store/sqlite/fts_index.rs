@@ -1,12 +1,12 @@
-//! The index of words, kept up with what is said.
+//! The full-text index, updated by the writer thread.
 //!
-//! A commit of one message would write a segment of its own to the index, which costs more than the message. So nodes
-//! go in by the hundred, in the commit that makes them as many; those that are not in it yet are few, and whoever
-//! searches reads them as they are ([`super::recall`]). Which they are follows from one number in the file, so a word
-//! is found as soon as it was said, also by another process.
+//! Indexing one message per commit would write a segment each time, which costs more than the message. So nodes are
+//! indexed by the hundred, in the commit that completes a batch. A search reads the few remaining nodes directly
+//! ([`super::fts_query`]). One number in the file separates the two, so new text is found at once, also by other
+//! processes.
 //!
-//! Reading words is half of the work. It is done on the thread of whoever submits a change ([`super::work`]); what came in
-//! otherwise (long texts, copies, other processes' nodes) the writer reads itself.
+//! Tokenizing is half of the work. The thread that submits a change does it ([`super::prepared_change`]); the writer
+//! tokenizes the rest: long texts, copies and other processes' nodes.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -18,31 +18,32 @@ use crate::{
     types::{NewNode, PASSAGES, Passage, WORD_RULES, WordTokenizer},
 };
 
-/// Nodes that wait to be indexed at the most.
+/// Maximum number of unindexed nodes.
 const NODES: usize = 256;
-/// Bytes of content that wait to be indexed, about: a search reads them all.
+/// Approximate maximum of unindexed content in bytes, all of which a search reads.
 const BYTES: usize = 256 * 1024;
-/// Milliseconds after which what is said next begins another sitting.
+/// Gap between two messages, in milliseconds, that starts a new burst.
 pub(super) const SITTING: i64 = 2 * 3_600_000;
-/// How many passages a node's number makes room for.
+/// Passage ids reserved for each node.
 pub(super) const ROOM: i64 = PASSAGES as i64;
 
-/// Nodes whose rows are written together, and that there is room for after a transaction of more.
+/// Nodes whose passages are inserted together; also the capacity that stays allocated.
 const BATCH: usize = 8_192;
 
-/// What is said by nodes that are not in the index yet.
+/// Nodes that are not in the index yet.
 #[derive(Debug, Default)]
 pub(super) struct Unindexed {
     nodes: usize,
     bytes: usize,
-    /// Those whose words are read with their change, with their places there. Only all of them are worth anything.
+    /// Nodes that were tokenized with their change, each with its index there. Usable only if all unindexed nodes are
+    /// among them.
     read: Vec<(IndexEntry, usize)>,
-    /// Those changes, each with how many of them are its own.
+    /// These changes, each with the number of its nodes.
     works: Vec<(Arc<PreparedChange>, usize)>,
 }
 
 impl Unindexed {
-    /// A change added a node, at a place among those that it adds, or on the way (a copy).
+    /// Adds a node of a change. `place` is its index among the change's nodes; `None` for a copied node.
     pub(super) fn add(&mut self, node: &NewNode, entry: IndexEntry, place: Option<usize>, work: &Arc<PreparedChange>) {
         self.nodes += 1;
         self.bytes += node.content.len();
@@ -55,7 +56,7 @@ impl Unindexed {
         }
     }
 
-    /// The nodes whose words are read, in their order.
+    /// The tokenized nodes, in order.
     fn entries<'w>(
         &'w self,
         words: &mut WordTokenizer,
@@ -64,7 +65,7 @@ impl Unindexed {
         self.read.iter().zip(words).map(|((entry, place), words)| Ok((*entry, Cow::Borrowed(words.of(*place)))))
     }
 
-    /// None, with room for as many as a large transaction adds.
+    /// Removes all entries and keeps capacity for a large transaction.
     fn clear(&mut self) {
         (self.nodes, self.bytes) = (0, 0);
         self.read.clear();
@@ -73,7 +74,7 @@ impl Unindexed {
     }
 }
 
-/// A node as the index keeps it, beside its words.
+/// A node's columns in the index, without its words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexEntry {
     pub(super) row: i64,
@@ -85,7 +86,7 @@ pub(super) struct IndexEntry {
     pub(super) parent: Option<i64>,
 }
 
-/// How far the index goes.
+/// The index's extent and statistics.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexState {
     pub(super) indexed: i64,
@@ -100,7 +101,7 @@ pub(super) fn state(conn: &Connection) -> Result<IndexState> {
     })?)
 }
 
-/// At the end of a transaction that added `bytes` of content: indexes what waits, if that is enough.
+/// Indexes the unindexed nodes if there are enough of them. Called at the end of a transaction.
 pub(super) fn keep_up(conn: &Connection, cache: &mut WriterCache) -> Result<()> {
     if cache.unindexed.is_none() {
         cache.unindexed = Some(waiting(conn)?);
@@ -123,7 +124,7 @@ fn waiting(conn: &Connection) -> Result<Unindexed> {
     Ok(statement.query_row([], |r| Ok(Unindexed { nodes: r.get(0)?, bytes: r.get(1)?, ..Unindexed::default() }))?)
 }
 
-/// A node as the index wants it.
+/// A node's text and columns for indexing.
 pub(super) struct IndexedText {
     pub(super) row: i64,
     pub(super) tree: i64,
@@ -135,12 +136,12 @@ pub(super) struct IndexedText {
     pub(super) text: String,
 }
 
-/// The columns of [`Said::read`].
+/// Columns for [`IndexedText::read`].
 pub(super) const SAID: &str =
     "n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, n.content, n.tool_calls";
 
 impl IndexedText {
-    /// What a model called is said too.
+    /// The arguments of tool calls are searchable too.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut text: String = row.get(7)?;
         if let Some(calls) = row.get::<_, Option<String>>(8)? {
@@ -160,7 +161,7 @@ impl IndexedText {
     }
 }
 
-/// Indexes whatever is not in the index; all of it, where the index was made by other rules.
+/// Indexes all missing nodes. Rebuilds the index if it was made by other tokenizer rules.
 pub(super) fn catch_up(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
     let mut state = state(conn)?;
     if state.rules != i64::from(WORD_RULES) {
@@ -184,7 +185,7 @@ struct PassageRow {
     words: u32,
 }
 
-/// Writes rows that wait.
+/// Inserts the queued rows.
 fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO recall_passages (id, tree, session, author, kind, at, sitting, words)",
@@ -204,10 +205,10 @@ fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
     Ok(())
 }
 
-/// Puts nodes into an index in this state, in their order; returns how many they were.
+/// Inserts nodes into an index with this state, in order; returns their number.
 ///
-/// The rows beside the words of a batch come after all of its words: a statement of several rows begins a savepoint, and at
-/// each of those FTS5 writes what it gathered as a segment of its own.
+/// The other rows of a batch follow all of its words: a multi-row statement starts a savepoint, and FTS5 flushes a
+/// segment at each savepoint.
 fn put_in<'w>(
     conn: &Connection,
     mut state: IndexState,
@@ -253,7 +254,7 @@ fn put_in<'w>(
     Ok(count)
 }
 
-/// When a node of the index was said, and in which sitting.
+/// The time and the burst of an indexed node.
 pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
     Ok(conn
         .prepare_cached("SELECT at, sitting FROM recall_passages WHERE id = ?1")?
@@ -261,7 +262,7 @@ pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> 
         .optional()?)
 }
 
-/// The sitting of the node at `row`, said at `now`, where what it hangs on has this time and sitting.
+/// The burst of the node at `row`, created at `now`. `before` is the time and burst of its parent.
 pub(super) fn sitting(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
     match before {
         Some((at, sitting)) if now.saturating_sub(at) < SITTING => sitting,
@@ -277,17 +278,17 @@ fn clear(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Makes the index anew; returns how many nodes it has.
+/// Rebuilds the index; returns the number of indexed nodes.
 pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
     clear(conn)?;
     catch_up(conn, &mut WordTokenizer::default())
 }
 
-/// Takes the words of nodes that are about to be purged out of the index, for good: what they stood in is written anew.
+/// Removes the words of nodes that are about to be purged, and rewrites the affected parts of the index.
 pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
     let state = state(conn)?;
     if state.rules != i64::from(WORD_RULES) {
-        // Only the words that went in can be taken out.
+        // Only the words that were inserted can be removed.
         clear(conn)?;
         return Ok(());
     }
@@ -315,8 +316,7 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the index, if anything: a sum over every word at its place, as the index has it and as the nodes
-/// say it.
+/// Compares the index with the nodes by a checksum over every word and position. Returns the problem, if any.
 pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let state = state(conn)?;
     if state.rules != i64::from(WORD_RULES) {
@@ -350,7 +350,7 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     Ok((!whole).then(|| "the index of words is not what the nodes say; a rebuild makes it anew".to_owned()))
 }
 
-/// A number for a word at its place; sums of these do not depend on the order.
+/// A checksum for a word at a position. Sums of these do not depend on the order.
 fn mark(word: &str, id: i64, offset: i64) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(word.as_bytes()).update(&id.to_le_bytes()).update(&offset.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Where words stand: in the index, and in what is not in it yet, read as it is.
+//! Full-text queries: the postings of search terms in the index, and in nodes that are not indexed yet.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,24 +16,24 @@ use crate::{
     types::WordTokenizer,
 };
 
-/// Rows that a word is read by before the next one has its turn.
+/// Rows read for a term before the next term's turn.
 const STEP: usize = 256;
 
-/// Rows that room is made for before any is read.
+/// Initial capacity for rows.
 const ROWS: usize = 8_192;
 
-/// Nodes of a session or tree up to which it is looked where in the file they stand, and all that stands there is read.
+/// Maximum number of nodes of a session or tree whose rows are enumerated first.
 const NARROW: u64 = 5_000;
-/// Passages in which frequent words are found beside others, however old they are.
+/// Maximum number of passages read for combinations of frequent terms, regardless of age.
 const TOGETHER: usize = 300;
-/// Passages of a word up to which it is counted how often it stands in each.
+/// Maximum number of passages in which a term's repetitions are counted.
 const COUNTED: u64 = 1_000;
-/// Rare words that frequent ones are looked for beside.
+/// Maximum number of rare terms with which frequent terms are combined.
 const RARE: usize = 8;
 
-/// Where words stand, in at most about `most` rows of the index. The words take turns, and each is read from the newest
-/// passage back, so that rare ones are read to their end, and frequent ones as far as the newest go. Beyond that, frequent
-/// words are found where they stand beside rare ones or, if none is rare, beside each other.
+/// The postings of terms, from about `most` rows of the index. Terms take turns, each read from the newest passage
+/// backwards, so rare terms are read completely. Older passages of frequent terms are found by combination with rare
+/// terms or, if there are none, with each other.
 pub(super) fn said(
     conn: &Connection,
     readers: &TokenizerPool,
@@ -56,7 +56,7 @@ pub(super) fn said(
         range: range.rows,
         known: HashMap::with_capacity_and_hasher(most.min(ROWS), RandomState::default()),
     };
-    // How much more there is in the index than in what was read.
+    // Ratio between the rows in the index and the rows that were read.
     let mut beside = 1;
     if let Some(own) = &range.nodes {
         reading.all(words, &mut found)?;
@@ -72,18 +72,18 @@ pub(super) fn said(
     Ok(found)
 }
 
-/// All rows of the index.
+/// The range of all rows.
 const EVERYWHERE: (i64, i64) = (0, i64::MAX);
 
-/// Where in the index something can stand.
+/// The part of the index that a filter can match.
 pub(super) struct PassageRange {
-    /// The first and the last row.
+    /// First and last row.
     pub(super) rows: (i64, i64),
-    /// The nodes that are wanted of what stands between them; all, if they are not known.
+    /// Matching nodes in this range; `None`: not enumerated.
     pub(super) nodes: Option<HashSet<u64>>,
 }
 
-/// Where what a filter wants can stand: known of few nodes, else anywhere.
+/// The range that a filter can match; the whole index if it matches many nodes.
 pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRange> {
     let few = |sql: &str, row: i64| -> Result<bool> {
         Ok(conn
@@ -110,30 +110,30 @@ pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRan
     Ok(PassageRange { rows: (at(first), at(last) + ROOM - 1), nodes: Some(nodes) })
 }
 
-/// A word as FTS5 reads it.
+/// Quotes a word as an FTS5 term.
 fn term(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// The rows of an expression of words from a row back to another.
+/// Rows of an FTS5 expression within a range, descending.
 const BACK: &str =
     "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3 ORDER BY rowid DESC";
-/// The same from the first on. FTS5 leaps over what comes before a row, but not over what comes after one.
+/// The same, ascending. FTS5 skips rows before the range, but not those after it.
 const ON: &str = "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3";
 
-/// The index while it is read.
+/// The state of reading postings.
 struct PostingReader<'c> {
     conn: &'c Connection,
-    /// The nodes that are wanted, where they are known.
+    /// Sets of allowed nodes, if the filter enumerates them.
     among: [Option<&'c HashSet<u64>>; 2],
-    /// The rows that are looked at.
+    /// First and last row to read.
     range: (i64, i64),
-    /// Where in what was found a row stands.
+    /// Index of each row's passage in the result.
     known: HashMap<i64, usize, RandomState>,
 }
 
 impl PostingReader<'_> {
-    /// Notes that a word stands in a row.
+    /// Adds a term's occurrence in a row.
     fn note(&mut self, row: i64, word: usize, found: &mut Postings) {
         let node = number(row / ROOM);
         if self.among.iter().flatten().any(|among| !among.contains(&node)) {
@@ -147,7 +147,7 @@ impl PostingReader<'_> {
         found.words[word].hits.push((place, 1));
     }
 
-    /// Reads all of a narrow range.
+    /// Reads all rows of a narrow range.
     fn all(&mut self, words: &[String], found: &mut Postings) -> Result<()> {
         let (first, last) = self.range;
         let mut statement = self.conn.prepare_cached(ON)?;
@@ -162,7 +162,7 @@ impl PostingReader<'_> {
         Ok(())
     }
 
-    /// Reads the words in turns, from the newest passage back. Returns the row up to which each was read.
+    /// Reads the terms in turns, newest passage first. Returns the lowest row read for each term.
     fn newest_back(&mut self, words: &[String], most: usize, found: &mut Postings) -> Result<Vec<i64>> {
         let (first, last) = self.range;
         let mut statements: Vec<_> =
@@ -193,13 +193,13 @@ impl PostingReader<'_> {
         for (word, horizon) in found.words.iter_mut().zip(&horizons) {
             let (all, read) = ((last - first).max(1), (last - horizon).max(1));
             let hits = word.hits.len() as u64;
-            // What is read of a frequent word stands for the rest of it.
+            // Extrapolates from the rows that were read.
             word.about = if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
         }
         Ok(horizons)
     }
 
-    /// Counts words that stand in fewer passages than so many where they stand more than once.
+    /// Counts repeated occurrences for terms with at most `most` passages.
     fn more_than_once(&self, words: &[String], most: u64, found: &mut Postings) -> Result<()> {
         let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
         let mut statement = self.conn.prepare_cached(sql)?;
@@ -220,7 +220,7 @@ impl PostingReader<'_> {
         Ok(())
     }
 
-    /// Finds frequent words beyond where they were read to.
+    /// Finds combinations of frequent terms in rows older than those read.
     fn beyond(&mut self, words: &[String], horizons: &[i64], found: &mut Postings) -> Result<()> {
         let mut frequent: Vec<usize> = (0..words.len()).filter(|word| !found.words[*word].complete).collect();
         frequent.sort_by_key(|word| found.words[*word].about);
@@ -231,7 +231,7 @@ impl PostingReader<'_> {
             return Ok(());
         }
         if rare.is_empty() {
-            // All of them together, or all but the most frequent ones.
+            // First all terms together, then without the most frequent ones.
             while frequent.len() > 1 {
                 let all = frequent.iter().map(|word| term(&words[*word])).collect::<Vec<_>>().join(" AND ");
                 let rows = self.rows(&all, frequent.iter().map(|word| horizons[*word]).max().unwrap_or(0))?;
@@ -258,7 +258,7 @@ impl PostingReader<'_> {
         Ok(())
     }
 
-    /// The newest rows of an expression before a row.
+    /// The newest rows of an expression below a row number.
     fn rows(&self, expression: &str, before: i64) -> Result<Vec<i64>> {
         let mut statement = self.conn.prepare_cached(BACK)?;
         let rows = statement.query_map(params![expression, self.range.0, before - 1], |r| r.get(0))?;
@@ -266,7 +266,7 @@ impl PostingReader<'_> {
     }
 }
 
-/// Adds what is said by nodes that are not in the index yet.
+/// Adds postings from nodes that are not indexed yet.
 fn newest(
     conn: &Connection,
     reader: &mut WordTokenizer,
@@ -275,7 +275,7 @@ fn newest(
     filter: &WordFilter,
     found: &mut Postings,
 ) -> Result<()> {
-    // What is newer than the index is a few nodes: it is found by that, and not by what an index has of the rest.
+    // Selects by row number: unindexed nodes are few, and an index on another column would read more rows.
     let (elsewhere, own) =
         (PassageInfos::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
     let here = WordFilter { session: None, ..PassageInfos::without(filter) };
@@ -318,7 +318,7 @@ fn newest(
     Ok(())
 }
 
-/// The sitting of a node that is not in the index: that of the first one above it that is, unless time went by.
+/// The burst of an unindexed node: that of its nearest indexed ancestor, unless a gap lies between them.
 fn sitting(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
     let (mut first, mut at, mut next) = (said.row, said.at, said.parent);
     while let Some(parent) = next {

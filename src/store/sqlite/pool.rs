@@ -1,5 +1,5 @@
-//! A small pool of reading connections. Callers borrow one for the length of a snapshot; when all are lent, more are
-//! opened, and no more than [`KEPT`] are kept when they come back.
+//! A pool of read connections. A caller borrows one for the duration of a snapshot. If all are in use, another one is
+//! opened; at most [`MAX_IDLE_CONNECTIONS`] stay open after their return.
 
 use std::{
     ops::Deref,
@@ -13,16 +13,16 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool};
 use crate::{store::Result, types::CompiledRules};
 
-/// Connections that wait for the next reader.
+/// Maximum number of idle connections.
 const KEPT: usize = 4;
-/// Pages that a connection holds at most, in KiB: a path of 10,000 messages, which is read again at every turn.
+/// Page cache of a connection in KiB: enough for a path of 10,000 messages, which every turn reads again.
 const CACHE: i32 = 16_384;
 
 #[derive(Debug)]
 pub(super) struct ConnectionPool {
     path: PathBuf,
     wait: Duration,
-    /// Whether the store only reads, and so may meet a folder that cannot be written.
+    /// True if the store is read-only, whose folder may not be writable.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
     words: TokenizerPool,
@@ -36,12 +36,12 @@ impl ConnectionPool {
         Self { path: path.to_owned(), wait: options.wait, read_only, idle, words, ears }
     }
 
-    /// By which rules registers are kept here.
+    /// Rules that extract session states.
     pub(super) fn ears(&self) -> &Arc<CompiledRules> {
         &self.ears
     }
 
-    /// A connection that only reads.
+    /// Borrows a read-only connection.
     pub(super) fn borrow(&self) -> Result<PooledConnection<'_>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(conn) = idle {
@@ -51,7 +51,7 @@ impl ConnectionPool {
         Ok(PooledConnection { pool: self, conn: Some(conn), kept })
     }
 
-    /// A connection of somebody's own that only reads, and whether it stays true of the file.
+    /// Opens a read-only connection; `false` if it does not see later changes of the file.
     pub(super) fn open(&self) -> Result<(Connection, bool)> {
         match self.connect(&self.path, OpenFlags::empty()) {
             Ok(conn) => Ok((conn, true)),
@@ -63,9 +63,9 @@ impl ConnectionPool {
         }
     }
 
-    /// Even a reader needs the log's index beside the file, and makes it if it is not there. Where it may not (a
-    /// folder that cannot be written, a disc), but nobody has left a log either, the file is all there is, and is
-    /// read as it stands, for one snapshot: somebody with more rights may begin to write.
+    /// Returns a URI that opens the file as immutable, if nothing else works. A reader needs the log's index next to
+    /// the file and creates it if missing, which fails in a read-only folder. If there is no log either, the file is
+    /// complete. Such a connection serves one snapshot only, since a process with more rights may start writing.
     fn closed_file(&self, error: &rusqlite::Error) -> Option<String> {
         let refused = matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
         let mut log = self.path.as_os_str().to_owned();
@@ -88,14 +88,14 @@ impl ConnectionPool {
         conn.pragma_update(None, "query_only", "ON")?;
         conn.pragma_update(None, "cache_size", -CACHE)?;
         if self.read_only {
-            // The first read is what fails where the index cannot be made.
+            // If the log's index cannot be created, the first read fails.
             conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         }
         Ok(conn)
     }
 }
 
-/// A borrowed connection; it goes back when dropped.
+/// A borrowed connection, returned to the pool when dropped.
 #[derive(Debug)]
 pub(super) struct PooledConnection<'p> {
     pool: &'p ConnectionPool,
@@ -104,12 +104,12 @@ pub(super) struct PooledConnection<'p> {
 }
 
 impl<'p> PooledConnection<'p> {
-    /// By which rules registers are kept here.
+    /// Rules that extract session states.
     pub(super) fn ears(&self) -> &'p CompiledRules {
         &self.pool.ears
     }
 
-    /// Who reads words here.
+    /// Tokenizers for unindexed nodes.
     pub(super) fn words(&self) -> &'p TokenizerPool {
         &self.pool.words
     }

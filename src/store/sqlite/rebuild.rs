@@ -1,4 +1,4 @@
-//! Rebuilding everything that is derived, in one transaction.
+//! Recomputation of all derived data in one transaction.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -29,7 +29,7 @@ pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<Reb
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
     let indexed = fts_index::rebuild(&tx)?;
-    // They cost a model's time, and are made when they are wanted.
+    // Vectors cost a model's time; they are computed again on demand.
     tx.execute("DELETE FROM vectors", [])?;
     let registers = session_state::rebuild(&tx, ears)?;
     tx.commit()?;

@@ -1,21 +1,21 @@
-//! Everything that is derived, counted from what it derives from. `verify` compares, `rebuild` sets right.
+//! Recounts of all derived counts. `verify` reports the differences, `rebuild` corrects them.
 
 use rusqlite::{Connection, Row};
 
 use super::tables::nodes::ONLY_CHILD;
 use crate::{store::Result, types::TreeCounts};
 
-/// A node whose kept counts are not what a recount says.
+/// A node whose stored counts differ from a recount.
 pub(super) struct WrongNode {
     pub(super) row: i64,
     pub(super) local: String,
-    /// Continuations, annotations, versions, links, bookmarked: as kept.
+    /// Stored continuations, annotations, versions, links, bookmarks.
     pub(super) kept: [i64; 5],
-    /// The same as counted.
+    /// The same, recounted.
     pub(super) counted: [i64; 5],
 }
 
-/// Nodes whose counts are wrong.
+/// Finds nodes with wrong counts.
 pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
     let mut statement = conn.prepare(&format!(
         "WITH parts (node, c, a, v, l) AS (
@@ -50,14 +50,14 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
     Ok(found)
 }
 
-/// A tree whose kept counts are not what a recount says. Its nodes' counts must be right.
+/// A tree whose stored counts differ from a recount. Requires correct counts of its nodes.
 pub(super) struct WrongTree {
     pub(super) row: i64,
     pub(super) kept: TreeCounts,
     pub(super) counted: TreeCounts,
 }
 
-/// Trees whose counts are wrong.
+/// Finds trees with wrong counts.
 pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
     let mut statement = conn.prepare(&format!(
         "SELECT t.tree, t.nodes, t.leaves, t.branch_points, t.max_depth,

@@ -1,9 +1,8 @@
-//! The state registers of sessions, kept up with what is said.
+//! The states of sessions, updated by the writer thread.
 //!
-//! Every turn is looked at in the commit that brings it; most tell nothing, and then nothing is read or written. Where
-//! something else changes what was said (a branch is hidden or shown, something is purged, a turn comes in out of its
-//! order), the register is made again from the archive at the end of the transaction. One that cannot be read, because
-//! somebody damaged it, is made again wherever it is asked for.
+//! The commit that adds a turn also applies it to the state; most turns change nothing. Some changes affect earlier
+//! turns: hiding or showing a branch, a purge, a turn added out of order. Then the state is rebuilt from the archive at
+//! the end of the transaction. A damaged state is rebuilt when it is read.
 
 use std::collections::BTreeSet;
 
@@ -19,22 +18,22 @@ use crate::{
     types::{AuthorType, CompiledRules, EdgeKind, Json, NewNode, RecordKind, SessionRecord, SessionState, TurnRecord},
 };
 
-/// Nodes above an answer in which its call is looked for.
+/// Maximum number of ancestors searched for the call that a tool result answers.
 const ABOVE: u32 = 16;
 
-/// How a turn comes in.
+/// The position of an added turn relative to the session's other turns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TurnOrder {
-    /// After all others, and visible.
+    /// After all other turns, and visible.
     Next,
-    /// In a branch that is hidden.
+    /// In a hidden branch.
     Hidden,
-    /// Before turns that are there already.
+    /// Before existing turns.
     OutOfOrder,
 }
 
 impl ChangeApplier<'_> {
-    /// Hears a turn that was just added.
+    /// Applies a turn that was just added to its session's state.
     pub(super) fn hear(
         &mut self,
         node: &NewNode,
@@ -60,7 +59,7 @@ impl ChangeApplier<'_> {
                 self.cache.unheard.insert(session);
                 return Ok(());
             }
-            // There has to be a register for the day on which the branch is shown.
+            // The state must exist, so that showing the branch rebuilds it.
             TurnOrder::Hidden => {
                 return match registers::kept(self.conn, session)? {
                     Some(_) => Ok(()),
@@ -74,7 +73,7 @@ impl ChangeApplier<'_> {
         })
     }
 
-    /// Records something on purpose; what takes it back.
+    /// Adds a record and returns its inverse.
     pub(super) fn record(
         &mut self,
         session: i64,
@@ -87,7 +86,7 @@ impl ChangeApplier<'_> {
         }
         let record = registers::record(self.conn, session, kind, content, turn)?;
         match turn {
-            // What comes from a file comes before its turns are all there.
+            // An import adds the record before all of its turns exist.
             Some(_) => drop(self.cache.unheard.insert(session)),
             None => {
                 let turn = sessions::turns(self.conn, session)?;
@@ -114,7 +113,7 @@ impl ChangeApplier<'_> {
         if change(&mut register) { registers::keep(self.conn, session, rules, &json(&register)?) } else { Ok(()) }
     }
 
-    /// The registers of sessions that a branch holds turns of are made again: it was hidden, or shown.
+    /// Marks the sessions with turns in a hidden or shown branch for a rebuild.
     pub(super) fn unhear_branch(&mut self) -> Result<()> {
         self.cache.unheard.extend(registers::in_branch(self.conn)?);
         Ok(())
@@ -126,12 +125,12 @@ fn json(register: &SessionState) -> Result<String> {
 }
 
 fn parsed(state: &str) -> serde_json::Result<SessionState> {
-    // An object and nothing else: an empty list would be read as a register too.
+    // Must be an object: serde would accept an array as well.
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
     serde_json::from_str(state)
 }
 
-/// At the end of a transaction: makes again what has to be.
+/// Rebuilds the marked sessions' states at the end of a transaction.
 pub(super) fn keep_up(conn: &Connection, sessions: &mut BTreeSet<i64>, ears: &CompiledRules) -> Result<()> {
     while let Some(session) = sessions.pop_first() {
         remake(conn, session, ears)?;
@@ -139,7 +138,7 @@ pub(super) fn keep_up(conn: &Connection, sessions: &mut BTreeSet<i64>, ears: &Co
     Ok(())
 }
 
-/// Makes a session's register and what belongs to it again, and keeps it; whether it was another one.
+/// Recomputes a session's state and newest human message, and stores them. Returns whether either changed.
 fn remake(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<bool> {
     let register = made(conn, session, ears)?;
     let focus = sessions::set_focus(conn, session)?;
@@ -154,12 +153,12 @@ fn remake(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<bool>
     Ok(focus || !same)
 }
 
-/// The register as the archive has it.
+/// Computes a state from the archive.
 fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
     let since = sessions::since(conn, session)?;
     let mut register = SessionState::default();
     let records = registers::records(conn, session)?;
-    // The first turn after that is the fresh root; before all turns, there was nothing to begin anew from.
+    // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(
         "SELECT n.seq, n.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
@@ -202,7 +201,7 @@ fn hear_row(
     Ok(())
 }
 
-/// The calls of the nearest node above an answer that made any, or the one with that id.
+/// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id.
 fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Option<String>> {
     let mut statement = conn.prepare_cached("SELECT parent, tool_calls FROM nodes WHERE seq = ?1")?;
     let mut next = Some(node);
@@ -221,7 +220,7 @@ fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Optio
     Ok(None)
 }
 
-/// A session's register: as it is kept, or made from the archive where that cannot be read.
+/// Loads a session's state, or computes it if the stored one does not decode.
 pub(super) fn of(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
     let current_focus = sessions::focus(conn, session)?;
     let mut register = match registers::kept(conn, session)? {
@@ -238,7 +237,7 @@ pub(super) fn of(conn: &Connection, session: i64, ears: &CompiledRules) -> Resul
     Ok(register)
 }
 
-/// What is wrong with the registers that are kept.
+/// Compares the stored states with the archive and returns the problems.
 pub(super) fn problems(conn: &Connection, ears: &CompiledRules) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (session, name) in sessions::names(conn)? {
@@ -247,7 +246,7 @@ pub(super) fn problems(conn: &Connection, ears: &CompiledRules) -> Result<Vec<St
             None => (!made.is_empty()).then(|| "is missing".to_owned()),
             Some((by, state)) => match parsed(&state) {
                 Err(error) => Some(format!("is damaged ({error})")),
-                // Others keep it too, by rules that are not known here.
+                // The state was written under other rules, which are unknown here.
                 Ok(_) if by != ears.fingerprint() => None,
                 Ok(kept) => (kept != made).then(|| "is not what the archive says".to_owned()),
             },
@@ -262,7 +261,7 @@ pub(super) fn problems(conn: &Connection, ears: &CompiledRules) -> Result<Vec<St
     Ok(problems)
 }
 
-/// Makes all registers from the archive; returns how many were others before.
+/// Recomputes all states; returns the number of changed ones.
 pub(super) fn rebuild(conn: &Connection, ears: &CompiledRules) -> Result<u64> {
     let mut changed = 0;
     for (session, _) in sessions::names(conn)? {
@@ -271,7 +270,7 @@ pub(super) fn rebuild(conn: &Connection, ears: &CompiledRules) -> Result<u64> {
     Ok(changed)
 }
 
-/// For a file of before there were registers: what was recorded stood in them as YAML, each with its turn at its end.
+/// Migrates a file without states: records were stored as YAML, each ending with its turn number.
 pub(super) fn take_over(conn: &Connection, ears: &CompiledRules) -> Result<()> {
     for (session, _) in sessions::names(conn)? {
         let Some((_, state)) = registers::kept(conn, session)? else { continue };

@@ -1,4 +1,4 @@
-//! A snapshot: a reader's connection inside one read transaction.
+//! The SQLite snapshot: a pooled connection inside one read transaction.
 
 use std::ops::RangeInclusive;
 
@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// Candidates named for an ambiguous id.
+/// Maximum number of candidates for an ambiguous id.
 const CANDIDATES: i64 = 10;
 
 pub(super) struct SqliteSnapshot<'p> {
@@ -69,7 +69,7 @@ impl<'p> SqliteSnapshot<'p> {
 
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
-        // A reader's rollback only ends its transaction; it has nothing to lose.
+        // A read transaction has nothing to lose; an error has no effect.
         let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([]));
     }
 }
@@ -106,7 +106,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
             None => return Ok(LocalIdLookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
         };
-        // Whoever writes more than the local id writes more of the random part it was cut from.
+        // A text longer than the local id continues with the ULID's random part, from which the local id was cut.
         for length in (6..=pattern.len()).rev() {
             let found = self.nodes(
                 &format!(
@@ -157,14 +157,14 @@ impl Snapshot for SqliteSnapshot<'_> {
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
-        // The plus keeps SQLite from trying the bound kind against partial indexes, for which it would plan anew each
-        // time.
+        // The plus keeps SQLite from matching the bound kind against partial indexes, which would plan the statement
+        // anew for each value.
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
                  AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
              ORDER BY n.seq LIMIT ?7"
         );
-        // Below a pruned node, its children are seen as they were.
+        // Inside a pruned branch, children with the same `hidden_by` count as visible.
         let hidden = hidden_by(&self.conn, row)?;
         let below = |at: Anchor, kind: Option<i64>| {
             self.nodes(&sql, params![at.tree, at.depth + 1, at.row, kind, filter.pruned, hidden, most])
@@ -297,7 +297,7 @@ impl Snapshot for SqliteSnapshot<'_> {
         let tree = self.tree_row(filter.tree)?;
         let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
         let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
-        // A tree that is little of the file is found by index; see there.
+        // A tree with few of the file's nodes is read by index; see there.
         let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
         let all: u64 =
             self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;

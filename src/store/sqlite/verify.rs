@@ -1,4 +1,4 @@
-//! Checking a file from end to end: SQLite's structure, every hash, every count, the journal's numbering.
+//! Verification of a whole file: SQLite's structure, every hash, every count, the journal's numbering.
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
@@ -15,22 +15,22 @@ use crate::{
     types::{EdgeKind, HashInput, ToolCallFields},
 };
 
-/// Problems listed at the most; a damaged file may have millions.
+/// Maximum number of listed problems; a damaged file may have millions.
 const LISTED: usize = 100;
-/// Nodes between two reports of progress.
+/// Nodes between two calls of `progress`.
 const STEP: u64 = 10_000;
 
-/// Checks one thing and reports what is wrong.
+/// A check that adds its problems to the report.
 type Part<'p> = &'p mut dyn FnMut(&mut VerifyReport) -> Result<()>;
 
 pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
     let conn = pool.borrow()?;
     let tx = conn.unchecked_transaction()?;
     let mut report = VerifyReport::default();
-    // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
+    // Each check runs even if another fails: a corrupt page must not hide a wrong hash.
     let parts: [(&str, Part<'_>); 8] = [
         ("the file's structure", &mut |report| {
-            // The check takes the index for what this connection last saw of it; reading makes it look again.
+            // The integrity check uses this connection's cached state of the index; a read refreshes it.
             tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
             structure(&tx, "integrity_check", report)
         }),
@@ -64,7 +64,7 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
     Ok(report)
 }
 
-/// Runs SQLite's own check, `integrity_check` or `quick_check`, and that of foreign keys.
+/// Runs SQLite's own check, `integrity_check` or `quick_check`, and the foreign key check.
 pub(super) fn structure(conn: &Connection, check: &str, report: &mut VerifyReport) -> Result<()> {
     let mut check = conn.prepare(&format!("PRAGMA {check}(20)"))?;
     let mut rows = check.query([])?;
@@ -84,7 +84,7 @@ pub(super) fn structure(conn: &Connection, check: &str, report: &mut VerifyRepor
 }
 
 fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    // After the columns of a node from 25: author, parent, what hides it and its place, links.
+    // From column 25: author, parent, `hidden_by` of the node, its parent and its place, links.
     let mut statement = conn.prepare(&format!(
         "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, s.hidden_by, ps.hidden_by, os.hidden_by,
              n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid
@@ -109,7 +109,7 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
     Ok(())
 }
 
-/// What is wrong with a node, if anything.
+/// Returns a node's problem, if any.
 fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     match row.get_ref(22)? {
         ValueRef::Text(bytes) if std::str::from_utf8(bytes).is_err() => {

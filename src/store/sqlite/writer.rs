@@ -1,11 +1,11 @@
-//! The writer: one named thread that owns the writing connection.
+//! The writer: a named thread that owns the writing connection.
 //!
-//! It takes what is queued into one transaction, so that many callers share one sync (group commit). When a change
-//! fails, the transaction is taken back and the others are made again without it: failures are rare, and a savepoint
-//! for each change would cost every one of them. Callers get their receipts only after the transaction's sync.
+//! All queued changes are committed in one transaction, so that many callers share one sync (group commit). If a change
+//! fails, the transaction is rolled back and the others are applied again: failures are rare, and a savepoint per
+//! change would slow down all of them. Callers get their receipts after the sync.
 //!
-//! Other processes hold the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
-//! short sleeps between tries rather than SQLite's own, which grow to 100 ms and let eight writers starve.
+//! Other processes may write the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
+//! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
 
 use std::{
     path::PathBuf,
@@ -32,15 +32,15 @@ use crate::{
     types::CompiledRules,
 };
 
-/// Mutations after which a transaction takes no further change: bounds how long the first of them waits.
+/// Number of mutations after which a transaction accepts no further change: bounds the latency of the first one.
 const GROUP: usize = 1_024;
-/// Looks at the queue before sleeping: about 50 µs, what waking a thread may cost on a virtual machine.
+/// Polls of the queue before the thread sleeps: about 50 µs, the cost of waking a thread on a virtual machine.
 const SPINS: u32 = 1_024;
-/// How long nobody must want anything before the log is moved into the file.
+/// Idle time before a checkpoint.
 const IDLE: Duration = Duration::from_millis(50);
-/// Transactions that make this worth its syncs.
+/// Minimum number of transactions that make a checkpoint worth its syncs.
 const WORTH_MOVING: u32 = 100;
-/// The longest sleep between two tries for the lock.
+/// Maximum sleep between two attempts to take the lock.
 const LONGEST_SLEEP: Duration = Duration::from_millis(4);
 
 type Reply = oneshot::Sender<Result<Receipt>>;
@@ -79,14 +79,14 @@ impl WriterHandle {
         Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: TokenizerPool::default() })
     }
 
-    /// A writer of a file that is only read: it refuses.
+    /// Creates a writer that refuses all changes, for a read-only store.
     pub(super) fn refusing(path: PathBuf) -> Self {
         Self { queue: None, thread: None, path, readers: TokenizerPool::default() }
     }
 
-    /// Queues a change; returns what the writer has of it.
+    /// Queues a change; returns its prepared form, shared with the writer thread.
     pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<PreparedChange>> {
-        // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
+        // Send errors are ignored: the caller has dropped its receiver, or finds the channel closed.
         let Some(queue) = &self.queue else {
             drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
             return None;
@@ -97,7 +97,7 @@ impl WriterHandle {
         Some(work)
     }
 
-    /// Runs `task` on the writer's thread between two transactions, and waits for it.
+    /// Runs `task` on the writer thread between two transactions, and waits for its result.
     pub(super) fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
@@ -116,7 +116,7 @@ impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic; if it did, there is nobody left to tell.
+            // The thread does not panic; if it did, no caller is left to report to.
             let _ = thread.join();
         }
     }
@@ -129,13 +129,13 @@ struct WriterThread {
     wait: Duration,
     cache: WriterCache,
     path: PathBuf,
-    /// Transactions since the log was last moved into the file.
+    /// Transactions since the last checkpoint.
     logged: u32,
 }
 
 impl WriterThread {
-    /// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
-    /// sends its next one that soon, and waking a thread costs as much as the append.
+    /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
+    /// next one soon, and waking a thread costs as much as an append.
     fn take(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
         for _ in 0..SPINS {
             match jobs.try_recv() {
@@ -154,8 +154,7 @@ impl WriterThread {
         jobs.recv().ok()
     }
 
-    /// Moves what readers do not hold from the log into the file, while nobody waits for its syncs. If it cannot, a
-    /// later one will.
+    /// Checkpoints the log while no caller waits. If readers prevent it, a later checkpoint does the work.
     fn move_log(&mut self) {
         self.logged = 0;
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
@@ -181,8 +180,7 @@ impl WriterThread {
         }
     }
 
-    /// One transaction: this change and those that are queued by the time it is done. Returns a job that was taken
-    /// from the queue and is not a change.
+    /// Commits this change and those queued meanwhile in one transaction. Returns a received job that is not a change.
     fn group(&mut self, work: Arc<PreparedChange>, reply: Reply, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
         let mut other = None;
         let mut refused: Vec<(Reply, StoreError)> = Vec::new();
@@ -199,7 +197,7 @@ impl WriterThread {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
                     let error = self.explain(error);
-                    // A purge that finds nothing left finishes what an earlier one owes before it is answered.
+                    // A purge that finds nothing may still have to finish an earlier one before its reply.
                     if purges(&work.change) {
                         refused.push((reply, error));
                     } else {
@@ -230,7 +228,7 @@ impl WriterThread {
         let scrubbed = if purged { self.scrub() } else { Ok(()) };
         answer(refused, &scrubbed);
         for (work, reply, receipt) in group {
-            // Only purges are told of traces that are left: what shared their transaction is done.
+            // A failed scrub concerns only purges: other changes of the transaction are complete.
             let told = match &scrubbed {
                 Err(error) if purges(&work.change) => Err(clone_error(error)),
                 _ => Ok(receipt),
@@ -246,8 +244,8 @@ impl WriterThread {
             .and_then(ChangeApplier::run)
     }
 
-    /// Takes the transaction back because its last change failed, and makes the others again without it. A change
-    /// that fails now (the disk is full) is told so and left out too.
+    /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
+    /// full) is answered with its error and dropped.
     fn again(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
@@ -290,7 +288,7 @@ impl WriterThread {
         })
     }
 
-    /// After a purge: leaves no trace of what it emptied.
+    /// Rewrites the file after a purge.
     fn scrub(&mut self) -> Result<()> {
         let scrubbed = scrub::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
@@ -301,7 +299,7 @@ impl WriterThread {
         })
     }
 
-    /// Tells everybody the same error: one failed sync fails every change of its group.
+    /// Replies with the same error to all: a failed sync fails every change of its group.
     fn fail(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
         for reply in replies {
             let _ = reply.send(Err(clone_error(error)));
@@ -331,7 +329,7 @@ impl WriterThread {
         }
     }
 
-    /// Names the file where SQLite does not.
+    /// Adds the path or the wait to an error that lacks it.
     fn explain(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
@@ -346,14 +344,14 @@ impl WriterThread {
     }
 }
 
-/// Answers refused purges: with the error of the scrub, if that failed too.
+/// Replies to refused purges, with the scrub's error if it failed too.
 fn answer(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
     for (reply, error) in refused {
         let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
     }
 }
 
-/// Whether a change purges.
+/// True if the change contains a purge.
 fn purges(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }

@@ -1,4 +1,4 @@
-//! Agents.
+//! Statements of the table `agents`.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,7 +12,7 @@ fn stop(agent: &NewAgent) -> String {
     serde_json::Value::from(agent.stop.clone()).to_string()
 }
 
-/// A taken name is [`StoreError::Conflict`].
+/// Converts a violated unique name to [`StoreError::Conflict`].
 fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),

@@ -1,4 +1,4 @@
-//! Documents and their versions.
+//! Statements of the tables `documents` and `document_versions`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -48,12 +48,12 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: DocumentId) -> Result
         .ok_or_else(|| StoreError::not_found("document", id))
 }
 
-/// The newest version's number.
+/// The number of the newest version.
 pub(in crate::store::sqlite) fn newest(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.query_row("SELECT max(version) FROM document_versions WHERE document = ?1", [row], |r| r.get(0))?)
 }
 
-/// Marks a document; `false` if it was so marked already.
+/// Marks a document as removed or restores it; returns `false` if nothing changed.
 pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed: bool) -> Result<bool> {
     let (name, was): (String, bool) =
         conn.query_row("SELECT name, removed FROM documents WHERE id = ?1", [row], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -95,7 +95,7 @@ pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<Document>> 
     Ok(documents)
 }
 
-/// A version, the newest for 0.
+/// Loads a version; 0 selects the newest.
 pub(in crate::store::sqlite) fn version(conn: &Connection, row: i64, version: u64) -> Result<Option<DocumentVersion>> {
     let found = conn
         .prepare_cached(

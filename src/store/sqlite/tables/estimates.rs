@@ -1,15 +1,15 @@
-//! Estimates: what models counted where so much was estimated.
+//! Statements of the table `estimates`: sums of estimated and reported token counts for each model.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{store::Result, types::TokenCalibration};
 
-/// Estimated tokens above which a model's sums are halved before more are added, so that the last prompts count most.
+/// Estimated tokens above which a model's sums are halved before more are added, so that recent prompts weigh most.
 const REMEMBERED: i64 = 400_000;
-/// How much more than estimated is believed: a report beyond that would spoil the sums for long.
+/// Maximum ratio of reported to estimated tokens; a higher report would distort the sums for long.
 const BELIEVED: u64 = 4;
 
-/// Adds what was estimated and what the model counted.
+/// Adds the estimated and the reported count of a prompt.
 pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u64, reported: u64) -> Result<()> {
     let estimated = estimated.min(REMEMBERED.unsigned_abs());
     let reported = reported.min(estimated * BELIEVED);
@@ -26,7 +26,7 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u
     Ok(())
 }
 
-/// How a model's count compares with the estimate, as far as that is known.
+/// The calibration of a model's estimates; `None` if too few tokens were recorded.
 pub(in crate::store::sqlite) fn correction(conn: &Connection, model: &str) -> Result<Option<TokenCalibration>> {
     let sums = conn
         .prepare_cached("SELECT estimated, reported FROM estimates WHERE model = ?1")?

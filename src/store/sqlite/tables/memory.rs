@@ -1,4 +1,4 @@
-//! What agents keep at hand: pins, stashes, their last actions.
+//! Statements of the agents' memory: the tables of pins, stashes and actions.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -8,23 +8,23 @@ use crate::{
     types::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind, Timestamp},
 };
 
-/// Actions kept for an agent in a tree.
+/// Maximum number of stored actions of an agent in a tree.
 const ACTIONS: u32 = 64;
-/// Results kept for an agent in a tree.
+/// Maximum number of stored results of an agent in a tree.
 const RESULTS: u32 = 8;
 
-/// A pin's target by row number.
+/// Row numbers of a pin's target.
 pub(in crate::store::sqlite) struct PinRow<'a> {
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) document: Option<i64>,
     pub(in crate::store::sqlite) section: Option<&'a str>,
 }
 
-/// The number of a row that is put in, if that is free: 0 is none that anything stood at. (A table's last number is given
-/// anew once its row has gone.)
+/// Start of a query for the row number of a restored row: the former one if it is still free, else null. 0 is no former
+/// number.
 const NUMBER: &str = "SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM";
 
-/// Keeps a pin; `false` if it was there.
+/// Inserts a pin; returns `false` if it exists.
 pub(in crate::store::sqlite) fn pin(
     conn: &Connection,
     agent: i64,
@@ -42,7 +42,7 @@ pub(in crate::store::sqlite) fn pin(
     Ok(added > 0)
 }
 
-/// Lets go of a pin; says where it stood, if there was one.
+/// Deletes a pin; returns its placement, or `None` if it did not exist.
 pub(in crate::store::sqlite) fn unpin(
     conn: &Connection,
     agent: i64,
@@ -63,7 +63,7 @@ fn stood(row: &Row<'_>, at: usize) -> rusqlite::Result<PriorPlacement> {
     Ok(PriorPlacement { number: row.get(at)?, since: Timestamp::from_millis(row.get(at + 1)?) })
 }
 
-/// Something to be put aside.
+/// A stash to be inserted.
 pub(in crate::store::sqlite) struct NewStash<'a> {
     pub(in crate::store::sqlite) label: &'a str,
     pub(in crate::store::sqlite) content: &'a StashContent,
@@ -72,7 +72,7 @@ pub(in crate::store::sqlite) struct NewStash<'a> {
     pub(in crate::store::sqlite) stood: PriorPlacement,
 }
 
-/// Puts something aside, in the place of what has the same label. Of results the oldest go.
+/// Inserts a stash, replacing one of the same label. Deletes the oldest results beyond the maximum.
 pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, stash: &NewStash<'_>) -> Result<()> {
     let content = match stash.content {
         StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text) => Some(text),
@@ -98,7 +98,7 @@ pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, 
     Ok(())
 }
 
-/// Lets go of a stash.
+/// Deletes a stash.
 pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64, label: &str) -> Result<()> {
     conn.execute(
         "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
@@ -107,7 +107,7 @@ pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64
     Ok(())
 }
 
-/// How long a stash is, and where it stands.
+/// The token count and the placement of a stash.
 pub(in crate::store::sqlite) fn standing(
     conn: &Connection,
     agent: i64,
@@ -122,7 +122,7 @@ pub(in crate::store::sqlite) fn standing(
         .optional()?)
 }
 
-/// Keeps an action; the oldest go.
+/// Inserts an action and deletes the oldest beyond the maximum.
 pub(in crate::store::sqlite) fn act(
     conn: &Connection,
     agent: i64,
@@ -143,7 +143,7 @@ pub(in crate::store::sqlite) fn act(
     Ok(())
 }
 
-/// Everything that an agent keeps at hand in a tree, without the stashes' words.
+/// Loads an agent's memory in a tree, without the content of stashes.
 pub(in crate::store::sqlite) fn of(conn: &Connection, agent: i64, tree: i64) -> Result<Memory> {
     Ok(Memory {
         pins: pins(conn, agent, tree)?,
@@ -187,7 +187,7 @@ fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<AgentAction>>
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What is under a label: of the results, or of the rest.
+/// Loads the content under a label, of results or of the agent's own stashes.
 pub(in crate::store::sqlite) fn stashed(
     conn: &Connection,
     agent: i64,

@@ -1,4 +1,4 @@
-//! Provider envelopes, as deflate streams.
+//! Statements of the table `provenance`: provider envelopes as deflate streams.
 
 use std::io::{self, Read, Write};
 
@@ -13,11 +13,11 @@ use crate::{
     types::{AuthorType, Json},
 };
 
-/// Envelopes up to this many bytes are stored: compressed they would be a third shorter, and building the tables of a
-/// stream takes longer than all else that is done to read or write it.
+/// Maximum size in bytes of an uncompressed envelope. Compression would save a third, but building a stream's tables
+/// takes longer than the rest of reading or writing it.
 const SHORT: usize = 1_024;
 
-/// The head of a deflate stream that is one stored block: what follows are length, its complement, and the text.
+/// First byte of a deflate stream of one stored block; its length, the complement, and the text follow.
 const STORED: u8 = 1;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
@@ -43,7 +43,7 @@ fn undecodable(node: i64, error: impl std::fmt::Display) -> StoreError {
     StoreError::Undecodable(format!("envelope of node {node}: {error}"))
 }
 
-/// A deflate stream of the text.
+/// Encodes a text as a deflate stream.
 fn pack(text: &str) -> io::Result<Vec<u8>> {
     if let Some(length) = u16::try_from(text.len()).ok().filter(|_| text.len() <= SHORT) {
         let head = [&[STORED][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
@@ -54,7 +54,7 @@ fn pack(text: &str) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Reads a deflate stream into `text`; one that is a stored block without a decoder.
+/// Decodes a deflate stream into `text`; a stored block needs no decoder.
 fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
     text.clear();
     if let Some(([STORED, low, high, ..], stored)) = packed.split_at_checked(5)
@@ -66,11 +66,10 @@ fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
     DeflateDecoder::new(packed).read_to_string(text).map(|_| ())
 }
 
-/// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
+/// Calls `each` with every generated node of a tree, a session and an agent, each if given.
 ///
-/// A session's nodes are found by index, and those of a `small` tree. Otherwise all nodes are scanned in the order of
-/// their rows, and the envelopes beside them: by index, a tree's are read in the order of their depth, each from another
-/// page.
+/// Nodes of a session, or of a `small` tree, are found by index. Otherwise all nodes are scanned in row order, and
+/// their envelopes with them: by index, a tree's nodes would be read by depth, each from another page.
 pub(in crate::store::sqlite) fn each(
     conn: &Connection,
     [tree, session, agent]: [Option<i64>; 3],

@@ -1,4 +1,4 @@
-//! Where imported nodes came from.
+//! Statements of the table `sources`: origins of imported nodes.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
