@@ -149,7 +149,7 @@ fn frequent_words_are_read_from_the_newest_back_and_beside_others() {
     let snapshot = owner.loom().snapshot().unwrap();
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        snapshot.words_said(&words, &WordFilter::default(), 600).unwrap()
+        snapshot.postings(&words, &WordFilter::default(), 600).unwrap()
     };
     let stands = |said: &Postings, word: usize, node: u64| {
         said.words[word].hits.iter().any(|(at, _)| said.passages[*at].node == node)

@@ -114,7 +114,7 @@ impl Desk {
             Step::Switch(n) => drop(self.actor.go_to(self.session, node(n))),
             Step::Reset => {
                 let root = self.actor.reset_session(self.session, Some("never say never")).unwrap();
-                let register = self.actor.loom().snapshot().unwrap().register(self.session).unwrap();
+                let register = self.actor.loom().snapshot().unwrap().session_state(self.session).unwrap();
                 assert!(register.is_empty(), "{register:?}");
                 self.nodes.push(root.id);
             }
@@ -140,16 +140,16 @@ proptest! {
             desk.take(step);
         }
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
-        let kept = desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap();
+        let kept = desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap();
         desk.raw().execute("DELETE FROM registers", []).unwrap();
         desk.actor.loom().store().rebuild().unwrap();
-        prop_assert_eq!(desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap(), kept);
+        prop_assert_eq!(desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap(), kept);
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
     }
 }
 
 fn constraints(desk: &Desk) -> Vec<String> {
-    let register = desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap();
+    let register = desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap();
     register.constraints.iter().map(|noted| format!("{} ({})", noted.text, noted.turn)).collect()
 }
 
@@ -168,7 +168,7 @@ fn a_damaged_register_is_made_again_and_said() {
         assert_eq!(desk.problems(), Vec::<String>::new());
     }
     desk.raw().execute("UPDATE registers SET state = '{}'", []).unwrap();
-    assert!(desk.problems()[0].contains("is not what the archive says"));
+    assert!(desk.problems()[0].contains("differs from the archive"));
     assert_eq!(desk.actor.loom().store().rebuild().unwrap().registers, 1);
     assert_eq!(constraints(&desk).len(), 2);
 }
@@ -181,7 +181,7 @@ fn what_is_hidden_or_purged_leaves_the_register() {
     assert_eq!(constraints(&desk), ["never use an ORM (1)"]);
     desk.actor.prune(order).unwrap();
     assert_eq!(constraints(&desk), [""; 0]);
-    assert_eq!(desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap().current_focus, None);
+    assert_eq!(desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap().current_focus, None);
     desk.actor.restore(order).unwrap();
     assert_eq!(constraints(&desk), ["never use an ORM (1)"]);
     desk.actor.purge(PurgeTarget::Node(order)).unwrap();

@@ -241,7 +241,7 @@ fn what_is_remembered_of_sessions_is_never_older_than_the_file() {
     let newest = |loom: &Loom| {
         let found = loom.session(session).unwrap();
         let last = loom.turns(session, found.turns.saturating_sub(1), 1).unwrap().pop().unwrap().content;
-        (found.turns, last, loom.snapshot().unwrap().register(session).unwrap().constraints.len())
+        (found.turns, last, loom.snapshot().unwrap().session_state(session).unwrap().constraints.len())
     };
     for round in 0..20 {
         let (writer, reader) = if round % 2 == 0 { (&one, &two) } else { (&two, &one) };
@@ -289,14 +289,14 @@ fn a_session_is_made_found_spoken_in_changed_and_ended_by_the_library() {
     owner.update_session(id, patch).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
-    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions[0].text, "we use JWT");
+    assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions[0].text, "we use JWT");
     // Begun anew, its turns are counted on and its register is empty; what was said stays.
     owner.reset_session(id, None).unwrap();
     actor.append_turn(NodeDraft::text("begun anew")).unwrap();
     assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
-    assert!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.is_empty());
+    assert!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.is_empty());
     actor.record(RecordKind::Decision, "we use sessions").unwrap();
-    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.len(), 1);
+    assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.len(), 1);
     assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
     // Ended, it is not continued, and another one is; nothing is gone.
     owner.end_session(id).unwrap();
@@ -321,7 +321,7 @@ fn a_host_tells_the_register_what_else_to_hear() {
     let tool = ToolCallFields { name: Some("stitch_panel".into()), ..ToolCallFields::default() };
     let answer = NodeDraft { kind: Some(EdgeKind::Tool), stay: true, tool, metadata, ..NodeDraft::text("done") };
     owner.clone().in_session(session).append_turn(answer).unwrap();
-    let files = |loom: &Loom| loom.snapshot().unwrap().register(session).unwrap().files_touched.len();
+    let files = |loom: &Loom| loom.snapshot().unwrap().session_state(session).unwrap().files_touched.len();
     assert_eq!(files(&loom), 1);
     drop((owner, loom));
     // What was heard stays heard where others read; made from the archive anew, it is what their rules hear.

@@ -12,36 +12,36 @@ use serde::{Deserialize, Serialize};
 use super::NodeId;
 
 /// Length of a local id without collision.
-const SHORTEST: usize = 6;
+const MIN_LENGTH: usize = 6;
 /// Length of a ULID's random part, and so the maximum length of a local id.
-const LONGEST: usize = 16;
+const MAX_LENGTH: usize = 16;
 /// Length of a ULID's clock part.
-const CLOCK: usize = 10;
+const CLOCK_LENGTH: usize = 10;
 
 /// A node's short name: 6 (rarely more) lower-case Crockford base32 characters, unique in its tree, immutable.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LocalId {
     /// Inline storage, padded with zeros: every loaded node has a local id, and none is allocated.
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_LENGTH],
     length: u8,
 }
 
 /// An error of parsing a local id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a local id: {0:?} ({SHORTEST} to {LONGEST} characters of lower-case Crockford base32)")]
+#[error("not a local id: {0:?} ({MIN_LENGTH} to {MAX_LENGTH} characters of lower-case Crockford base32)")]
 pub struct LocalIdError(pub String);
 
 impl LocalId {
     /// Returns the first `length` random characters of a node's ULID, in lower case. Clamps `length` to 6..=16.
     #[must_use]
     pub fn derive(node: NodeId, length: usize) -> Self {
-        Self::of(&random_part(node)[..length.clamp(SHORTEST, LONGEST)])
+        Self::truncated(&random_part(node)[..length.clamp(MIN_LENGTH, MAX_LENGTH)])
     }
 
     /// Stores at most [`MAX_LENGTH`] bytes of an ASCII text.
-    fn of(text: &str) -> Self {
-        let (mut bytes, length) = ([0; LONGEST], text.len().min(LONGEST));
+    fn truncated(text: &str) -> Self {
+        let (mut bytes, length) = ([0; MAX_LENGTH], text.len().min(MAX_LENGTH));
         bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         Self { bytes, length: u8::try_from(length).unwrap_or_default() }
     }
@@ -58,7 +58,7 @@ impl LocalId {
 fn random_part(node: NodeId) -> String {
     let mut text = node.ulid().to_string();
     text.make_ascii_lowercase();
-    text.split_off(CLOCK)
+    text.split_off(CLOCK_LENGTH)
 }
 
 impl Deref for LocalId {
@@ -85,8 +85,8 @@ impl TryFrom<&str> for LocalId {
     type Error = LocalIdError;
 
     fn try_from(text: &str) -> Result<Self, LocalIdError> {
-        let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
-        if fits { Ok(Self::of(text)) } else { Err(LocalIdError(text.to_owned())) }
+        let fits = (MIN_LENGTH..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_base32);
+        if fits { Ok(Self::truncated(text)) } else { Err(LocalIdError(text.to_owned())) }
     }
 }
 
@@ -148,7 +148,7 @@ impl PatternText {
         }
         match folded.len() {
             26 => folded.parse().ok().map(Self::Full),
-            2..=LONGEST => Some(Self::Local(LocalPattern(folded))),
+            2..=MAX_LENGTH => Some(Self::Local(LocalPattern(folded))),
             _ => None,
         }
     }

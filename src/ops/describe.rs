@@ -117,7 +117,7 @@ fn verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) -> (&'s
             _ => ("took up an item", Own),
         },
         Op::Delegate => match change {
-            Kind::Delegation => ("went on with delegated work", Own),
+            Kind::AppendDelegationEvent => ("went on with delegated work", Own),
             _ => ("worked as delegated", Own),
         },
         Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record | Op::Memory => match change {

@@ -17,7 +17,7 @@ impl Actor {
             let newest = self.loom.snapshot()?.document_version(*id, 0)?;
             section(&newest.ok_or_else(|| OpsError::missing("document", id))?.content, name)?;
         }
-        self.commit(Op::Pin, vec![Mutation::Pin { tree, target, stood: None }])
+        self.commit(Op::Pin, vec![Mutation::Pin { tree, target, placement: None }])
     }
 
     /// Lets go of a pin; nothing happens if it is not there.
@@ -43,7 +43,7 @@ impl Actor {
             StashContent::Node(id) => estimated_tokens(&self.loom.node(*id)?.content),
         };
         let label = label.to_owned();
-        self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
+        self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, placement: None }])
     }
 
     /// Lets go of a stash.
@@ -74,7 +74,7 @@ impl Actor {
     /// # Errors
     /// If the store fails.
     pub fn act(&self, tree: TreeId, actions: Vec<AgentAction>) -> Result<Receipt> {
-        let mutations = actions.into_iter().map(|action| Mutation::Act { tree, action }).collect();
+        let mutations = actions.into_iter().map(|action| Mutation::RecordActions { tree, action }).collect();
         self.commit(Op::Memory, mutations)
     }
 }

@@ -85,7 +85,7 @@ impl References {
             return Ok(None);
         }
         let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
-        let said = snapshot.words_said(&words, &filter, READ)?;
+        let said = snapshot.postings(&words, &filter, READ)?;
         let fits = fitting(snapshot, &said, &filter)?;
         let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
         let kept: HashSet<&str> = words

@@ -154,7 +154,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     if query.exact {
         return exactly(snapshot, query, &question, &filter);
     }
-    let said = snapshot.words_said(&question.words, &filter, READ)?;
+    let said = snapshot.postings(&question.words, &filter, READ)?;
     let nodes = query.scope.size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
     let scores: Vec<rank::RankCandidate> = if literal {
@@ -232,7 +232,7 @@ fn exactly(
 /// Reads what each hit hangs on and what first continues it.
 fn neighbours<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hit>) -> Result<()> {
     let mut hits: Vec<&mut Hit> = hits.collect();
-    let beside = snapshot.beside(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+    let beside = snapshot.neighbors(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
     for (hit, beside) in hits.iter_mut().zip(beside) {
         let one = |seq: Option<u64>| -> Result<Option<Node>> {
             Ok(snapshot.nodes_at(&seq.into_iter().collect::<Vec<_>>())?.pop())

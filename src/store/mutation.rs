@@ -154,8 +154,8 @@ pub enum Mutation {
         /// Pinned node or document.
         target: PinTarget,
         /// Former position in the list of pins; only set by the inverse of an unpin.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<PriorPlacement>,
+        #[serde(rename = "stood", default, skip_serializing_if = "Option::is_none")]
+        placement: Option<PriorPlacement>,
     },
     /// Removes a pin.
     Unpin {
@@ -175,8 +175,8 @@ pub enum Mutation {
         /// Estimated length in tokens.
         tokens: u32,
         /// Former position in the list of stashes; only set by the inverse of another mutation.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<PriorPlacement>,
+        #[serde(rename = "stood", default, skip_serializing_if = "Option::is_none")]
+        placement: Option<PriorPlacement>,
     },
     /// Removes a stash.
     Unstash {
@@ -186,7 +186,8 @@ pub enum Mutation {
         label: String,
     },
     /// Records an agent's action that leaves no entry in the tree's journal.
-    Act {
+    #[serde(rename = "act")]
+    RecordActions {
         /// Tree of the action.
         tree: TreeId,
         /// Recorded action.
@@ -209,7 +210,8 @@ pub enum Mutation {
         agent: AgentId,
     },
     /// Saves a model's summary, replacing an older one.
-    Summarize {
+    #[serde(rename = "summarize")]
+    SaveSummary {
         /// Summarized node, tree or document.
         of: SummarySubject,
         /// A document's version or a tree's node count at that time; 0 for a node.
@@ -222,14 +224,16 @@ pub enum Mutation {
         content: String,
     },
     /// Saves embedding vectors of nodes, replacing older ones of the same model.
-    Embed {
+    #[serde(rename = "embed")]
+    SaveEmbeddings {
         /// Embedding model.
         model: String,
         /// Sequence number of each node and its vector.
         vectors: Vec<(u64, Vec<f32>)>,
     },
     /// Records the estimated and the reported token count of a prompt.
-    Reckon {
+    #[serde(rename = "reckon")]
+    RecordTokenUsage {
         /// The model's reference.
         model: String,
         /// Tokens of the prompt by the estimate.
@@ -249,14 +253,16 @@ pub enum Mutation {
         outcome: String,
     },
     /// Moves an open todo into the plan of another turn of its session.
-    TakeUpTodo {
+    #[serde(rename = "take_up_todo")]
+    CarryOverTodo {
         /// Todo to move.
         todo: TodoId,
         /// Target turn.
         turn: u64,
     },
     /// Appends an event to a delegation.
-    Delegation {
+    #[serde(rename = "delegation")]
+    AppendDelegationEvent {
         /// Head node of the delegation.
         node: NodeId,
         /// The event's number, from 1. If it exists already, the change is a conflict.
@@ -347,26 +353,26 @@ coded! {
         Stash = "stash", 23;
         /// See [`Mutation::Unstash`].
         Unstash = "unstash", 24;
-        /// See [`Mutation::Act`].
-        Act = "act", 25;
+        /// See [`Mutation::RecordActions`].
+        RecordActions = "act", 25;
         /// See [`Mutation::Lease`].
         Lease = "lease", 26;
         /// See [`Mutation::Release`].
         Release = "release", 27;
-        /// See [`Mutation::Summarize`].
-        Summarize = "summarize", 28;
-        /// See [`Mutation::Reckon`].
-        Reckon = "reckon", 29;
+        /// See [`Mutation::SaveSummary`].
+        SaveSummary = "summarize", 28;
+        /// See [`Mutation::RecordTokenUsage`].
+        RecordTokenUsage = "reckon", 29;
         /// See [`Mutation::AddTodo`].
         AddTodo = "add_todo", 30;
         /// See [`Mutation::FinishTodo`].
         FinishTodo = "finish_todo", 31;
-        /// See [`Mutation::TakeUpTodo`].
-        TakeUpTodo = "take_up_todo", 32;
-        /// See [`Mutation::Embed`].
-        Embed = "embed", 33;
-        /// See [`Mutation::Delegation`].
-        Delegation = "delegation", 34;
+        /// See [`Mutation::CarryOverTodo`].
+        CarryOverTodo = "take_up_todo", 32;
+        /// See [`Mutation::SaveEmbeddings`].
+        SaveEmbeddings = "embed", 33;
+        /// See [`Mutation::AppendDelegationEvent`].
+        AppendDelegationEvent = "delegation", 34;
         /// See [`Mutation::Record`].
         Record = "record", 35;
         /// See [`Mutation::SetRecordRemoved`].

@@ -50,9 +50,9 @@ pub struct PassageHit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassageInfo {
     /// Sequence number of the first node of its burst: messages without a gap of two hours between them.
-    pub sitting: u64,
+    pub burst: u64,
     /// Length in words.
-    pub words: u32,
+    pub length: u32,
 }
 
 /// The passages that contain a search term.

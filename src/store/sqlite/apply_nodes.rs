@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
-    insert::WIDE,
+    insert::WIDE_ROWS,
     session_state::TurnOrder,
     tables::{
         journal,
@@ -39,7 +39,7 @@ struct PendingReferences {
 
 impl<'a> ChangeApplier<'a> {
     /// Appends a node as part of a larger mutation: counts are updated, but no journal entry is added.
-    pub(super) fn append_quietly(&mut self, node: NewNode) -> Result<i64> {
+    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<i64> {
         let trace = self.append(Cow::Owned(node), None)?;
         if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
             trees::add(self.conn, tree, &trace.added)?;
@@ -51,13 +51,13 @@ impl<'a> ChangeApplier<'a> {
     /// Appends a node: assigns position, hash, local id and turn, and updates all counts. `place` is its index among
     /// the nodes that the change adds; `None` for a copied node.
     pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<AppliedMutation> {
-        if self.batch.nodes.len() >= WIDE {
-            self.write()?;
+        if self.batch.nodes.len() >= WIDE_ROWS {
+            self.flush_nodes()?;
         }
         let (tree, parent) = self.parent_of(&node)?;
         let author = self.agent_row(node.author)?;
         if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
-            self.may_continue(parent.row, author)?;
+            self.check_append_lease(parent.row, author)?;
         }
         let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
         let node = self.with_role(node, edited_from)?;
@@ -75,7 +75,7 @@ impl<'a> ChangeApplier<'a> {
         };
         let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
-            self.cache.unheard.insert(session);
+            self.cache.stale_sessions.insert(session);
         }
         let row = self.next_row()?;
         let parent_row = parent.map(|p| p.row);
@@ -130,7 +130,7 @@ impl<'a> ChangeApplier<'a> {
             && node.role.is_none()
             && node.hash.is_some_and(|hash| hash.version() == 1)
         {
-            self.write()?;
+            self.flush_nodes()?;
             let role = nodes::role(self.conn, from)?;
             node.to_mut().role = Some(role).filter(|role| *role != node.author_type);
         }
@@ -138,7 +138,7 @@ impl<'a> ChangeApplier<'a> {
     }
 
     /// Inserts queued nodes, the rows that refer to them, and their journal entries.
-    pub(super) fn write(&mut self) -> Result<()> {
+    pub(super) fn flush_nodes(&mut self) -> Result<()> {
         let mut batch = std::mem::take(&mut self.batch);
         nodes::insert(self.conn, &mut batch.nodes)?;
         let first = self.receipt.nodes.len() - batch.nodes.len();
@@ -166,7 +166,7 @@ impl<'a> ChangeApplier<'a> {
         if follow.advance != [false; 2] {
             sessions::advance(self.conn, session, (new.row, new.tree), follow.advance)?;
         }
-        self.hear(&new.node, new.row, (session, turn), follow.hearing)
+        self.ingest_turn(&new.node, new.row, (session, turn), follow.hearing)
     }
 
     /// The tree and the parent of a new node.
@@ -175,10 +175,10 @@ impl<'a> ChangeApplier<'a> {
             Parent::Root(tree) => (self.tree_row(tree)?, None),
             Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
             Parent::Position(session) => {
-                self.write()?;
+                self.flush_nodes()?;
                 let row = self.session_row(session)?;
                 let position = sessions::position(self.conn, row)?
-                    .ok_or_else(|| StoreError::Conflict("the session stands nowhere yet".to_owned()))?;
+                    .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
                 let parent = visibility::nearest_visible(self.conn, position)?;
                 (parent.tree, Some(parent))
             }
@@ -206,7 +206,7 @@ impl<'a> ChangeApplier<'a> {
                     said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input))
                 });
                 if said.is_some_and(|said| said != hash) {
-                    return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
+                    return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
                 }
                 Ok(hash)
             }
@@ -241,7 +241,7 @@ impl<'a> ChangeApplier<'a> {
                 (children + 1, None)
             }
             (kind, _) => {
-                self.write()?;
+                self.flush_nodes()?;
                 match kind {
                     EdgeKind::Continuation => nodes::count_continuation(self.conn, parent.row, node)?,
                     EdgeKind::Version => {
@@ -249,7 +249,7 @@ impl<'a> ChangeApplier<'a> {
                             self.cache.stateless.remove(&original);
                             nodes::count_child(self.conn, original, kind, 1)?;
                         }
-                        (0, visibility::mark_of(self.conn, Some(parent.row), place)?)
+                        (0, visibility::tag_of(self.conn, Some(parent.row), place)?)
                     }
                     _ => nodes::count_child(self.conn, parent.row, kind, 1)?,
                 }

@@ -11,7 +11,7 @@ use super::pool::ConnectionPool;
 use crate::store::{Result, StoreError};
 
 /// Pages between two calls of `progress`: 4 MB.
-const STEP: i32 = 1_000;
+const PROGRESS_PAGES: i32 = 1_000;
 
 pub(super) fn backup(pool: &ConnectionPool, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let conn = pool.borrow()?;
@@ -33,7 +33,7 @@ pub(super) fn create_private(path: &Path) {
 /// Copies `from` to a file that must not exist. Removes the file if copying fails.
 pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     if to.exists() {
-        return Err(StoreError::Conflict(format!("{} is there already", to.display())));
+        return Err(StoreError::Conflict(format!("{} exists already", to.display())));
     }
     let done = run(from, to, progress);
     if done.is_err() {
@@ -50,7 +50,7 @@ fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Resu
     {
         let backup = Backup::new(from, &mut target)?;
         loop {
-            let step = backup.step(STEP)?;
+            let step = backup.step(PROGRESS_PAGES)?;
             let at = backup.progress();
             let all = u64::try_from(at.pagecount).unwrap_or(0);
             progress(all - u64::try_from(at.remaining).unwrap_or(0).min(all), all);

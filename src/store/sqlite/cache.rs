@@ -1,9 +1,6 @@
 //! The writer thread's cache of rows, and the work that it defers to the end of a transaction.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    hash::{BuildHasherDefault, Hasher},
-};
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
@@ -23,52 +20,22 @@ use crate::{
     types::WordTokenizer,
 };
 
-/// A map whose keys are numbers: rows, and ids, of which half is random. The maps here are small and forget, so nobody
-/// gains by choosing ids that collide, and an append looks into nine of them.
-pub(super) type NumberedMap<K, V> = HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
-
-/// Spreads numbers over 64 bits.
-#[derive(Default)]
-pub(super) struct IntegerHasher(u64);
-
-impl Hasher for IntegerHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.write_u64(number.cast_unsigned());
-    }
-
-    #[allow(clippy::cast_possible_truncation)] // its two halves
-    fn write_u128(&mut self, number: u128) {
-        let (high, low) = ((number >> 64) as u64, number as u64);
-        self.write_u64(high ^ low);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-}
+/// A map of row numbers or ids. The hasher is not keyed: the maps are small and bounded, so colliding ids gain an attacker
+/// nothing, and an append reads nine of them.
+pub(super) type RowMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The writer's cache: row numbers, which never change; recently appended nodes; and deferred writes. Cleared after
 /// every rollback.
 #[derive(Default)]
 pub(super) struct WriterCache {
-    pub(super) nodes: NumberedMap<NodeId, Anchor>,
+    pub(super) nodes: RowMap<NodeId, Anchor>,
     /// Row number of the newest node; `None` until it is read.
     pub(super) last_node: Option<i64>,
     /// Continuation counts (0 or 1) of recent nodes without a row in `node_state`, by row number.
-    pub(super) stateless: NumberedMap<i64, i64>,
-    pub(super) agents: NumberedMap<AgentId, i64>,
-    pub(super) trees: NumberedMap<TreeId, i64>,
-    pub(super) sessions: NumberedMap<SessionId, i64>,
+    pub(super) stateless: RowMap<i64, i64>,
+    pub(super) agents: RowMap<AgentId, i64>,
+    pub(super) trees: RowMap<TreeId, i64>,
+    pub(super) sessions: RowMap<SessionId, i64>,
     /// The trees' newest journal entries, and changes to `tree_state` that are not written yet.
     pub(super) journal: journal::Ends,
     /// All leases; `None` until they are read. Usually empty.
@@ -76,7 +43,7 @@ pub(super) struct WriterCache {
     /// Nodes to be indexed; `None` until they are counted.
     pub(super) unindexed: Option<Unindexed>,
     /// Sessions whose state is rebuilt at the end of this transaction.
-    pub(super) unheard: BTreeSet<i64>,
+    pub(super) stale_sessions: BTreeSet<i64>,
     /// Tokenizer for the index. Independent of the file's content.
     pub(super) words: WordTokenizer,
     /// SQLite's `data_version`, which changes when another connection commits.
@@ -84,7 +51,7 @@ pub(super) struct WriterCache {
 }
 
 /// Maximum number of cached nodes, about 1 MB; also of agents, trees and sessions together, a tenth of that.
-const REMEMBERED: usize = 8_192;
+const MAX_CACHED_ROWS: usize = 8_192;
 
 impl WriterCache {
     pub(super) fn clear(&mut self) {
@@ -103,12 +70,12 @@ impl WriterCache {
 
     /// Writes deferred changes, and bounds the cache: a long-running server meets an unlimited number of sessions.
     pub(super) fn flush(&mut self, conn: &Connection) -> Result<()> {
-        if self.agents.len() + self.trees.len() + self.sessions.len() > REMEMBERED {
+        if self.agents.len() + self.trees.len() + self.sessions.len() > MAX_CACHED_ROWS {
             self.agents.clear();
             self.trees.clear();
             self.sessions.clear();
         }
-        self.journal.write(conn, REMEMBERED)
+        self.journal.write(conn, MAX_CACHED_ROWS)
     }
 }
 
@@ -131,9 +98,9 @@ impl ChangeApplier<'_> {
     }
 
     pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) -> Result<()> {
-        if self.cache.nodes.len() >= REMEMBERED {
+        if self.cache.nodes.len() >= MAX_CACHED_ROWS {
             // Queued nodes exist only in this cache.
-            self.write()?;
+            self.flush_nodes()?;
             self.cache.nodes.clear();
             self.cache.stateless.clear();
         }
@@ -177,7 +144,7 @@ mod tests {
     fn what_is_remembered_has_a_bound() {
         let conn = Connection::open_in_memory().unwrap();
         let mut cache = WriterCache::default();
-        for row in 0..3 * REMEMBERED as u128 {
+        for row in 0..3 * MAX_CACHED_ROWS as u128 {
             let id = row.to_be_bytes();
             cache.sessions.insert(SessionId::from_bytes(id), 1);
             cache.trees.insert(TreeId::from_bytes(id), 1);
@@ -185,7 +152,7 @@ mod tests {
             if row % 100 == 0 {
                 cache.flush(&conn).unwrap();
                 let all = cache.sessions.len() + cache.trees.len() + cache.agents.len();
-                assert!(all <= REMEMBERED + 300, "{all}");
+                assert!(all <= MAX_CACHED_ROWS + 300, "{all}");
             }
         }
     }

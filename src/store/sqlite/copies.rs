@@ -17,7 +17,7 @@ use crate::{
 
 /// The nodes outside of `target` that are a source or a copy of a node inside, in insertion order. Excludes purged
 /// nodes. Reads every node once.
-pub(super) fn of(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
+pub(super) fn list(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
     let (inside, key) = match target {
         PurgeTarget::Node(id) => ("seq = ?1", row_of(conn, id)?.unwrap_or(0)),
         PurgeTarget::Session(id) => ("session IS ?1", sessions::row(conn, id)?),

@@ -64,7 +64,7 @@ pub(super) fn copy_branch(
         new.edited_from = edited_row.and_then(|e| copies.get(&e)).copied();
         new.version_of = version_row.and_then(|v| copies.get(&v)).copied();
         new.metadata = Some(origin(node.metadata.as_ref(), node.id)?);
-        let trace = apply.append_quietly(new)?;
+        let trace = apply.append_unjournaled(new)?;
         copies.insert(row, copy);
         first = first.or(Some(trace));
     }

@@ -42,7 +42,7 @@ pub(super) const NODE: &str = concat!(node!(), ", ", state!());
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
 
 /// Statement for [`NodeRow::read_stateless`]: nodes from a row number downwards.
-pub(super) const WORDS: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
+pub(super) const DESCENDING: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
 
 /// Statement of [`States`]: the next state at or below a row number.
 const STATES: &str = concat!("SELECT ", state!(), " FROM node_state s WHERE s.node <= ?1 ORDER BY s.node DESC LIMIT 1");
@@ -66,7 +66,7 @@ pub(super) struct NodeRow {
 impl NodeRow {
     /// Decodes the columns of [`NODE`]. [`NameCache::finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut node = Self::words(row)?;
+        let mut node = Self::read_stateless(row)?;
         // Most nodes have no state.
         if row.get_ref(25)? != ValueRef::Null {
             StateRow::read(row, 25)?.put(&mut node);
@@ -76,7 +76,7 @@ impl NodeRow {
 
     /// Decodes the columns of [`COLUMNS`]: a node without its state. Decoding dominates the cost of a long path, so
     /// each column is read once.
-    pub(super) fn words(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read_stateless(row: &Row<'_>) -> rusqlite::Result<Self> {
         let seq: i64 = row.get(0)?;
         let local = row.get_ref(3)?.as_str()?;
         let session: Option<i64> = row.get(11)?;
@@ -93,7 +93,7 @@ impl NodeRow {
             continuations: None,
             node: Node {
                 id: NodeId::from_bytes(row.get(1)?),
-                local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
+                local: LocalId::try_from(local).map_err(|e| conversion_error(3, Type::Text, e))?,
                 tree: TreeId::from_bytes([0; 16]),
                 parent: None,
                 seq: u64::try_from(seq).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, seq))?,
@@ -205,16 +205,20 @@ pub(super) fn coded<T>(row: &Row<'_>, index: usize, decode: impl Fn(i64) -> Opti
 /// Decodes an optional text that must be JSON.
 pub(super) fn json(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Json>> {
     let text: Option<String> = row.get(index)?;
-    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e))).transpose()
+    text.map(|text| Json::parse(text).map_err(|e| conversion_error(index, Type::Text, e))).transpose()
 }
 
 /// Deserializes a value from JSON text.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
-    serde_json::from_str(&text).map_err(|e| bad(index, Type::Text, e))
+    serde_json::from_str(&text).map_err(|e| conversion_error(index, Type::Text, e))
 }
 
-fn bad(index: usize, kind: Type, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+fn conversion_error(
+    index: usize,
+    kind: Type,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
 }
 
@@ -361,7 +365,7 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     let local: Option<String> = row.get(9)?;
     let undo = row.get_ref(12)?.as_str_or_null()?;
     let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, error))?;
-    let (subject, replaced) = undo.as_ref().map_or((None, false), told);
+    let (subject, replaced) = undo.as_ref().map_or((None, false), describe_inverse);
     Ok(JournalEntry {
         seq: row.get(0)?,
         group: row.get(1)?,
@@ -384,7 +388,7 @@ fn undecodable(column: usize, error: serde_json::Error) -> rusqlite::Error {
 }
 
 /// Returns the inverse's subject, if it is no node, and whether it replaced an earlier value.
-fn told(undo: &Mutation) -> (Option<Subject>, bool) {
+fn describe_inverse(undo: &Mutation) -> (Option<Subject>, bool) {
     match undo {
         Mutation::SetBookmark { label, .. } => (None, label.is_some()),
         Mutation::SetArchived { archived, .. } => (None, !archived),

@@ -19,16 +19,16 @@ use crate::{
 };
 
 /// Maximum number of unindexed nodes.
-const NODES: usize = 256;
+const MAX_UNINDEXED_NODES: usize = 256;
 /// Approximate maximum of unindexed content in bytes, all of which a search reads.
-const BYTES: usize = 256 * 1024;
+const MAX_UNINDEXED_BYTES: usize = 256 * 1024;
 /// Gap between two messages, in milliseconds, that starts a new burst.
-pub(super) const SITTING: i64 = 2 * 3_600_000;
+pub(super) const BURST_GAP_MS: i64 = 2 * 3_600_000;
 /// Passage ids reserved for each node.
-pub(super) const ROOM: i64 = PASSAGES as i64;
+pub(super) const PASSAGES_PER_NODE: i64 = PASSAGES as i64;
 
 /// Nodes whose passages are inserted together; also the capacity that stays allocated.
-const BATCH: usize = 8_192;
+const BATCH_NODES: usize = 8_192;
 
 /// Nodes that are not in the index yet.
 #[derive(Debug, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Unindexed {
     /// among them.
     read: Vec<(IndexEntry, usize)>,
     /// These changes, each with the number of its nodes.
-    works: Vec<(Arc<PreparedChange>, usize)>,
+    changes: Vec<(Arc<PreparedChange>, usize)>,
 }
 
 impl Unindexed {
@@ -49,9 +49,9 @@ impl Unindexed {
         self.bytes += node.content.len();
         if let Some(place) = place.filter(|_| PreparedChange::has_words_of(node)) {
             self.read.push((entry, place));
-            match self.works.last_mut() {
+            match self.changes.last_mut() {
                 Some((last, count)) if Arc::ptr_eq(last, work) => *count += 1,
-                _ => self.works.push((Arc::clone(work), 1)),
+                _ => self.changes.push((Arc::clone(work), 1)),
             }
         }
     }
@@ -61,7 +61,7 @@ impl Unindexed {
         &'w self,
         words: &mut WordTokenizer,
     ) -> impl Iterator<Item = Result<(IndexEntry, Cow<'w, [Passage]>)>> {
-        let words = self.works.iter().flat_map(move |(work, count)| std::iter::repeat_n(work.words(words), *count));
+        let words = self.changes.iter().flat_map(move |(work, count)| std::iter::repeat_n(work.words(words), *count));
         self.read.iter().zip(words).map(|((entry, place), words)| Ok((*entry, Cow::Borrowed(words.of(*place)))))
     }
 
@@ -69,8 +69,8 @@ impl Unindexed {
     fn clear(&mut self) {
         (self.nodes, self.bytes) = (0, 0);
         self.read.clear();
-        self.read.shrink_to(BATCH);
-        self.works.clear();
+        self.read.shrink_to(BATCH_NODES);
+        self.changes.clear();
     }
 }
 
@@ -102,22 +102,26 @@ pub(super) fn state(conn: &Connection) -> Result<IndexState> {
 }
 
 /// Indexes the unindexed nodes if there are enough of them. Called at the end of a transaction.
-pub(super) fn keep_up(conn: &Connection, cache: &mut WriterCache) -> Result<()> {
+pub(super) fn index_if_due(conn: &Connection, cache: &mut WriterCache) -> Result<()> {
     if cache.unindexed.is_none() {
-        cache.unindexed = Some(waiting(conn)?);
+        cache.unindexed = Some(count_unindexed(conn)?);
     }
-    if let Some(waiting) = cache.unindexed.as_mut().filter(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
-        if waiting.read.len() == waiting.nodes {
-            put_in(conn, state(conn)?, waiting.entries(&mut cache.words))?;
+    if let Some(unindexed) = cache
+        .unindexed
+        .as_mut()
+        .filter(|unindexed| unindexed.nodes >= MAX_UNINDEXED_NODES || unindexed.bytes >= MAX_UNINDEXED_BYTES)
+    {
+        if unindexed.read.len() == unindexed.nodes {
+            insert_batch(conn, state(conn)?, unindexed.entries(&mut cache.words))?;
         } else {
-            catch_up(conn, &mut cache.words)?;
+            index_missing(conn, &mut cache.words)?;
         }
-        waiting.clear();
+        unindexed.clear();
     }
     Ok(())
 }
 
-fn waiting(conn: &Connection) -> Result<Unindexed> {
+fn count_unindexed(conn: &Connection) -> Result<Unindexed> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
     )?;
@@ -137,7 +141,7 @@ pub(super) struct IndexedText {
 }
 
 /// Columns for [`IndexedText::read`].
-pub(super) const SAID: &str =
+pub(super) const INDEXED_TEXT: &str =
     "n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, n.content, n.tool_calls";
 
 impl IndexedText {
@@ -162,43 +166,44 @@ impl IndexedText {
 }
 
 /// Indexes all missing nodes. Rebuilds the index if it was made by other tokenizer rules.
-pub(super) fn catch_up(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
+pub(super) fn index_missing(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
     let mut state = state(conn)?;
     if state.rules != i64::from(WORD_RULES) {
         clear(conn)?;
         state = IndexState { indexed: 0, rules: i64::from(WORD_RULES), passages: 0, words: 0 };
     }
-    let mut nodes = conn.prepare_cached(&format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
+    let mut nodes =
+        conn.prepare_cached(&format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
     let said = nodes.query_map([state.indexed], IndexedText::read)?;
     let entries = said.map(|said| {
         let IndexedText { row, tree, session, author, kind, at, parent, text } = said?;
         Ok((IndexEntry { row, tree, session, author, kind, at, parent }, Cow::Owned(words.passages(&text))))
     });
-    put_in(conn, state, entries)
+    insert_batch(conn, state, entries)
 }
 
 /// A row of `recall_passages`.
 struct PassageRow {
     id: i64,
     entry: IndexEntry,
-    sitting: i64,
+    burst: i64,
     words: u32,
 }
 
 /// Inserts the queued rows.
-fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
+fn insert_passages(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO recall_passages (id, tree, session, author, kind, at, sitting, words)",
         8,
     );
-    STATEMENT.run(conn, rows, |PassageRow { id, entry, sitting, words }, row| {
+    STATEMENT.run(conn, rows, |PassageRow { id, entry, burst, words }, row| {
         row.add(id)?;
         row.add(&entry.tree)?;
         row.add(&entry.session)?;
         row.add(&entry.author)?;
         row.add(&entry.kind)?;
         row.add(&entry.at)?;
-        row.add(sitting)?;
+        row.add(burst)?;
         row.add(words)
     })?;
     rows.clear();
@@ -209,7 +214,7 @@ fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
 ///
 /// The other rows of a batch follow all of its words: a multi-row statement starts a savepoint, and FTS5 flushes a
 /// segment at each savepoint.
-fn put_in<'w>(
+fn insert_batch<'w>(
     conn: &Connection,
     mut state: IndexState,
     entries: impl Iterator<Item = Result<(IndexEntry, Cow<'w, [Passage]>)>>,
@@ -221,30 +226,30 @@ fn put_in<'w>(
         let (entry, passages) = entry?;
         let IndexEntry { row, at, .. } = entry;
         let before = match entry.parent {
-            Some(parent) => match rows.binary_search_by_key(&(parent * ROOM), |row| row.id) {
-                Ok(known) => Some((rows[known].entry.at, rows[known].sitting)),
-                Err(_) => place(conn, parent)?,
+            Some(parent) => match rows.binary_search_by_key(&(parent * PASSAGES_PER_NODE), |row| row.id) {
+                Ok(known) => Some((rows[known].entry.at, rows[known].burst)),
+                Err(_) => time_and_burst(conn, parent)?,
             },
             None => None,
         };
-        let sitting = sitting(row, at, before);
+        let burst = burst(row, at, before);
         let none = [Passage::default()];
         let passages = if passages.is_empty() { &none[..] } else { &passages };
-        for (id, passage) in (row * ROOM..).zip(passages) {
+        for (id, passage) in (row * PASSAGES_PER_NODE..).zip(passages) {
             if passage.count > 0 {
                 index.execute(params![id, passage.words])?;
             }
-            rows.push(PassageRow { id, entry, sitting, words: passage.count });
+            rows.push(PassageRow { id, entry, burst, words: passage.count });
             state.passages += 1;
             state.words += i64::from(passage.count);
         }
         state.indexed = row;
         count += 1;
-        if rows.len() >= BATCH {
-            keep(conn, &mut rows)?;
+        if rows.len() >= BATCH_NODES {
+            insert_passages(conn, &mut rows)?;
         }
     }
-    keep(conn, &mut rows)?;
+    insert_passages(conn, &mut rows)?;
     conn.prepare_cached("UPDATE recall_state SET indexed = ?1, rules = ?2, passages = ?3, words = ?4")?.execute([
         state.indexed,
         state.rules,
@@ -255,17 +260,17 @@ fn put_in<'w>(
 }
 
 /// The time and the burst of an indexed node.
-pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
+pub(super) fn time_and_burst(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
     Ok(conn
         .prepare_cached("SELECT at, sitting FROM recall_passages WHERE id = ?1")?
-        .query_row([node * ROOM], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row([node * PASSAGES_PER_NODE], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
 }
 
 /// The burst of the node at `row`, created at `now`. `before` is the time and burst of its parent.
-pub(super) fn sitting(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
+pub(super) fn burst(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
     match before {
-        Some((at, sitting)) if now.saturating_sub(at) < SITTING => sitting,
+        Some((at, burst)) if now.saturating_sub(at) < BURST_GAP_MS => burst,
         _ => row,
     }
 }
@@ -281,11 +286,11 @@ fn clear(conn: &Connection) -> Result<()> {
 /// Rebuilds the index; returns the number of indexed nodes.
 pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
     clear(conn)?;
-    catch_up(conn, &mut WordTokenizer::default())
+    index_missing(conn, &mut WordTokenizer::default())
 }
 
 /// Removes the words of nodes that are about to be purged, and rewrites the affected parts of the index.
-pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
+pub(super) fn remove(conn: &Connection, which: &str, key: i64) -> Result<()> {
     let state = state(conn)?;
     if state.rules != i64::from(WORD_RULES) {
         // Only the words that were inserted can be removed.
@@ -294,12 +299,12 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
     }
     let mut words = WordTokenizer::default();
     let mut statement = conn.prepare(&format!(
-        "SELECT {SAID} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
+        "SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
     ))?;
     let mut rows = statement.query([key, state.indexed])?;
     while let Some(row) = rows.next()? {
         let said = IndexedText::read(row)?;
-        let first = said.row * ROOM;
+        let first = said.row * PASSAGES_PER_NODE;
         let (mut passages, mut count) = (0, 0);
         for (id, passage) in (first..).zip(words.passages(&said.text)) {
             conn.prepare_cached("INSERT INTO recall_words (recall_words, rowid, words) VALUES ('delete', ?1, ?2)")?
@@ -307,7 +312,8 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
             passages += 1;
             count += i64::from(passage.count);
         }
-        conn.prepare_cached("DELETE FROM recall_passages WHERE id > ?1 AND id < ?1 + ?2")?.execute([first, ROOM])?;
+        conn.prepare_cached("DELETE FROM recall_passages WHERE id > ?1 AND id < ?1 + ?2")?
+            .execute([first, PASSAGES_PER_NODE])?;
         conn.prepare_cached("UPDATE recall_passages SET words = 0 WHERE id = ?1")?.execute([first])?;
         conn.prepare_cached("UPDATE recall_state SET passages = passages - ?1, words = words - ?2")?
             .execute([(passages - 1).max(0), count])?;
@@ -325,16 +331,16 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let (mut said, mut kept) = (0_u64, 0_u64);
     let (mut passages, mut count) = (0, 0);
     let mut words = WordTokenizer::default();
-    let mut nodes = conn.prepare(&format!("SELECT {SAID} FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq"))?;
+    let mut nodes = conn.prepare(&format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq"))?;
     let mut rows = nodes.query([state.indexed])?;
     while let Some(row) = rows.next()? {
         let node = IndexedText::read(row)?;
         let cut = words.passages(&node.text);
         passages += i64::try_from(cut.len().max(1)).unwrap_or(i64::MAX);
-        for (id, passage) in (node.row * ROOM..).zip(cut) {
+        for (id, passage) in (node.row * PASSAGES_PER_NODE..).zip(cut) {
             count += i64::from(passage.count);
             for (offset, word) in (0..).zip(passage.words.split_ascii_whitespace()) {
-                said = said.wrapping_add(mark(word, id, offset));
+                said = said.wrapping_add(checksum(word, id, offset));
             }
         }
     }
@@ -342,7 +348,7 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let mut rows = terms.query([])?;
     while let Some(row) = rows.next()? {
         let term = row.get_ref(0)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
-        kept = kept.wrapping_add(mark(term, row.get(1)?, row.get(2)?));
+        kept = kept.wrapping_add(checksum(term, row.get(1)?, row.get(2)?));
     }
     let rows: (i64, i64) = conn
         .query_row("SELECT count(*), ifnull(sum(words), 0) FROM recall_passages", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
@@ -351,7 +357,7 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
 }
 
 /// A checksum for a word at a position. Sums of these do not depend on the order.
-fn mark(word: &str, id: i64, offset: i64) -> u64 {
+fn checksum(word: &str, id: i64, offset: i64) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(word.as_bytes()).update(&id.to_le_bytes()).update(&offset.to_le_bytes());
     let hash = hasher.finalize();

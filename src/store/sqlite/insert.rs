@@ -11,7 +11,7 @@ use rusqlite::{
 use crate::store::{Result, StoreError};
 
 /// Rows of the wide statement. More rows save no further time.
-pub(super) const WIDE: usize = 16;
+pub(super) const WIDE_ROWS: usize = 16;
 
 /// An insert statement for any number of rows.
 pub(super) struct MultiInsert {
@@ -34,7 +34,7 @@ impl MultiInsert {
         rows: &[R],
         bind: impl Fn(&R, &mut RowValues<'_, '_>) -> rusqlite::Result<()>,
     ) -> rusqlite::Result<()> {
-        let wide = rows.chunks_exact(WIDE);
+        let wide = rows.chunks_exact(WIDE_ROWS);
         let rest = wide.remainder().chunks(1);
         for rows in wide.chain(rest) {
             let mut statement = conn.prepare_cached(self.sql(rows.len()))?;

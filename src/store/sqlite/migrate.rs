@@ -40,9 +40,9 @@ const MIGRATIONS: &[Migration] = &[
 pub(super) const VERSION: u32 = 13;
 
 /// First version with a full-text index; older files are indexed after migrating.
-const INDEXED: usize = 6;
+const FIRST_INDEXED_VERSION: usize = 6;
 /// First version with session states; older files get them after migrating.
-const REGISTERED: usize = 8;
+const FIRST_STATE_VERSION: usize = 8;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -134,11 +134,11 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         )?;
         tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
     }
-    if now < INDEXED {
-        fts_index::catch_up(&tx, &mut WordTokenizer::default())?;
+    if now < FIRST_INDEXED_VERSION {
+        fts_index::index_missing(&tx, &mut WordTokenizer::default())?;
     }
-    if now < REGISTERED {
-        session_state::take_over(&tx, &options.ears)?;
+    if now < FIRST_STATE_VERSION {
+        session_state::migrate_legacy(&tx, &options.rules)?;
     }
     if now == 0 {
         for agent in default_agents() {

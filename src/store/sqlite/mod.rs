@@ -10,6 +10,7 @@ mod apply_documents;
 mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
+mod apply_sessions;
 mod apply_turns;
 mod backup;
 mod cache;
@@ -64,7 +65,7 @@ pub struct OpenOptions {
     create: bool,
     read_only: bool,
     page_limit: Option<u32>,
-    ears: Arc<CompiledRules>,
+    rules: Arc<CompiledRules>,
 }
 
 impl OpenOptions {
@@ -78,7 +79,7 @@ impl OpenOptions {
             create: true,
             read_only: false,
             page_limit: None,
-            ears: Arc::default(),
+            rules: Arc::default(),
         }
     }
 
@@ -116,7 +117,7 @@ impl OpenOptions {
     /// by [`super::Store::verify`].
     #[must_use]
     pub fn register_rules(mut self, rules: RegisterRules) -> Self {
-        self.ears = Arc::new(CompiledRules::new(rules));
+        self.rules = Arc::new(CompiledRules::new(rules));
         self
     }
 
@@ -149,7 +150,7 @@ impl Store for SqliteStore {
     fn submit(&self, change: Change) -> Pending {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
-        Pending { receipt, _handed_over: work.map(|work| work as _) }
+        Pending { receipt, _shared: work.map(|work| work as _) }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
@@ -165,8 +166,8 @@ impl Store for SqliteStore {
     }
 
     fn rebuild(&self) -> Result<RebuildReport> {
-        let ears = Arc::clone(self.pool.ears());
-        self.writer.run(move |conn| rebuild::rebuild(conn, &ears))
+        let rules = Arc::clone(self.pool.rules());
+        self.writer.run(move |conn| rebuild::rebuild(conn, &rules))
     }
 
     fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {

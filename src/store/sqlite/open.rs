@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     if options.read_only {
         let pool = ConnectionPool::new(&path, options, true);
         migrate::check(&*pool.borrow()?, &path).map_err(|e| name_file(e, &path, options))?;
-        return Ok(SqliteStore { pool, writer: WriterHandle::refusing(path) });
+        return Ok(SqliteStore { pool, writer: WriterHandle::read_only(path) });
     }
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     if options.create {
@@ -53,7 +53,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
 /// Finishes a purge whose process was killed. If another process prevents it, the file opens anyway, and a later writer
 /// finishes the purge.
 fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
-    let scrubbed = scrub::owed(conn).and_then(|mark| match mark {
+    let scrubbed = scrub::pending_mark(conn).and_then(|mark| match mark {
         Some(_) => scrub::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
         None => Ok(()),
     });

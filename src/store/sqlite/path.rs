@@ -3,14 +3,14 @@
 use rusqlite::Connection;
 
 use super::{
-    decode::{NodeRow, States, WORDS},
+    decode::{DESCENDING, NodeRow, States},
     tables::nodes::anchor,
     visibility::{self, version_read},
 };
 use crate::store::{Result, StoreError};
 
 /// Maximum initial capacity of a path: the depth in a damaged file may be any number.
-const ROOM: usize = 16_384;
+const MAX_CAPACITY: usize = 16_384;
 
 /// Reads the path as rows, newest first.
 ///
@@ -23,7 +23,7 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
     let mut read_already: Vec<i64> = Vec::new();
     // The next node, and whether it is requested itself regardless of the place's versions.
     let mut next = Some((to, true));
-    let mut statement = conn.prepare_cached(WORDS)?;
+    let mut statement = conn.prepare_cached(DESCENDING)?;
     let mut states = States::new(conn)?;
     while path.len() < limit
         && let Some((start, _)) = next
@@ -39,9 +39,9 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
                 }
                 break;
             }
-            let mut node = NodeRow::words(row)?;
+            let mut node = NodeRow::read_stateless(row)?;
             if path.is_empty() {
-                path.reserve_exact(limit.min(node.node.depth as usize + 1).min(ROOM));
+                path.reserve_exact(limit.min(node.node.depth as usize + 1).min(MAX_CAPACITY));
             }
             states.put(&mut node)?;
             next = node.parent.map(|parent| (parent, false));

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::cache::NumberedMap;
+use super::cache::RowMap;
 use crate::{
     id::NodeId,
     store::{Change, Mutation},
@@ -12,9 +12,9 @@ use crate::{
 };
 
 /// Maximum number of idle tokenizers.
-const READERS: usize = 4;
+const MAX_IDLE_TOKENIZERS: usize = 4;
 /// Maximum content in bytes that the submitting thread tokenizes: other tasks may wait for that thread.
-const BY_CALLER: usize = 64 * 1024;
+const MAX_CALLER_BYTES: usize = 64 * 1024;
 
 /// A change and its precomputed data. Either the submitting thread or the writer thread computes it, whichever needs it
 /// first. Nodes are identified by their index among the nodes that the change adds.
@@ -54,7 +54,7 @@ impl PreparedChange {
 
     /// True if the node's words are precomputed.
     pub(super) fn has_words_of(node: &NewNode) -> bool {
-        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= BY_CALLER
+        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= MAX_CALLER_BYTES
     }
 
     /// The words of the added nodes, equal to those of [`super::fts_index::IndexedText`].
@@ -76,7 +76,7 @@ impl PreparedChange {
 
     /// The hashes of nodes whose parent is in the same change.
     fn hashes(&self) -> Vec<Option<PreparedHashes>> {
-        let mut known: NumberedMap<NodeId, ContentHash> = NumberedMap::default();
+        let mut known: RowMap<NodeId, ContentHash> = RowMap::default();
         let hashes = self.added().map(|node| {
             let parent = match node.parent {
                 Parent::Node(parent) => known.get(&parent).copied(),
@@ -115,26 +115,26 @@ pub(super) struct TokenizerPool(Mutex<Vec<WordTokenizer>>);
 
 impl TokenizerPool {
     /// Precomputes the words and hashes of a change.
-    pub(super) fn read(&self, work: &PreparedChange) {
+    pub(super) fn prepare(&self, work: &PreparedChange) {
         if work.added().next().is_some() {
             // A single node has a stored parent, so its hash is not precomputed.
             if work.added().nth(1).is_some() {
                 work.hashes.get_or_init(|| work.hashes());
             }
-            let mut reader = self.lend();
+            let mut reader = self.acquire();
             work.words(&mut reader);
-            self.give_back(reader);
+            self.release(reader);
         }
     }
 
     /// Takes an idle tokenizer, or creates one.
-    pub(super) fn lend(&self) -> WordTokenizer {
+    pub(super) fn acquire(&self) -> WordTokenizer {
         self.idle().pop().unwrap_or_default()
     }
 
-    pub(super) fn give_back(&self, reader: WordTokenizer) {
+    pub(super) fn release(&self, reader: WordTokenizer) {
         let mut idle = self.idle();
-        if idle.len() < READERS {
+        if idle.len() < MAX_IDLE_TOKENIZERS {
             idle.push(reader);
         }
     }

@@ -26,7 +26,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
             let row = apply.session_row(id)?;
             conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
             conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
-            todos::forget(conn, "session = ?1", row)?;
+            todos::clear_text(conn, "session = ?1", row)?;
             // A stash does not name its session; the journal entry of the same time does.
             conn.execute(
                 "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
@@ -35,7 +35,7 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
                 [row],
             )?;
             let tree = sessions::tree(conn, row)?;
-            apply.cache.unheard.insert(row);
+            apply.cache.stale_sessions.insert(row);
             ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
@@ -46,16 +46,16 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
             )?;
             conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
             conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
-            todos::forget(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
+            todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
             // The inverse of an update of the tree (change 9) contains its former title and description.
             conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
             let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
             let sessions = sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-            apply.cache.unheard.extend(sessions);
+            apply.cache.stale_sessions.extend(sessions);
             ("tree = ?1", row, AppliedMutation::new(Some(row), None, None))
         }
     };
-    fts_index::forget(conn, which, key)?;
+    fts_index::remove(conn, which, key)?;
     // The index may be rebuilt.
     apply.cache.unindexed = None;
     let nodes = format!("SELECT seq FROM nodes WHERE {which}");
@@ -87,13 +87,13 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         params![key, at],
     )?;
     if purged == 0 {
-        return Err(StoreError::Conflict("it is purged already, or holds nothing".to_owned()));
+        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
     }
     let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
     let mut statement = conn.prepare(&sql)?;
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-    apply.cache.unheard.extend(sessions);
-    scrub::owe(conn)?;
+    apply.cache.stale_sessions.extend(sessions);
+    scrub::set_mark(conn)?;
     apply.receipt.affected += purged as u64;
     Ok(trace)
 }

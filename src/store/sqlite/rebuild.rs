@@ -11,7 +11,7 @@ use crate::{
     types::CompiledRules,
 };
 
-pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<RebuildReport> {
+pub(super) fn rebuild(conn: &mut Connection, rules: &CompiledRules) -> Result<RebuildReport> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     nodes::rebuild_local_ids(&tx)?;
     let nodes = recount::wrong_nodes(&tx)?;
@@ -31,7 +31,7 @@ pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<Reb
     let indexed = fts_index::rebuild(&tx)?;
     // Vectors cost a model's time; they are computed again on demand.
     tx.execute("DELETE FROM vectors", [])?;
-    let registers = session_state::rebuild(&tx, ears)?;
+    let registers = session_state::rebuild(&tx, rules)?;
     tx.commit()?;
     Ok(RebuildReport { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })
 }

@@ -10,7 +10,7 @@ pub(super) struct WrongNode {
     pub(super) row: i64,
     pub(super) local: String,
     /// Stored continuations, annotations, versions, links, bookmarks.
-    pub(super) kept: [i64; 5],
+    pub(super) stored: [i64; 5],
     /// The same, recounted.
     pub(super) counted: [i64; 5],
 }
@@ -45,7 +45,9 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
         Ok([r.get(at)?, r.get(at + 1)?, r.get(at + 2)?, r.get(at + 3)?, r.get(at + 4)?])
     };
     let found = statement
-        .query_map([], |r| Ok(WrongNode { row: r.get(0)?, local: r.get(1)?, kept: five(r, 2)?, counted: five(r, 7)? }))?
+        .query_map([], |r| {
+            Ok(WrongNode { row: r.get(0)?, local: r.get(1)?, stored: five(r, 2)?, counted: five(r, 7)? })
+        })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
@@ -53,7 +55,7 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
 /// A tree whose stored counts differ from a recount. Requires correct counts of its nodes.
 pub(super) struct WrongTree {
     pub(super) row: i64,
-    pub(super) kept: TreeCounts,
+    pub(super) stored: TreeCounts,
     pub(super) counted: TreeCounts,
 }
 
@@ -77,7 +79,7 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
         })
     };
     let all: Vec<WrongTree> = statement
-        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, kept: four(r, 1)?, counted: four(r, 5)? }))?
+        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, stored: four(r, 1)?, counted: four(r, 5)? }))?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(all.into_iter().filter(|t| t.kept != t.counted).collect())
+    Ok(all.into_iter().filter(|t| t.stored != t.counted).collect())
 }

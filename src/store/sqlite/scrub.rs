@@ -11,38 +11,38 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::store::{Result, StoreError};
 
 /// Key of the mark. Its value is random: a scrub removes only the mark that it read, and not that of a later purge.
-const OWED: &str = "scrub_owed";
+const MARK_KEY: &str = "scrub_owed";
 
 /// Sets the mark. Called in the purge's transaction.
-pub(super) fn owe(conn: &Connection) -> Result<()> {
-    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, hex(randomblob(8)))", [OWED])?;
+pub(super) fn set_mark(conn: &Connection) -> Result<()> {
+    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, hex(randomblob(8)))", [MARK_KEY])?;
     Ok(())
 }
 
 /// Reads the mark; `None` if no scrub is pending.
-pub(super) fn owed(conn: &Connection) -> Result<Option<String>> {
-    Ok(conn.query_row("SELECT value FROM settings WHERE name = ?1", [OWED], |r| r.get(0)).optional()?)
+pub(super) fn pending_mark(conn: &Connection) -> Result<Option<String>> {
+    Ok(conn.query_row("SELECT value FROM settings WHERE name = ?1", [MARK_KEY], |r| r.get(0)).optional()?)
 }
 
 /// Rewrites the file, empties the log, and removes the mark. Waits for readers and other writers. Takes time
 /// proportional to the size of the file.
 pub(super) fn scrub(conn: &mut Connection, wait: Duration) -> Result<()> {
     conn.busy_timeout(wait)?;
-    let mark = owed(conn)?;
+    let mark = pending_mark(conn)?;
     conn.execute_batch("VACUUM")?;
     let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
     if busy != 0 {
         return Err(StoreError::Busy { waited: wait });
     }
     if let Some(mark) = mark {
-        conn.execute("DELETE FROM settings WHERE name = ?1 AND value = ?2", [OWED, &mark])?;
+        conn.execute("DELETE FROM settings WHERE name = ?1 AND value = ?2", [MARK_KEY, &mark])?;
     }
     Ok(())
 }
 
 /// The problem that `verify` reports while a scrub is pending.
 pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
-    Ok(owed(conn)?.map(|_| {
+    Ok(pending_mark(conn)?.map(|_| {
         "a purge is unfinished: bytes of purged content may be left in the file until the next writer opens it"
             .to_owned()
     }))

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::V
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
-    fts_index::ROOM,
+    fts_index::PASSAGES_PER_NODE,
     fts_query,
     tables::{agents, sessions, trees},
 };
@@ -61,7 +61,8 @@ impl Conditions {
         }
         if let Some(role) = filter.role {
             // The index has no role column; the node has.
-            let of_node = format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {ROOM}) = ?");
+            let of_node =
+                format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {PASSAGES_PER_NODE}) = ?");
             found.sql.push_str(if table == "n" { " AND +n.author_type = ?" } else { &of_node });
             found.values.push(role.code().into());
         }
@@ -79,8 +80,8 @@ impl Conditions {
             and(at, "<=", to.as_millis().into());
         }
         if let Some(before) = filter.before {
-            let before = i64::try_from(before).unwrap_or(i64::MAX / ROOM);
-            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * ROOM) };
+            let before = i64::try_from(before).unwrap_or(i64::MAX / PASSAGES_PER_NODE);
+            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * PASSAGES_PER_NODE) };
             and(column, "<", first.into());
         }
         Ok(found)
@@ -119,7 +120,7 @@ impl PassageInfos {
     }
 
     /// The filter without these parts.
-    pub(super) fn without(filter: &WordFilter) -> WordFilter {
+    pub(super) fn residual_filter(filter: &WordFilter) -> WordFilter {
         WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() }
     }
 
@@ -136,17 +137,17 @@ pub(super) fn places(
     filter: &WordFilter,
 ) -> Result<Vec<Option<PassageInfo>>> {
     let elsewhere = PassageInfos::of(conn, filter)?;
-    let conditions = Conditions::of(conn, &PassageInfos::without(filter), "p", "at")?;
+    let conditions = Conditions::of(conn, &PassageInfos::residual_filter(filter), "p", "at")?;
     let sql = format!(
         "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
         numbered(&conditions.sql)
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let place = |(node, part): &(u64, u32)| -> Result<Option<PassageInfo>> {
-        let id = i64::try_from(*node).unwrap_or(i64::MAX / ROOM) * ROOM + i64::from(*part);
+        let id = i64::try_from(*node).unwrap_or(i64::MAX / PASSAGES_PER_NODE) * PASSAGES_PER_NODE + i64::from(*part);
         let values = std::iter::once(Value::from(id)).chain(conditions.values.iter().cloned());
         let read = |r: &rusqlite::Row<'_>| {
-            let place = PassageInfo { sitting: number(r.get(0)?), words: r.get(1)? };
+            let place = PassageInfo { burst: number(r.get(0)?), length: r.get(1)? };
             Ok(elsewhere.fit(r.get(2)?, r.get(3)?).then_some(place))
         };
         Ok(statement.query_row(params_from_iter(values), read).optional()?.flatten())
@@ -165,7 +166,7 @@ pub(super) fn numbered(sql: &str) -> String {
 }
 
 /// Loads the parent and the continuations of nodes.
-pub(super) fn beside(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>> {
+pub(super) fn neighbors(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>> {
     let mut statement = conn.prepare_cached(
         "SELECT n.parent, c.seq FROM nodes n
          LEFT JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0
@@ -287,7 +288,7 @@ pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, l
     if filter.tree.is_some() {
         let (first, last) = fts_query::range(conn, filter)?.rows;
         conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
-        conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
+        conditions.values.extend([Value::from(first / PASSAGES_PER_NODE), Value::from(last / PASSAGES_PER_NODE)]);
     }
     let sql = format!("SELECT {NODE} {FROM} WHERE n.tool_name = ?{} ORDER BY n.seq DESC", conditions.sql);
     let values = std::iter::once(Value::from(tool.to_owned())).chain(conditions.values);

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Loads at most `most` continuations of a node.
-pub(super) fn of(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
+pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
     let Some(row) = row_of(conn, of)? else {
         return Ok(Vec::new());
     };

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// Bytes read at once.
-const CHUNK: usize = 1 << 20;
+const CHUNK_BYTES: usize = 1 << 20;
 
 /// Lists the database and the regular files in its folder whose names start with its name, and the partial replies;
 /// sorted.
@@ -56,10 +56,10 @@ pub fn count_bytes(file: &Path, bytes: &[u8]) -> io::Result<u64> {
         return Ok(0);
     }
     let mut file = File::open(file)?;
-    let mut window = Vec::with_capacity(CHUNK + bytes.len());
+    let mut window = Vec::with_capacity(CHUNK_BYTES + bytes.len());
     let mut count = 0;
     loop {
-        if file.by_ref().take(CHUNK as u64).read_to_end(&mut window)? == 0 {
+        if file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut window)? == 0 {
             return Ok(count);
         }
         count += window.windows(bytes.len()).filter(|found| *found == bytes).count() as u64;

@@ -21,7 +21,7 @@ use crate::{
 /// Applies the inverse of each entry of a group.
 pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     if !apply.is_undo() {
-        return Err(StoreError::Refused("only an undo or redo takes changes back".to_owned()));
+        return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
     }
     let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
     let mut statement = apply
@@ -39,9 +39,9 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     if !op.can_be_undone() && !matches!(op, Op::Undo) {
         return Err(StoreError::Refused(format!("a {op} cannot be undone")));
     }
-    let mut did = false;
+    let mut applied = false;
     for (_, change, node, undo) in entries {
-        if is_left(op, change) {
+        if is_ignored(op, change) {
             continue;
         }
         let mutation = match (undo, node) {
@@ -49,25 +49,25 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
                 serde_json::from_str(&text)
                     .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
             ),
-            (None, Some(node)) if change == ChangeKind::Append.code() => take_back_append(apply, node)?,
+            (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(apply, node)?,
             (None, _) => None,
         };
         if let Some(mutation) = mutation {
-            apply.mutate(&mutation, Some(target))?;
-            did = true;
+            apply.apply_and_journal(&mutation, Some(target))?;
+            applied = true;
         }
     }
-    if did { Ok(()) } else { Err(StoreError::Conflict("there is nothing left of it to take back".to_owned())) }
+    if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
 }
 
 /// True if undoing the operation ignores this change: undoing an import only archives its trees.
-fn is_left(op: Op, change: i64) -> bool {
+fn is_ignored(op: Op, change: i64) -> bool {
     op == Op::Import && change != ChangeKind::CreateTree.code()
 }
 
 /// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned
 /// since.
-fn take_back_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
+fn inverse_of_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
     let anchor = super::tables::nodes::anchor(apply.conn, node)?;
     if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
         return Ok(None);
@@ -140,7 +140,7 @@ pub(super) fn next(
         match (entry.op, entry.target) {
             (Op::Undo, Some(target)) if active => {
                 if direction == Direction::Redo && !others {
-                    return found(conn, entry.group, target).map(Some);
+                    return target_of(conn, entry.group, target).map(Some);
                 }
                 off.insert(target);
             }
@@ -150,7 +150,7 @@ pub(super) fn next(
             // A purged operation has no inverse left.
             (op, _) if op.can_be_undone() && active => match has_inverse(conn, op, entry.group)? {
                 Some(_) if direction == Direction::Redo => return Ok(None),
-                Some(first) => return found(conn, entry.group, first).map(Some),
+                Some(first) => return target_of(conn, entry.group, first).map(Some),
                 None => {}
             },
             _ => {}
@@ -174,7 +174,7 @@ fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
     )?;
     let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
     while let Some(row) = rows.next()? {
-        if !is_left(op, row.get(1)?) {
+        if !is_ignored(op, row.get(1)?) {
             return Ok(Some(if op == Op::Import { row.get(0)? } else { group }));
         }
     }
@@ -182,7 +182,7 @@ fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
 }
 
 /// Returns the group with the first entry of the operation that it reverts or repeats.
-fn found(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
+fn target_of(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
     let entry = read_entry(conn, operation)?.ok_or_else(|| StoreError::not_found("operation", operation))?.0;
     Ok(UndoTarget { group: group.unsigned_abs(), entry })
 }

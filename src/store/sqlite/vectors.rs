@@ -6,7 +6,7 @@ use super::search_filter::{Conditions, numbered};
 use crate::store::{Result, WordFilter};
 
 /// Saves vectors, except those of nodes that were purged since.
-pub(super) fn keep(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) -> Result<()> {
+pub(super) fn save(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "INSERT OR REPLACE INTO vectors (model, node, vector)
          SELECT ?1, seq, ?3 FROM nodes WHERE seq = ?2 AND purged_at IS NULL",

@@ -32,9 +32,9 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     if from == Some(root.row) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
-    apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
-    apply.may_prune()?;
-    apply.unhear_branch()?;
+    apply.receipt.affected += retag_branch(apply.conn, root, from, Some(root.row))?;
+    apply.check_prune_lease()?;
+    apply.mark_sessions_stale()?;
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
@@ -49,9 +49,9 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = support_mark(apply.conn, root)?;
-    apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
-    apply.unhear_branch()?;
+    let to = inherited_tag(apply.conn, root)?;
+    apply.receipt.affected += retag_branch(apply.conn, root, Some(root.row), to)?;
+    apply.mark_sessions_stale()?;
     if to.is_none() {
         hide_unsupported(apply.conn)?;
     }
@@ -60,18 +60,18 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
 
 /// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
 /// half of a split the place is the split node.
-fn support_mark(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+fn inherited_tag(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     let place = match node.kind {
         EdgeKind::Version => conn
             .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
             .query_row([node.row], |r| r.get(0))?,
         _ => None,
     };
-    mark_of(conn, node.parent, place)
+    tag_of(conn, node.parent, place)
 }
 
 /// The tag inherited from `parent` and, for a version, from `place`.
-pub(super) fn mark_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
+pub(super) fn tag_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
     for node in [parent, place].into_iter().flatten() {
         if let Some(mark) = nodes::hidden_by(conn, node)? {
             return Ok(Some(mark));
@@ -91,16 +91,16 @@ fn hide_unsupported(conn: &Connection) -> Result<()> {
     for version in versions {
         let version = nodes::anchor(conn, version)?;
         if nodes::hidden_by(conn, version.row)?.is_none()
-            && let Some(mark) = support_mark(conn, version)?
+            && let Some(mark) = inherited_tag(conn, version)?
         {
-            remark(conn, version, None, Some(mark))?;
+            retag_branch(conn, version, None, Some(mark))?;
         }
     }
     Ok(())
 }
 
 /// Changes the tag `from` to `to` in the branch at `root`; returns the number of changed nodes.
-fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
+fn retag_branch(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
     let counts = collect(conn, root, from)?;
     conn.execute(
         &format!(

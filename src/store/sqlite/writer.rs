@@ -33,15 +33,15 @@ use crate::{
 };
 
 /// Number of mutations after which a transaction accepts no further change: bounds the latency of the first one.
-const GROUP: usize = 1_024;
+const MAX_GROUP_MUTATIONS: usize = 1_024;
 /// Polls of the queue before the thread sleeps: about 50 µs, the cost of waking a thread on a virtual machine.
-const SPINS: u32 = 1_024;
+const MAX_QUEUE_POLLS: u32 = 1_024;
 /// Idle time before a checkpoint.
-const IDLE: Duration = Duration::from_millis(50);
+const CHECKPOINT_IDLE: Duration = Duration::from_millis(50);
 /// Minimum number of transactions that make a checkpoint worth its syncs.
-const WORTH_MOVING: u32 = 100;
+const MIN_CHECKPOINT_TRANSACTIONS: u32 = 100;
 /// Maximum sleep between two attempts to take the lock.
-const LONGEST_SLEEP: Duration = Duration::from_millis(4);
+const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
 type Reply = oneshot::Sender<Result<Receipt>>;
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -56,7 +56,7 @@ pub(super) struct WriterHandle {
     queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
-    readers: TokenizerPool,
+    tokenizers: TokenizerPool,
 }
 
 impl WriterHandle {
@@ -66,22 +66,22 @@ impl WriterHandle {
         let worker = WriterThread {
             conn,
             ids: Arc::clone(&options.ids),
-            ears: Arc::clone(&options.ears),
+            rules: Arc::clone(&options.rules),
             wait: options.wait,
             cache: WriterCache::default(),
             path: path.clone(),
-            logged: 0,
+            uncheckpointed: 0,
         };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: TokenizerPool::default() })
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers: TokenizerPool::default() })
     }
 
     /// Creates a writer that refuses all changes, for a read-only store.
-    pub(super) fn refusing(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path, readers: TokenizerPool::default() }
+    pub(super) fn read_only(path: PathBuf) -> Self {
+        Self { queue: None, thread: None, path, tokenizers: TokenizerPool::default() }
     }
 
     /// Queues a change; returns its prepared form, shared with the writer thread.
@@ -93,7 +93,7 @@ impl WriterHandle {
         };
         let work = PreparedChange::new(change);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
-        self.readers.read(&work);
+        self.tokenizers.prepare(&work);
         Some(work)
     }
 
@@ -125,45 +125,45 @@ impl Drop for WriterHandle {
 struct WriterThread {
     conn: Connection,
     ids: Arc<dyn IdSource>,
-    ears: Arc<CompiledRules>,
+    rules: Arc<CompiledRules>,
     wait: Duration,
     cache: WriterCache,
     path: PathBuf,
     /// Transactions since the last checkpoint.
-    logged: u32,
+    uncheckpointed: u32,
 }
 
 impl WriterThread {
     /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
     /// next one soon, and waking a thread costs as much as an append.
-    fn take(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
-        for _ in 0..SPINS {
+    fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+        for _ in 0..MAX_QUEUE_POLLS {
             match jobs.try_recv() {
                 Ok(job) => return Some(job),
                 Err(mpsc::TryRecvError::Disconnected) => return None,
                 Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
             }
         }
-        if self.logged >= WORTH_MOVING {
-            match jobs.recv_timeout(IDLE) {
+        if self.uncheckpointed >= MIN_CHECKPOINT_TRANSACTIONS {
+            match jobs.recv_timeout(CHECKPOINT_IDLE) {
                 Ok(job) => return Some(job),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return None,
-                Err(mpsc::RecvTimeoutError::Timeout) => self.move_log(),
+                Err(mpsc::RecvTimeoutError::Timeout) => self.checkpoint(),
             }
         }
         jobs.recv().ok()
     }
 
-    /// Checkpoints the log while no caller waits. If readers prevent it, a later checkpoint does the work.
-    fn move_log(&mut self) {
-        self.logged = 0;
+    /// Checkpoints the log while no caller waits. If tokenizers prevent it, a later checkpoint does the work.
+    fn checkpoint(&mut self) {
+        self.uncheckpointed = 0;
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
             tracing::debug!(%error, "moving the log into the file");
         }
     }
 
     fn run(mut self, jobs: &mpsc::Receiver<WriteJob>) {
-        let mut next = self.take(jobs);
+        let mut next = self.next_job(jobs);
         while let Some(job) = next.take() {
             match job {
                 WriteJob::Task(task) => {
@@ -172,23 +172,28 @@ impl WriterThread {
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                WriteJob::Change(work, reply) => next = self.group(work, reply, jobs),
+                WriteJob::Change(work, reply) => next = self.commit_group(work, reply, jobs),
             }
             if next.is_none() {
-                next = self.take(jobs);
+                next = self.next_job(jobs);
             }
         }
     }
 
     /// Commits this change and those queued meanwhile in one transaction. Returns a received job that is not a change.
-    fn group(&mut self, work: Arc<PreparedChange>, reply: Reply, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+    fn commit_group(
+        &mut self,
+        work: Arc<PreparedChange>,
+        reply: Reply,
+        jobs: &mpsc::Receiver<WriteJob>,
+    ) -> Option<WriteJob> {
         let mut other = None;
         let mut refused: Vec<(Reply, StoreError)> = Vec::new();
         let mut group: Vec<(Arc<PreparedChange>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
         if let Err(error) = self.begin() {
-            self.fail(job.map(|(_, reply)| reply), &error);
+            self.reply_all(job.map(|(_, reply)| reply), &error);
             return None;
         }
         while let Some((work, reply)) = job.take() {
@@ -196,21 +201,21 @@ impl WriterThread {
             match self.apply(&work) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
-                    let error = self.explain(error);
+                    let error = self.with_context(error);
                     // A purge that finds nothing may still have to finish an earlier one before its reply.
-                    if purges(&work.change) {
+                    if is_purge(&work.change) {
                         refused.push((reply, error));
                     } else {
                         let _ = reply.send(Err(error));
                     }
-                    if let Err(error) = self.again(&mut group) {
-                        answer(refused, &Ok(()));
-                        self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
+                    if let Err(error) = self.replay_without(&mut group) {
+                        reply_refused(refused, &Ok(()));
+                        self.reply_all(group.into_iter().map(|(_, reply, _)| reply), &error);
                         return None;
                     }
                 }
             }
-            if mutations < GROUP {
+            if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
                     Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
                     Ok(task @ WriteJob::Task(_)) => other = Some(task),
@@ -218,35 +223,35 @@ impl WriterThread {
                 }
             }
         }
-        self.logged += 1;
+        self.uncheckpointed += 1;
         if let Err(error) = self.commit() {
-            answer(refused, &Ok(()));
-            self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
+            reply_refused(refused, &Ok(()));
+            self.reply_all(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| purges(&work.change));
+        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| is_purge(&work.change));
         let scrubbed = if purged { self.scrub() } else { Ok(()) };
-        answer(refused, &scrubbed);
+        reply_refused(refused, &scrubbed);
         for (work, reply, receipt) in group {
             // A failed scrub concerns only purges: other changes of the transaction are complete.
-            let told = match &scrubbed {
-                Err(error) if purges(&work.change) => Err(clone_error(error)),
+            let result = match &scrubbed {
+                Err(error) if is_purge(&work.change) => Err(clone_error(error)),
                 _ => Ok(receipt),
             };
             drop(work);
-            let _ = reply.send(told);
+            let _ = reply.send(result);
         }
         other
     }
 
     fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
-        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work)
+        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)
             .and_then(ChangeApplier::run)
     }
 
     /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
     /// full) is answered with its error and dropped.
-    fn again(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
+    fn replay_without(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
             self.cache.clear();
@@ -269,7 +274,7 @@ impl WriterThread {
             }
             let Some((at, error)) = failed else { break };
             let (_, reply, _) = left.remove(at);
-            let _ = reply.send(Err(self.explain(error)));
+            let _ = reply.send(Err(self.with_context(error)));
         }
         *group = left;
         Ok(())
@@ -277,14 +282,15 @@ impl WriterThread {
 
     fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
-        let written = flushed.and_then(|()| fts_index::keep_up(&self.conn, &mut self.cache));
-        let written = written.and_then(|()| session_state::keep_up(&self.conn, &mut self.cache.unheard, &self.ears));
+        let written = flushed.and_then(|()| fts_index::index_if_due(&self.conn, &mut self.cache));
+        let written = written
+            .and_then(|()| session_state::refresh_stale(&self.conn, &mut self.cache.stale_sessions, &self.rules));
         written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {
                 let _ = self.conn.execute_batch("ROLLBACK");
             }
-            self.explain(error)
+            self.with_context(error)
         })
     }
 
@@ -300,7 +306,7 @@ impl WriterThread {
     }
 
     /// Replies with the same error to all: a failed sync fails every change of its group.
-    fn fail(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
+    fn reply_all(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
         for reply in replies {
             let _ = reply.send(Err(clone_error(error)));
         }
@@ -322,15 +328,15 @@ impl WriterThread {
                         return Err(StoreError::Busy { waited: self.wait });
                     }
                     thread::sleep(sleep);
-                    sleep = (sleep * 2).min(LONGEST_SLEEP);
+                    sleep = (sleep * 2).min(MAX_LOCK_SLEEP);
                 }
-                Err(error) => return Err(self.explain(error.into())),
+                Err(error) => return Err(self.with_context(error.into())),
             }
         }
     }
 
     /// Adds the path or the wait to an error that lacks it.
-    fn explain(&self, error: StoreError) -> StoreError {
+    fn with_context(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
                 if source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
@@ -345,14 +351,14 @@ impl WriterThread {
 }
 
 /// Replies to refused purges, with the scrub's error if it failed too.
-fn answer(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
+fn reply_refused(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
     for (reply, error) in refused {
         let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
     }
 }
 
 /// True if the change contains a purge.
-fn purges(change: &Change) -> bool {
+fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 

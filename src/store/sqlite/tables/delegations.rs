@@ -21,7 +21,7 @@ pub(in crate::store::sqlite) fn insert(
         |row| row.get(0),
     )?;
     if last + 1 != number {
-        return Err(StoreError::Conflict("somebody else carries this delegation on".to_owned()));
+        return Err(StoreError::Conflict("another process runs this delegation".to_owned()));
     }
     conn.execute(
         "INSERT INTO delegation_events (delegation, number, at, event) VALUES (?1, ?2, ?3, ?4)",

@@ -16,7 +16,7 @@ pub(in crate::store::sqlite) fn insert(
     author: i64,
     at: Timestamp,
 ) -> Result<()> {
-    named(
+    unique_name(
         conn.execute(
             "INSERT INTO documents (ulid, name, created_at) VALUES (?1, ?2, ?3)",
             params![id.to_bytes(), name, at.as_millis()],
@@ -49,7 +49,7 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: DocumentId) -> Result
 }
 
 /// The number of the newest version.
-pub(in crate::store::sqlite) fn newest(conn: &Connection, row: i64) -> Result<u64> {
+pub(in crate::store::sqlite) fn newest_version(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.query_row("SELECT max(version) FROM document_versions WHERE document = ?1", [row], |r| r.get(0))?)
 }
 
@@ -58,16 +58,16 @@ pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed
     let (name, was): (String, bool) =
         conn.query_row("SELECT name, removed FROM documents WHERE id = ?1", [row], |r| Ok((r.get(0)?, r.get(1)?)))?;
     if was != removed {
-        named(conn.execute("UPDATE documents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)?;
+        unique_name(conn.execute("UPDATE documents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)?;
     }
     Ok(was != removed)
 }
 
-fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
+fn unique_name(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
         Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) && !name.is_empty() => {
-            Err(StoreError::Conflict(format!("a document named {name:?} is there already")))
+            Err(StoreError::Conflict(format!("a document named {name:?} exists already")))
         }
         Err(e) => Err(e.into()),
     }

@@ -5,14 +5,14 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::{store::Result, types::TokenCalibration};
 
 /// Estimated tokens above which a model's sums are halved before more are added, so that recent prompts weigh most.
-const REMEMBERED: i64 = 400_000;
+const HALVING_TOKENS: i64 = 400_000;
 /// Maximum ratio of reported to estimated tokens; a higher report would distort the sums for long.
-const BELIEVED: u64 = 4;
+const MAX_RATIO: u64 = 4;
 
 /// Adds the estimated and the reported count of a prompt.
 pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u64, reported: u64) -> Result<()> {
-    let estimated = estimated.min(REMEMBERED.unsigned_abs());
-    let reported = reported.min(estimated * BELIEVED);
+    let estimated = estimated.min(HALVING_TOKENS.unsigned_abs());
+    let reported = reported.min(estimated * MAX_RATIO);
     if estimated == 0 || reported == 0 {
         return Ok(());
     }
@@ -22,7 +22,7 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u
              estimated = CASE WHEN estimated > ?4 THEN estimated / 2 ELSE estimated END + ?2,
              reported = CASE WHEN estimated > ?4 THEN reported / 2 ELSE reported END + ?3",
     )?
-    .execute(params![model, estimated, reported, REMEMBERED])?;
+    .execute(params![model, estimated, reported, HALVING_TOKENS])?;
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::{
     store::{
         ChangeKind, Result,
         sqlite::{
-            cache::NumberedMap,
+            cache::RowMap,
             insert::{MultiInsert, in_order},
         },
     },
@@ -51,8 +51,8 @@ pub(in crate::store::sqlite) struct Added {
 pub(in crate::store::sqlite) struct Ends {
     /// Number of the newest entry, unwritten ones included; `None` until it is read.
     last: Option<i64>,
-    heads: NumberedMap<i64, Option<i64>>,
-    unwritten: NumberedMap<i64, Unwritten>,
+    heads: RowMap<i64, Option<i64>>,
+    unwritten: RowMap<i64, Unwritten>,
 }
 
 #[derive(Default)]

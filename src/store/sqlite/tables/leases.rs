@@ -18,7 +18,7 @@ pub(in crate::store::sqlite) struct Held {
 }
 
 /// Acquires or renews a lease, and deletes expired ones.
-pub(in crate::store::sqlite) fn take(
+pub(in crate::store::sqlite) fn acquire(
     conn: &Connection,
     [node, agent]: [i64; 2],
     session: Option<i64>,

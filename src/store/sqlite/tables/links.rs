@@ -106,7 +106,7 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, id: LinkId) -> Result<Opt
 }
 
 /// Lists the links from and to a node, without removed ones.
-pub(in crate::store::sqlite) fn of(conn: &Connection, node: i64) -> Result<Vec<Link>> {
+pub(in crate::store::sqlite) fn list(conn: &Connection, node: i64) -> Result<Vec<Link>> {
     let mut statement = conn.prepare_cached(&format!(
         "{LINK} WHERE (l.source = ?1 OR l.target_node = ?1) AND l.removed = 0 ORDER BY l.id"
     ))?;

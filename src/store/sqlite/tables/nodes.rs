@@ -58,7 +58,7 @@ pub(in crate::store::sqlite) fn role(conn: &Connection, row: i64) -> Result<Auth
 
 /// Number of local ids in the table of newest ones before they move to the main table in one batch, which then changes
 /// each page once.
-const NEWEST: i64 = 32_768;
+const MAX_NEWEST_IDS: i64 = 32_768;
 
 /// A node to be inserted, with the columns that the store computes.
 pub(in crate::store::sqlite) struct NewRow<'a> {
@@ -103,7 +103,7 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>
     }
     let last = rows.last().map_or(before, |row| row.row);
     in_order(conn, Some(last))?;
-    if last / NEWEST != before / NEWEST { keep_local_ids(conn) } else { Ok(()) }
+    if last / MAX_NEWEST_IDS != before / MAX_NEWEST_IDS { move_local_ids(conn) } else { Ok(()) }
 }
 
 /// Inserts a node with a longer local id if its preferred one is taken.
@@ -116,7 +116,7 @@ fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
         }
         let longer = if row.node.local.as_ref() == Some(&row.local) { 6 } else { row.local.len() + 1 };
         if longer > 16 {
-            return Err(StoreError::Conflict(format!("node {} is there already", row.node.id)));
+            return Err(StoreError::Conflict(format!("node {} exists already", row.node.id)));
         }
         row.local = LocalId::derive(row.node.id, longer);
     }
@@ -124,7 +124,7 @@ fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
 }
 
 /// Moves the newest local ids to the main table, in that table's order.
-fn keep_local_ids(conn: &Connection) -> Result<()> {
+fn move_local_ids(conn: &Connection) -> Result<()> {
     // `OR FAIL` copies no page for undoing the statement; the transaction can undo it.
     conn.prepare_cached("INSERT OR FAIL INTO local_ids_kept SELECT * FROM local_ids_newest ORDER BY local_id, tree")?
         .execute([])?;
@@ -317,26 +317,26 @@ pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, exclu
 }
 
 /// Maximum number of similar ids in an error.
-const HINTS: usize = 3;
+const MAX_HINTS: usize = 3;
 /// Maximum number of local ids compared, newest first, so that a typo in a huge tree does not cost a second.
-const COMPARED: u32 = 200_000;
+const MAX_COMPARED_IDS: u32 = 200_000;
 
 /// The local ids of a tree with the smallest edit distance to a text, nearest first.
 pub(in crate::store::sqlite) fn nearest(conn: &Connection, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
     let mut statement = conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
-    let mut rows = statement.query(params![tree, COMPARED])?;
-    let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
+    let mut rows = statement.query(params![tree, MAX_COMPARED_IDS])?;
+    let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(MAX_HINTS + 1);
     while let Some(row) = rows.next()? {
         let local: String = row.get(0)?;
         let distance = strsim::osa_distance(&local, wanted);
         // A text with more than half of its characters wrong is no typo.
-        if distance > wanted.len().div_ceil(2) || best.len() == HINTS && distance >= best[HINTS - 1].0 {
+        if distance > wanted.len().div_ceil(2) || best.len() == MAX_HINTS && distance >= best[MAX_HINTS - 1].0 {
             continue;
         }
         if let Ok(local) = LocalId::try_from(local) {
             let at = best.partition_point(|(d, _)| *d <= distance);
             best.insert(at, (distance, local));
-            best.truncate(HINTS);
+            best.truncate(MAX_HINTS);
         }
     }
     Ok(best.into_iter().map(|(_, local)| local).collect())

@@ -8,16 +8,16 @@ use crate::{
 };
 
 /// A stored state: the fingerprint of its rules, and its JSON.
-pub(in crate::store::sqlite) type Kept = (i64, String);
+pub(in crate::store::sqlite) type StoredState = (i64, String);
 
-pub(in crate::store::sqlite) fn kept(conn: &Connection, session: i64) -> Result<Option<Kept>> {
+pub(in crate::store::sqlite) fn load(conn: &Connection, session: i64) -> Result<Option<StoredState>> {
     Ok(conn
         .prepare_cached("SELECT rules, state FROM registers WHERE session = ?1")?
         .query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
 }
 
-pub(in crate::store::sqlite) fn keep(conn: &Connection, session: i64, rules: i64, state: &str) -> Result<()> {
+pub(in crate::store::sqlite) fn save(conn: &Connection, session: i64, rules: i64, state: &str) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO registers (session, rules, state) VALUES (?1, ?2, ?3)
          ON CONFLICT (session) DO UPDATE SET rules = ?2, state = ?3",

@@ -73,7 +73,7 @@ pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp
 
 /// Registers an imported turn with its number; returns the newest number before.
 pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<u64> {
-    let before = turns(conn, row)?;
+    let before = newest_turn(conn, row)?;
     conn.prepare_cached(
         "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
     )?
@@ -82,12 +82,12 @@ pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u6
 }
 
 /// The number of the newest turn.
-pub(in crate::store::sqlite) fn turns(conn: &Connection, row: i64) -> Result<u64> {
+pub(in crate::store::sqlite) fn newest_turn(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT turn_count FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
 /// The turn after which the current state starts.
-pub(in crate::store::sqlite) fn since(conn: &Connection, row: i64) -> Result<u64> {
+pub(in crate::store::sqlite) fn state_start(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT since FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
@@ -109,7 +109,7 @@ pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Opti
 }
 
 /// Moves a session to another tree, without a position there, and starts a new state.
-pub(in crate::store::sqlite) fn begin_anew(conn: &Connection, row: i64, tree: i64) -> Result<()> {
+pub(in crate::store::sqlite) fn reset(conn: &Connection, row: i64, tree: i64) -> Result<()> {
     conn.execute(
         "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = turn_count WHERE id = ?1",
         [row, tree],
@@ -138,23 +138,26 @@ pub(in crate::store::sqlite) fn advance(
 }
 
 /// SQL for the newest visible human message, computed from the nodes.
-const NEWEST: &str = "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
+const NEWEST_HUMAN_MESSAGE: &str =
+    "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
     AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
 
 /// Recomputes the newest human message; returns whether it changed.
-pub(in crate::store::sqlite) fn set_focus(conn: &Connection, row: i64) -> Result<bool> {
-    let sql = format!("UPDATE sessions SET focus = {NEWEST} WHERE id = ?1 AND focus IS NOT {NEWEST}");
+pub(in crate::store::sqlite) fn refresh_newest_human_message(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!(
+        "UPDATE sessions SET focus = {NEWEST_HUMAN_MESSAGE} WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}"
+    );
     Ok(conn.prepare_cached(&sql)?.execute([row])? > 0)
 }
 
 /// True if the stored newest human message differs from the nodes.
-pub(in crate::store::sqlite) fn focus_is_wrong(conn: &Connection, row: i64) -> Result<bool> {
-    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST}");
+pub(in crate::store::sqlite) fn is_newest_human_message_wrong(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}");
     Ok(conn.prepare_cached(&sql)?.exists([row])?)
 }
 
 /// The text of the newest visible human message.
-pub(in crate::store::sqlite) fn focus(conn: &Connection, row: i64) -> Result<Option<String>> {
+pub(in crate::store::sqlite) fn newest_human_message(conn: &Connection, row: i64) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached(
             "SELECT n.content FROM sessions s JOIN nodes n ON n.seq = s.focus LEFT JOIN node_state h ON h.node = n.seq

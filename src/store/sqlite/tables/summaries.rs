@@ -11,7 +11,7 @@ use crate::{
 pub(in crate::store::sqlite) type Target = (&'static str, i64);
 
 /// Saves a summary, replacing an older one.
-pub(in crate::store::sqlite) fn keep(conn: &Connection, (column, row): Target, summary: &Summary) -> Result<()> {
+pub(in crate::store::sqlite) fn save(conn: &Connection, (column, row): Target, summary: &Summary) -> Result<()> {
     conn.prepare_cached(&format!(
         "INSERT INTO summaries ({column}, made_of, model, made_at, content) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT ({column}) DO UPDATE SET made_of = ?2, model = ?3, made_at = ?4, content = ?5"
@@ -21,7 +21,7 @@ pub(in crate::store::sqlite) fn keep(conn: &Connection, (column, row): Target, s
 }
 
 /// Loads the summary of a subject.
-pub(in crate::store::sqlite) fn of(conn: &Connection, (column, row): Target) -> Result<Option<Summary>> {
+pub(in crate::store::sqlite) fn load(conn: &Connection, (column, row): Target) -> Result<Option<Summary>> {
     let sql = format!("SELECT content, made_of, model, made_at FROM summaries WHERE {column} = ?1");
     let read = |row: &rusqlite::Row<'_>| {
         Ok(Summary {

@@ -68,7 +68,7 @@ pub(in crate::store::sqlite) fn finish(
 
 /// Moves an open todo to the end of another turn's plan, with its next number. Returns its session's row, or `None` if
 /// the todo is closed or in that plan already.
-pub(in crate::store::sqlite) fn take_up(
+pub(in crate::store::sqlite) fn carry_over(
     conn: &Connection,
     todo: TodoId,
     turn: u64,
@@ -141,7 +141,7 @@ fn read(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Todo> {
 }
 
 /// Deletes the text of todos.
-pub(in crate::store::sqlite) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
+pub(in crate::store::sqlite) fn clear_text(conn: &Connection, which: &str, key: i64) -> Result<()> {
     conn.execute(
         &format!(
             "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,

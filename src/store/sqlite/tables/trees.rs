@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Maximum length of a title derived from a root, in characters.
-const TITLE: usize = 60;
+const MAX_TITLE_CHARS: usize = 60;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, tree: &NewTree) -> Result<i64> {
     conn.execute(
@@ -67,7 +67,7 @@ pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, patch: &Tree
 }
 
 /// Assigns a tree to a session's work item, if it has one. Fails if the tree belongs to another.
-pub(in crate::store::sqlite) fn belong(conn: &Connection, row: i64, item: Option<&WorkItem>) -> Result<()> {
+pub(in crate::store::sqlite) fn assign_work_item(conn: &Connection, row: i64, item: Option<&WorkItem>) -> Result<()> {
     let Some(item) = item else { return Ok(()) };
     let before = self::item(conn, row)?;
     if before.as_ref().is_some_and(|before| before != item) {
@@ -153,7 +153,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
     let titled = given.is_some();
     let title = match given {
         Some(title) => title,
-        None => match first_words(row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""), TITLE) {
+        None => match first_words(row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""), MAX_TITLE_CHARS) {
             words if words.is_empty() => "untitled".to_owned(),
             words => words,
         },
