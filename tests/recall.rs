@@ -303,7 +303,7 @@ fn a_damaged_index_is_told_and_made_anew() {
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
     conn.execute("INSERT INTO recall_words (rowid, words) VALUES (256, 'nonsense')", []).unwrap();
     let told = problems(&owner);
-    assert!(told.iter().any(|problem| problem.contains("index of words")), "{told:?}");
+    assert!(told.iter().any(|problem| problem.contains("full-text index")), "{told:?}");
     assert!(owner.loom().store().rebuild().unwrap().indexed > WAITING as u64);
     assert_eq!(problems(&owner), Vec::<String>::new());
     assert_eq!(everywhere(&owner, "gasket")[0], "the gasket was worn");

@@ -43,7 +43,7 @@ fn a_plan_is_made_listed_and_worked_off() {
     let scope = scope(&play, 3);
     let mut agent = runner(&play, scope);
     insta::assert_snapshot!(lines(&mut agent, &["→ todo"]), @r#"
-    TodosYaml: no plan in this turn
+    Todos: no plan in this turn
       → todo add "…" begins one
     "#);
     insta::assert_snapshot!(

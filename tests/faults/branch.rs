@@ -10,7 +10,7 @@ use loomtree::{
 
 use crate::support::store::Scene;
 
-/// The time that a copy and a move of a branch take for each node, at two depths.
+/// Compares the time per node of copying and moving a branch at two depths.
 #[test]
 fn a_copy_and_a_move_take_time_in_proportion_to_the_branch() {
     let times: Vec<Duration> = [2_000, 8_000]
@@ -39,6 +39,6 @@ fn a_copy_and_a_move_take_time_in_proportion_to_the_branch() {
             taken
         })
         .into();
-    // Four times the nodes; sixteen times the time was what it took before.
+    // The branch has four times the nodes; a quadratic algorithm would take sixteen times the time.
     assert!(times[1] < times[0] * 10, "{times:?}");
 }

@@ -353,7 +353,7 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let rows: (i64, i64) = conn
         .query_row("SELECT count(*), ifnull(sum(words), 0) FROM recall_passages", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     let whole = said == kept && rows == (passages, count) && rows == (state.passages, state.words);
-    Ok((!whole).then(|| "the index of words is not what the nodes say; a rebuild makes it anew".to_owned()))
+    Ok((!whole).then(|| "the full-text index differs from the nodes; a rebuild recomputes it".to_owned()))
 }
 
 /// A checksum for a word at a position. Sums of these do not depend on the order.

@@ -228,7 +228,7 @@ pub(super) fn load(conn: &Connection, session: i64, rules: &CompiledRules) -> Re
         Some((_, state)) => match parsed(&state) {
             Ok(register) => register,
             Err(error) => {
-                tracing::warn!(%error, "a state register is damaged: it is made again from the archive");
+                tracing::warn!(%error, "a session state is damaged and is recomputed");
                 compute(conn, session, rules)?
             }
         },
@@ -246,7 +246,7 @@ pub(super) fn problems(conn: &Connection, rules: &CompiledRules) -> Result<Vec<S
             None => (!made.is_empty()).then(|| "is missing".to_owned()),
             Some((by, state)) => match parsed(&state) {
                 Err(error) => Some(format!("is damaged ({error})")),
-                // The state was written under other fingerprint, which are unknown here.
+                // The state was written under other rules, which are unknown here.
                 Ok(_) if by != rules.fingerprint() => None,
                 Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
             },

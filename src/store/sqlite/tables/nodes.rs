@@ -141,7 +141,7 @@ pub(in crate::store::sqlite) fn wrong_local_ids(conn: &Connection) -> Result<Opt
         [],
         |r| r.get(0),
     )?;
-    Ok(wrong.then(|| "the tables by local id are not what the nodes say; a rebuild makes them anew".to_owned()))
+    Ok(wrong.then(|| "the tables of local ids differ from the nodes; a rebuild recomputes them".to_owned()))
 }
 
 /// Rebuilds the tables of local ids.
