@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use loomtree::{
-    model::{Mode, Op, Parent},
     ops::NodeDraft,
     store::Mutation,
+    types::{Mode, Op, Parent},
 };
 
 use crate::support::store::Scene;

@@ -76,7 +76,7 @@ fn tables_by_local_id_are_found_wrong_and_rebuilt() {
         let nodes = chain(&owner, 9);
         rusqlite::Connection::open(&scene.path).unwrap().execute_batch(sql).unwrap();
         let problems = verified(owner.loom().store().as_ref()).problems;
-        assert!(problems.len() == 1 && problems[0].contains("by local id"), "{sql}: {problems:?}");
+        assert!(problems.len() == 1 && problems[0].contains("tables of local ids"), "{sql}: {problems:?}");
         owner.loom().store().rebuild().unwrap();
         crate::assert_clean(owner.loom().store().as_ref());
         let found = owner.loom().snapshot().unwrap().resolve(nodes[3].tree, nodes[3].local.as_str()).unwrap();

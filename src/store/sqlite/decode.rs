@@ -294,7 +294,7 @@ impl<'c> NameCache<'c> {
     }
 
     /// Counts the versions of a place that have the same visibility. The state's own count includes all versions ever
-    /// added, and only tells which places need this query.
+    /// added, and selects the places that need this query.
     fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
         Ok(self
             .conn

@@ -6,7 +6,7 @@
 //! traces in its tree are removed too, because they contain recall queries. No count changes. Afterwards the whole file
 //! is rewritten ([`scrub`]).
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
@@ -24,40 +24,69 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         }
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
-            conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
-            conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
-            todos::clear_text(conn, "session = ?1", row)?;
-            // A stash does not name its session; the journal entry of the same time does.
-            conn.execute(
-                "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
-                     SELECT 1 FROM journal j WHERE j.session = ?1 AND j.change = 23 AND j.agent = stashes.agent
-                         AND j.tree = stashes.tree AND j.at = stashes.stashed_at)",
-                [row],
-            )?;
+            purge_session(conn, row)?;
             let tree = sessions::tree(conn, row)?;
             apply.cache.stale_sessions.insert(row);
             ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
             let row = apply.tree_row(id)?;
-            conn.execute(
-                "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1",
-                [row],
-            )?;
-            conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
-            conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
-            todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
-            // The inverse of an update of the tree (change 9) contains its former title and description.
-            conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
-            let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
-            let sessions = sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-            apply.cache.stale_sessions.extend(sessions);
+            apply.cache.stale_sessions.extend(purge_tree(conn, row)?);
             ("tree = ?1", row, AppliedMutation::new(Some(row), None, None))
         }
     };
     fts_index::remove(conn, which, key)?;
     // The index may be rebuilt.
     apply.cache.unindexed = None;
+    purge_references(conn, which, key)?;
+    let purged = conn.execute(
+        &format!(
+            "UPDATE nodes SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
+                 tool_name = NULL, purged_at = ?2 WHERE {which} AND purged_at IS NULL"
+        ),
+        params![key, at],
+    )?;
+    if purged == 0 {
+        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
+    }
+    let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
+    let mut statement = conn.prepare(&sql)?;
+    let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+    apply.cache.stale_sessions.extend(sessions);
+    scrub::set_mark(conn)?;
+    apply.receipt.affected += purged as u64;
+    Ok(trace)
+}
+
+/// Removes the text of a session that is not in its nodes.
+fn purge_session(conn: &Connection, row: i64) -> Result<()> {
+    conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
+    conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
+    todos::clear_text(conn, "session = ?1", row)?;
+    // A stash does not name its session; the journal entry of the same time does.
+    conn.execute(
+        "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
+             SELECT 1 FROM journal j WHERE j.session = ?1 AND j.change = 23 AND j.agent = stashes.agent
+                 AND j.tree = stashes.tree AND j.at = stashes.stashed_at)",
+        [row],
+    )?;
+    Ok(())
+}
+
+/// Removes the text of a tree that is not in its nodes; returns its sessions.
+fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
+    conn.execute("UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1", [row])?;
+    conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
+    conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
+    todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
+    // The inverse of an update of the tree (change 9) contains its former title and description.
+    conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
+    let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
+    Ok(sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Removes data in other tables that contains text of the nodes.
+fn purge_references(conn: &Connection, which: &str, key: i64) -> Result<()> {
     let nodes = format!("SELECT seq FROM nodes WHERE {which}");
     for sql in [
         format!("DELETE FROM provenance WHERE node IN ({nodes})"),
@@ -79,21 +108,5 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
     ] {
         conn.execute(&sql, [key])?;
     }
-    let purged = conn.execute(
-        &format!(
-            "UPDATE nodes SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
-                 tool_name = NULL, purged_at = ?2 WHERE {which} AND purged_at IS NULL"
-        ),
-        params![key, at],
-    )?;
-    if purged == 0 {
-        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
-    }
-    let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
-    let mut statement = conn.prepare(&sql)?;
-    let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-    apply.cache.stale_sessions.extend(sessions);
-    scrub::set_mark(conn)?;
-    apply.receipt.affected += purged as u64;
-    Ok(trace)
+    Ok(())
 }
