@@ -1,6 +1,6 @@
-//! The store against its limits, as one table: `cargo bench --bench limits`. Each row is measured beside what it is
-//! compared with, in turns, and judged by the ratio of the medians. `-- --nodes N` sets the size of the large tree.
-// A bench prints its table, stops at what goes wrong, and divides counts.
+//! The store compared with plain SQLite, as one table: `cargo bench --bench limits`. Each row alternates with its
+//! reference and is judged by the ratio of the medians. `-- --nodes N` sets the size of the large tree.
+// A benchmark prints its table, panics on errors, and divides counts.
 #![allow(
     missing_docs,
     unreachable_pub,
@@ -57,9 +57,9 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Seconds of `a` and `b`, run in turns: the medians, and that of the ratios of each `a` to the `b` after it. What slows the
-/// machine down for a while slows both of a pair.
-fn in_turns(rounds: usize, mut a: impl FnMut() -> f64, mut b: impl FnMut() -> f64) -> (f64, f64, f64) {
+/// Runs `a` and `b` alternately. Returns the median seconds of each, and the median ratio of each `a` to the following
+/// `b`. A temporary slowdown of the machine affects both.
+fn alternate(rounds: usize, mut a: impl FnMut() -> f64, mut b: impl FnMut() -> f64) -> (f64, f64, f64) {
     let pairs: Vec<(f64, f64)> = (0..rounds).map(|_| (a(), b())).collect();
     let of = |value: fn(&(f64, f64)) -> f64| median(pairs.iter().map(value).collect());
     (of(|pair| pair.0), of(|pair| pair.1), of(|pair| pair.0 / pair.1))
@@ -88,7 +88,7 @@ fn table(nodes: usize) {
     imports(folder.path(), &large);
 }
 
-/// Syncs an ack, counted by strace.
+/// Counts syncs per acknowledged append with strace.
 fn syncs() {
     let folder = tempfile::tempdir().unwrap();
     if Command::new("strace").arg("-V").output().is_err() {
@@ -128,7 +128,7 @@ fn sync_child(path: &Path, callers: usize, count: usize) {
     append_all(&owner, root, callers, count);
 }
 
-/// `count` appends by as many tasks as there are callers, each one after its last was acked.
+/// Appends `count` nodes from concurrent callers; each waits for its receipt before its next append.
 fn append_all(owner: &Actor, at: NodeId, callers: usize, count: usize) {
     let text = common::message();
     if callers == 1 {
@@ -175,15 +175,15 @@ fn bare_appends(conn: &Connection, text: &str, count: usize, a_transaction: usiz
     }
 }
 
-/// Appends on a memory file system, beside one table with nothing else. The index of words may cost half of the rate.
+/// Measures appends on a memory file system against a single table. The full-text index may cost half of the rate.
 fn appends() {
     let folder = common::memory_folder();
     let (owner, conn) = (common::owner(&folder.path().join("loom.db"), 1), bare(&folder.path().join("bare.db")));
     let (_, root, _) = common::grow(&owner, 1_000);
     let text = common::message();
-    // The targets are rates on a machine where a bare insert of one row made 176,000/s, of 64 rows 1,080,000/s.
+    // Targets are rates on a machine with 176,000 plain inserts/s of one row, and 1,080,000/s of 64 rows.
     for (callers, target, reference, count) in [(1, 30_000.0, 176_000.0, 4_000), (64, 100_000.0, 1_080_000.0, 12_800)] {
-        let (ours, theirs, ratio) = in_turns(
+        let (ours, theirs, ratio) = alternate(
             7,
             || seconds(|| append_all(&owner, root, callers, count)),
             || seconds(|| bare_appends(&conn, &text, count, callers)),
@@ -207,7 +207,7 @@ fn sizes(owner: &Actor, nodes: usize) {
     let loom = owner.loom();
     let tree = loom.snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap()[0].clone();
     let tip = deepest(owner, tree.root.unwrap());
-    let (large, little, ratio) = in_turns(
+    let (large, little, ratio) = alternate(
         25,
         || seconds(|| append_all(owner, tip, 1, 1_000)),
         || seconds(|| append_all(&small, small_tip, 1, 1_000)),
@@ -227,7 +227,7 @@ fn sizes(owner: &Actor, nodes: usize) {
     row(&format!("a fork at the root of {before} nodes"), &format!("{added} node written"), "1 node", Some(added == 1));
 }
 
-/// The end of the trunk that [`common::grow`] made.
+/// The last node of the trunk that [`common::grow`] made.
 fn deepest(owner: &Actor, root: NodeId) -> NodeId {
     let snapshot = owner.loom().snapshot().unwrap();
     let tree = snapshot.node(root).unwrap().unwrap().tree;
@@ -259,7 +259,7 @@ fn reads(owner: &Actor, file: &Path) {
     let ours = || assert_eq!(snapshot.path_back(tip, &[], 10_000).unwrap().len(), 10_000);
     ours();
     bare(10_000);
-    let (mine, theirs, ratio) = in_turns(15, || seconds(ours), || seconds(|| bare(10_000)));
+    let (mine, theirs, ratio) = alternate(15, || seconds(ours), || seconds(|| bare(10_000)));
     row(
         "a path of 10,000 nodes with text",
         &format!("{:.1} ms; recursive CTE {:.1} ms; ratio {:.2}", mine * 1e3, theirs * 1e3, ratio),
@@ -268,9 +268,9 @@ fn reads(owner: &Actor, file: &Path) {
     );
     let root = tree.root.unwrap();
     let filter = ChildFilter { kind: Some(EdgeKind::Continuation), limit: 100, ..ChildFilter::default() };
-    // 100 µs on a machine where the CTE needs 50.
+    // The limit is 100 µs on a machine where the CTE takes 50 µs.
     let tail = || drop(snapshot.path_back(tip, &[], 100).unwrap());
-    let (mine, theirs, ratio) = in_turns(200, || seconds(tail), || seconds(|| bare(100)));
+    let (mine, theirs, ratio) = alternate(200, || seconds(tail), || seconds(|| bare(100)));
     row(
         &format!("a path's tail of 100 at {} nodes", tree.counts.nodes),
         &format!("{:.1} µs; recursive CTE {:.1} µs; ratio {:.2}", mine * 1e6, theirs * 1e6, ratio),
@@ -303,7 +303,7 @@ fn reads(owner: &Actor, file: &Path) {
     );
 }
 
-/// The most memory that this process has had, in MB.
+/// The peak memory of this process in MB.
 fn peak_memory() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap_or("VmHWM: 0");
@@ -355,8 +355,8 @@ fn import_child(path: &Path, file: &Path) {
     println!("{} {} {}", done.nodes, start.elapsed().as_secs_f64(), peak_memory());
 }
 
-/// An import beside as many rows in one table with nothing else, 64 a transaction. The index of words may cost half of the
-/// rate, as it may of appends.
+/// Measures an import against as many rows in a single table, 64 per transaction. The full-text index may cost half of
+/// the rate.
 fn imports(folder: &Path, large: &Path) {
     let file: PathBuf = folder.join("export.jsonl");
     let owner = common::owner(large, 5);
@@ -382,7 +382,7 @@ fn imports(folder: &Path, large: &Path) {
     };
     let small = import(&part);
     let (mut memory, mut nodes, text) = (0.0, 0.0, common::message());
-    let (ours, theirs, ratio) = in_turns(
+    let (ours, theirs, ratio) = alternate(
         3,
         || {
             let whole = import(&file);

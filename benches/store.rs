@@ -1,5 +1,5 @@
-//! Single operations of the store, by criterion: `cargo bench --bench store`.
-// A bench prints its table, stops at what goes wrong, and divides counts.
+//! Single operations of the store, measured by criterion: `cargo bench --bench store`.
+// A benchmark prints its table, panics on errors, and divides counts.
 #![allow(
     missing_docs,
     unreachable_pub,

@@ -174,7 +174,7 @@ fn an_invalid_line_is_reported_and_the_rest_is_imported() {
     let imported = import(&stranger.owner(), &text);
     assert_eq!(imported.nodes, 2, "{:?}", imported.problems);
     let problems = imported.problems.join("\n");
-    assert!(problems.contains("is not what its hash says"), "{problems}");
+    assert!(problems.contains("does not match its hash"), "{problems}");
     assert!(problems.contains("test.jsonl, line"), "{problems}");
     assert!(problems.contains("\"bird\""), "{problems}");
     assert_eq!(imported.problems.len(), 5, "{problems}");

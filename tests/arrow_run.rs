@@ -948,7 +948,7 @@ fn decisions_thoughts_and_help() {
     "#);
     let state = |play: &Play| {
         let session = play.loom.session(session).unwrap();
-        play.loom.snapshot().unwrap().register(session.id).unwrap().yaml(&SessionInfo::of(&session, &[]))
+        play.loom.snapshot().unwrap().session_state(session.id).unwrap().yaml(&SessionInfo::of(&session, &[]))
     };
     assert_snapshot!(state(&play).split_once("key_decisions").unwrap().1, @r#"
     :

@@ -459,6 +459,9 @@ fn the_owner_takes_back_what_an_agent_did() {
     assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
     assert!(home.ok(&["restore"]).contains("nothing is pruned"));
     assert!(home.fails(1, &["undo", "--agent", "collaborator"]).contains("nothing to undo"));
+    assert!(home.ok(&["log", "--limit", "1"]).contains("owner"), "the owner did it");
+    assert!(home.ok(&["redo"]).contains("done again: "));
+    assert!(home.ok(&["undo", "--agent", "collaborator"]).contains("taken back: "));
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! Killed at any moment, thousands of times: what was acked is there, nothing is there by half, `verify` is clean.
+//! Processes killed at random moments, thousands of times: acknowledged changes exist, none exists in part, and
+//! `verify` finds no problem.
 //!
-//! `cargo test` kills 300 children; `LOOM_KILLS=5000` sets another number, `LOOM_SEED` another course of events. Each
-//! child writes from four threads, each as an agent of its own, so that what one of them did last is known.
+//! `cargo test` kills 300 children; `LOOM_KILLS=5000` sets another number, `LOOM_SEED` another random sequence. Each
+//! child writes from four threads, each with its own agent, so that the last operation of each is known.
 
-// Clippy knows only functions marked #[test] as tests; what they call is test too.
+// Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "support/child.rs"]
@@ -26,10 +27,10 @@ use support::store::Scene;
 
 use crate::judge::Judge;
 
-/// Kills of one database before a fresh one is taken, so that each recovery starts from what others left.
+/// Kills of one database before a new one is created, so that each recovery starts from earlier ones.
 const PER_DATABASE: usize = 25;
 
-/// The job of a process that a test started; nothing in a process that tests.
+/// The entry point of child processes started by a test; does nothing in the test process.
 #[test]
 fn child() {
     if let Some(job) = child::job() {
@@ -41,12 +42,12 @@ fn from_environment(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |n| n.parse().unwrap_or_else(|_| panic!("{name}={n} is no number")))
 }
 
-/// Starts a writer and kills it; gives what it acked.
+/// Starts a writer and kills it; returns the changes that it acknowledged.
 fn kill_one(path: &Path, seed: u64, rng: &mut StdRng, early: bool) -> Vec<String> {
     let job = [path.to_str().unwrap().to_owned(), seed.to_string()];
     let (mut child, said) = child::start(child::command(&[], &[&job[0], &job[1]]));
     let first = if early {
-        // While it makes, migrates, recovers or opens the file.
+        // During creation, migration, recovery or opening of the file.
         std::thread::sleep(Duration::from_micros(rng.random_range(0..25_000)));
         None
     } else {
@@ -65,7 +66,7 @@ fn rest(said: &Receiver<String>) -> Vec<String> {
     said.iter().collect()
 }
 
-/// What the kill left, elsewhere: judging it there leaves the next child to recover the original itself.
+/// Copies the files that the kill left. Checking the copy leaves the recovery of the original to the next child.
 fn copied(path: &Path, to: &Path) -> PathBuf {
     for ending in ["", "-wal", "-shm"] {
         let named = |path: &Path| PathBuf::from(format!("{}{ending}", path.display()));
@@ -103,7 +104,7 @@ fn killed_at_any_moment_loses_nothing_that_was_acked() {
         }
         killed += in_this;
         total.add(&judge.totals());
-        // The database goes on.
+        // The database is still writable.
         drop(scene.owner());
     }
     println!(

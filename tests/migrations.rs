@@ -1,4 +1,4 @@
-//! Databases of older versions: each that was ever released is opened by every run, migrated, and found whole.
+//! Databases of older versions: every run opens each released one, migrates it, and checks its content.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -28,8 +28,8 @@ fn old_databases() -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Files beside the scene's database whose name ends so.
-fn beside(scene: &Scene, end: &str) -> Vec<Vec<u8>> {
+/// The content of files next to the scene's database whose name has this ending.
+fn files_next_to(scene: &Scene, end: &str) -> Vec<Vec<u8>> {
     let folder = fs::read_dir(scene.path.parent().unwrap()).unwrap();
     let named = folder.map(|e| e.unwrap().path()).filter(|p| p.to_string_lossy().ends_with(end));
     named.map(|p| fs::read(p).unwrap()).collect()
@@ -53,7 +53,7 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
         owner.append(Parent::Node(trees[0].root.unwrap()), NodeDraft::text("and on it goes")).unwrap();
         assert!(owner.loom().document("notes").is_ok(), "{name}");
 
-        let backups = beside(&scene, ".bak");
+        let backups = files_next_to(&scene, ".bak");
         assert_eq!(backups.len(), 1, "{name}: one backup beside it");
         let copy = Scene::new(4);
         fs::write(&copy.path, &backups[0]).unwrap();
@@ -63,10 +63,10 @@ fn an_old_database_is_backed_up_migrated_and_whole() {
         assert_eq!(format!("schema-{}", version(&copy.path)), name);
         assert!(version(&scene.path) > version(&copy.path));
 
-        // Opening it again migrates nothing, and so makes no other backup.
+        // Opening it again migrates nothing, and makes no second backup.
         drop(owner);
         drop(scene.owner());
-        assert_eq!(beside(&scene, ".bak").len(), 1, "{name}");
+        assert_eq!(files_next_to(&scene, ".bak").len(), 1, "{name}");
     }
 }
 
@@ -92,13 +92,13 @@ fn two_at_once_migrate_once() {
                 threads.spawn(|| drop(scene.store()));
             }
         });
-        // One that comes between two migrations may copy that state too; what was there at first is copied once.
-        assert_eq!(beside(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
+        // A process that starts between two migrations may copy that state too; the original state is copied once.
+        assert_eq!(files_next_to(&scene, &format!(".{name}-1700000000000.bak")).len(), 1, "{name}");
         assert_eq!(scene.owner().loom().store().verify(&mut |_| {}).unwrap().problems, Vec::<String>::new(), "{name}");
     }
 }
 
-/// A tree whose model's reply a person edited, and that edit again.
+/// Creates a model's reply, a human's edit of it, and an edit of that edit.
 fn edited(owner: &Actor) -> [NodeId; 2] {
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("What is the weather?")).unwrap();
     let root = root.id;
@@ -109,7 +109,7 @@ fn edited(owner: &Actor) -> [NodeId; 2] {
 }
 
 #[test]
-fn an_edit_keeps_its_role_also_one_made_before_roles() {
+fn an_edit_keeps_its_role_even_if_it_predates_roles() {
     let scene = Scene::new(3);
     let owner = scene.owner();
     let edits = edited(&owner);
@@ -122,7 +122,7 @@ fn an_edit_keeps_its_role_also_one_made_before_roles() {
     };
     keeps(&owner);
     drop(owner);
-    // The same file as it was before roles.
+    // The same file as before the migration that added roles.
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
     let view: String =
         conn.query_row("SELECT sql FROM sqlite_schema WHERE name = 'conversation_turns'", [], |r| r.get(0)).unwrap();

@@ -1,7 +1,7 @@
-//! Several processes, and many threads, at one file: everything acked is where its writer put it, nobody is told of a
-//! lock within the wait, and one who fails fails alone.
+//! Several processes and many threads with one file: every acknowledged change is at its position, no lock held for
+//! less than the wait causes an error, and a failing change fails alone.
 
-// Clippy knows only functions marked #[test] as tests; what they call is test too.
+// Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "support/child.rs"]
@@ -25,7 +25,7 @@ use support::store::Scene;
 const PROCESSES: usize = 8;
 const MESSAGES: usize = 60;
 
-/// The job of a process that a test started; nothing in a process that tests.
+/// The entry point of child processes started by a test; does nothing in the test process.
 #[test]
 fn child() {
     let Some(job) = child::job() else { return };
@@ -37,7 +37,7 @@ fn child() {
             let actor = worker(path, 0);
             actor.lease(node.parse().unwrap(), actor.agent(), Duration::from_secs(60)).wait().unwrap();
             child::say("taken");
-            // Whoever killed it finds the lease.
+            // The process is killed before this ends; its lease remains.
             std::thread::sleep(Duration::from_secs(600));
         }
         ["open", path, number] => {
@@ -53,7 +53,7 @@ fn worker(path: &str, number: usize) -> Actor {
     Scene::at(path.as_ref(), 1_000 + number as u64).owner()
 }
 
-/// Everybody writes where the session stands.
+/// Appends messages at the shared session's position.
 fn write_chain(path: &str, number: usize, session: SessionId) {
     let actor = worker(path, number).in_session(session);
     for message in 0..MESSAGES {
@@ -63,7 +63,7 @@ fn write_chain(path: &str, number: usize, session: SessionId) {
     }
 }
 
-/// Everybody makes a chain of their own below the same node.
+/// Appends a chain of messages below the shared node.
 fn write_branch(path: &str, number: usize, root: NodeId) {
     let actor = worker(path, number);
     let mut parent = root;
@@ -75,8 +75,8 @@ fn write_branch(path: &str, number: usize, root: NodeId) {
     }
 }
 
-/// Runs a job in eight processes at once; gives the lines of each.
-fn at_once(job: impl Fn(String) -> Vec<String>) -> Vec<Vec<String>> {
+/// Runs a job in eight processes at once; returns the output lines of each.
+fn run_concurrently(job: impl Fn(String) -> Vec<String>) -> Vec<Vec<String>> {
     let children: Vec<_> = (0..PROCESSES)
         .map(|number| {
             let job = job(number.to_string());
@@ -111,7 +111,7 @@ fn eight_processes_in_one_session_make_one_chain_of_everything_acked() {
     let session = owner.start_session("/project", tree, Some(root.id)).unwrap();
 
     let path = scene.path.to_str().unwrap().to_owned();
-    let acked = at_once(|number| vec!["chain".to_owned(), path.clone(), number, session.to_string()]);
+    let acked = run_concurrently(|number| vec!["chain".to_owned(), path.clone(), number, session.to_string()]);
 
     let position = owner.loom().session(session).unwrap().position.unwrap();
     let snapshot = owner.loom().snapshot().unwrap();
@@ -137,13 +137,13 @@ fn eight_processes_in_one_session_make_one_chain_of_everything_acked() {
 }
 
 #[test]
-fn eight_processes_on_one_branch_find_every_message_where_they_put_it() {
+fn eight_processes_on_one_branch_keep_every_message_in_place() {
     let scene = Scene::new(2);
     let owner = scene.owner();
     let (tree, root) = conversation(&owner);
 
     let path = scene.path.to_str().unwrap().to_owned();
-    let acked = at_once(|number| vec!["branch".to_owned(), path.clone(), number, root.id.to_string()]);
+    let acked = run_concurrently(|number| vec!["branch".to_owned(), path.clone(), number, root.id.to_string()]);
 
     let snapshot = owner.loom().snapshot().unwrap();
     for (number, lines) in acked.iter().enumerate() {
@@ -168,7 +168,7 @@ fn eight_processes_make_one_file_at_once() {
     for round in 0..12 {
         let scene = Scene::new(round);
         let path = scene.path.to_str().unwrap().to_owned();
-        for lines in at_once(|number| vec!["open".to_owned(), path.clone(), number]) {
+        for lines in run_concurrently(|number| vec!["open".to_owned(), path.clone(), number]) {
             assert_eq!(lines, ["opened with 3 agents"], "round {round}");
         }
         assert_clean(&scene.owner());
@@ -177,7 +177,7 @@ fn eight_processes_make_one_file_at_once() {
 
 #[test]
 fn sixteen_threads_make_one_file_at_once() {
-    // Threads start closer together than processes do, so that they meet inside the migration.
+    // Threads start closer together than processes, so that their migrations overlap.
     for round in 0..40 {
         let scene = Scene::new(round);
         let start = Barrier::new(16);
@@ -215,7 +215,7 @@ fn a_lease_of_a_killed_process_is_waited_for_until_it_runs_out() {
 }
 
 #[test]
-fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
+fn a_lock_held_longer_than_the_wait_is_reported_and_changes_nothing() {
     let scene = Scene::new(3);
     let (tree, root) = conversation(&scene.owner());
     let wait = Duration::from_millis(300);
@@ -233,7 +233,7 @@ fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
     assert_eq!(error.to_string(), "the database is locked by another process; waited 0.3 s");
     assert_eq!(loom.snapshot().unwrap().last_seq().unwrap(), before, "readers go on, and nothing was changed");
 
-    // Opening needs no lock once the file is of this version.
+    // Opening needs no lock if the file has this version.
     drop(scene.options().wait(wait).open(&scene.path).unwrap());
     holder.execute_batch("ROLLBACK").unwrap();
     let receipt = owner.append(Parent::Node(root.id), NodeDraft::text("now")).unwrap();
@@ -243,7 +243,7 @@ fn a_lock_held_longer_than_the_wait_is_told_and_changes_nothing() {
 }
 
 #[test]
-fn a_lock_released_within_the_wait_is_never_told() {
+fn a_lock_released_within_the_wait_is_never_reported() {
     let scene = Scene::new(4);
     let owner = scene.owner();
     let (_, root) = conversation(&owner);
@@ -259,7 +259,7 @@ fn a_lock_released_within_the_wait_is_never_told() {
 }
 
 #[test]
-fn a_file_that_stays_locked_while_it_is_made_is_told() {
+fn a_file_that_stays_locked_while_it_is_created_is_reported() {
     let scene = Scene::new(5);
     let holder = rusqlite::Connection::open(&scene.path).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
@@ -270,7 +270,7 @@ fn a_file_that_stays_locked_while_it_is_made_is_told() {
     assert_clean(&scene.owner());
 }
 
-/// An append that cannot be: its parent is nowhere.
+/// An append that must fail: its parent does not exist.
 fn invalid(owner: &Actor) -> Vec<Mutation> {
     let nowhere = Parent::Node(owner.loom().node_id());
     vec![Mutation::Append(Box::new(owner.draft(nowhere, NodeDraft::text("never there"))))]
@@ -294,7 +294,7 @@ fn a_failing_change_does_not_fail_its_neighbours() {
                         let id = good.id;
                         let mut mutations = vec![Mutation::Append(Box::new(good))];
                         if number % 7 == 0 {
-                            // The good part of a change that fails is taken back with it.
+                            // The valid part of a failing change is rolled back with it.
                             mutations.extend(invalid(owner));
                         }
                         done.push((number, id, owner.commit(Op::Append, mutations)));

@@ -1,5 +1,5 @@
-//! Laws: any sequence of operations and undos leaves counts, paths and hashes as a recount says; an undo is the exact
-//! inverse of what it undoes, and a redo of that; what is derived can be lost and rebuilt.
+//! Laws: after any sequence of operations and undos, counts, paths and hashes equal a recount. An undo is the exact
+//! inverse of its operation, and a redo of the undo. Derived data can be lost and rebuilt.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
@@ -20,7 +20,7 @@ use loomtree::{
 use proptest::{prelude::*, test_runner::RngSeed};
 use support::store::Scene;
 
-/// One random operation; the numbers pick nodes.
+/// A random operation; the numbers select nodes.
 #[derive(Debug, Clone)]
 enum Step {
     Append(usize),
@@ -75,17 +75,16 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Everything that can be seen of a tree: its counts, its visible nodes with their counts and marks, and what somebody
-/// keeps at hand there.
+/// The observable state of a tree: its counts, its visible nodes with counts and flags, and an agent's memory.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct TreeState {
     counts: TreeCounts,
     nodes: BTreeMap<NodeId, NodeState>,
     memory: Memory,
     stashed: Vec<Option<StashContent>>,
 }
 
-/// What something is put aside under.
+/// The label of a stash.
 fn label(number: u8) -> String {
     format!("label {number}")
 }
@@ -113,12 +112,12 @@ impl Table {
         all[n % all.len()].id
     }
 
-    fn seen(&self) -> Seen {
+    fn state(&self) -> TreeState {
         let counts = self.actor.loom().tree(self.tree).unwrap().counts;
         let visible = self.all().into_iter().filter(|n| n.state.pruned_by.is_none());
         let snapshot = self.actor.loom().snapshot().unwrap();
         let agent = self.actor.agent();
-        Seen {
+        TreeState {
             counts,
             nodes: visible.map(|n| (n.id, n.state)).collect(),
             memory: snapshot.memory(agent, self.tree).unwrap(),
@@ -126,8 +125,8 @@ impl Table {
         }
     }
 
-    /// Does a step; `false` if it was refused, as many random ones are.
-    fn take(&self, step: &Step) -> bool {
+    /// Applies a step; returns `false` if it was refused, as many random steps are.
+    fn apply(&self, step: &Step) -> bool {
         let a = &self.actor;
         match step {
             Step::Append(n) => a.append(Parent::Node(self.pick(*n)), NodeDraft::text("some words here")).is_ok(),
@@ -173,7 +172,7 @@ fn problems(store: &dyn Store) -> Vec<String> {
     store.verify(&mut |_| {}).unwrap().problems
 }
 
-/// Each visible path hangs together: from the root down, every node is its follower's place.
+/// Asserts that the parent of each node on a visible path is the place before it.
 fn check_paths(snapshot: &dyn Snapshot, nodes: &[Node]) {
     for node in nodes.iter().filter(|n| n.state.pruned_by.is_none()) {
         let path = snapshot.path_back(node.id, &[], 0).unwrap();
@@ -194,16 +193,16 @@ fn run(mode: Mode, steps: &[Step]) {
     let (_scene, table) = Table::set(mode);
     let loom = table.actor.loom().clone();
     for step in steps {
-        let before = table.seen();
-        let did = table.take(step);
-        let after = table.seen();
+        let before = table.state();
+        let did = table.apply(step);
+        let after = table.state();
         if !did {
             assert_eq!(before, after, "a refused {step:?} changed something");
         } else if !matches!(step, Step::Undo | Step::Redo) {
             table.actor.undo(Some(table.tree)).unwrap();
-            assert_eq!(table.seen(), before, "undo of {step:?}");
+            assert_eq!(table.state(), before, "undo of {step:?}");
             table.actor.redo(Some(table.tree)).unwrap();
-            assert_eq!(table.seen(), after, "redo of {step:?}");
+            assert_eq!(table.state(), after, "redo of {step:?}");
         }
     }
     assert_eq!(problems(loom.store().as_ref()), Vec::<String>::new());
@@ -219,12 +218,12 @@ fn run(mode: Mode, steps: &[Step]) {
     }
 }
 
-/// 48 sequences, or as many as `PROPTEST_CASES` says.
+/// Number of sequences: 48, or `PROPTEST_CASES`.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(48)
 }
 
-/// The same sequences in every run, or others: `PROPTEST_RNG_SEED`.
+/// Seed of the sequences: fixed, or `PROPTEST_RNG_SEED`.
 fn seed() -> RngSeed {
     let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|n| n.parse().ok());
     RngSeed::Fixed(seed.unwrap_or(20_261_121))
@@ -244,7 +243,7 @@ proptest! {
     }
 }
 
-/// A node on one of `known`, as the numbers say; some with what else comes with a node.
+/// A random child of one of `known`; some have optional fields.
 fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) -> NewNode {
     let (on, other) = (&known[n % known.len()], &known[m % known.len()]);
     let on = if n.is_multiple_of(3) { on } else { &known[known.len() - 1] };
@@ -271,8 +270,8 @@ fn random_node(actor: &Actor, known: &[Node], (kind, n, m): (u8, usize, usize)) 
     node
 }
 
-/// Mutations that a store takes one by one.
-fn taken_one_by_one(actor: &Actor, tree: TreeId, picks: &[(u8, usize, usize)]) -> Vec<Mutation> {
+/// Mutations that the store accepts one by one.
+fn accepted_one_by_one(actor: &Actor, tree: TreeId, picks: &[(u8, usize, usize)]) -> Vec<Mutation> {
     let all = || actor.loom().snapshot().unwrap().nodes_after(tree, 0, 0).unwrap();
     let mutations = picks.iter().filter_map(|pick| {
         let known = all();
@@ -288,7 +287,7 @@ fn taken_one_by_one(actor: &Actor, tree: TreeId, picks: &[(u8, usize, usize)]) -
     mutations.collect()
 }
 
-/// Everything of a tree, in lines.
+/// Exports a tree as lines.
 fn exported(actor: &Actor, tree: TreeId) -> String {
     let mut lines = Vec::new();
     jsonl::export(actor.loom().snapshot().unwrap().as_ref(), &[tree], &mut lines).unwrap();
@@ -299,11 +298,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn many_changes_at_once_do_what_they_do_one_by_one(
+    fn many_changes_at_once_equal_the_changes_one_by_one(
         picks in prop::collection::vec((0u8..40, 0usize..60, 0usize..60), 1..120),
     ) {
         let (_one_scene, one) = Table::set(Mode::Dialogue);
-        let mutations = taken_one_by_one(&one.actor, one.tree, &picks);
+        let mutations = accepted_one_by_one(&one.actor, one.tree, &picks);
         let (_scene, at_once) = Table::set(Mode::Dialogue);
         for told in at_once.actor.commit(Op::Import, mutations).unwrap().nodes {
             let node = at_once.actor.loom().snapshot().unwrap().node(told.id).unwrap().unwrap();
@@ -316,7 +315,7 @@ proptest! {
     }
 }
 
-/// What random sequences found, made small.
+/// Minimal form of a failure found by random sequences.
 #[test]
 fn versions_of_a_root_split_again_are_read_once() {
     use Step::{Append, Edit, Prune, Split, Undo};
@@ -328,16 +327,16 @@ fn versions_of_a_root_split_again_are_read_once() {
 }
 
 #[test]
-fn what_is_derived_can_be_lost_and_rebuilt() {
+fn derived_data_can_be_lost_and_rebuilt() {
     let (scene, table) = Table::set(Mode::Dialogue);
     for n in 0..30 {
-        table.take(&Step::Append(n * 7));
-        table.take(&Step::Annotate(n));
-        table.take(&Step::Link(n, n + 3));
+        table.apply(&Step::Append(n * 7));
+        table.apply(&Step::Annotate(n));
+        table.apply(&Step::Link(n, n + 3));
     }
-    table.take(&Step::Bookmark(4, 1));
-    table.take(&Step::Prune(5));
-    let whole = table.seen();
+    table.apply(&Step::Bookmark(4, 1));
+    table.apply(&Step::Prune(5));
+    let whole = table.state();
     let raw = rusqlite::Connection::open(&scene.path).unwrap();
     raw.execute_batch(
         "UPDATE node_state SET continuations = 7, annotations = 0, links = 3, versions = 9, bookmarked = 0;
@@ -348,6 +347,6 @@ fn what_is_derived_can_be_lost_and_rebuilt() {
     assert!(!problems(store.as_ref()).is_empty());
     let rebuilt = store.rebuild().unwrap();
     assert!(rebuilt.nodes > 0 && rebuilt.trees == 1);
-    assert_eq!(table.seen(), whole);
+    assert_eq!(table.state(), whole);
     assert_eq!(problems(store.as_ref()), Vec::<String>::new());
 }

@@ -149,7 +149,7 @@ fn frequent_words_are_read_from_the_newest_node_and_near_rare_words() {
     let snapshot = owner.loom().snapshot().unwrap();
     let said = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        snapshot.words_said(&words, &WordFilter::default(), 600).unwrap()
+        snapshot.postings(&words, &WordFilter::default(), 600).unwrap()
     };
     let stands = |said: &Postings, word: usize, node: u64| {
         said.words[word].hits.iter().any(|(at, _)| said.passages[*at].node == node)
@@ -303,7 +303,7 @@ fn a_damaged_index_is_reported_and_rebuilt() {
     let conn = rusqlite::Connection::open(&scene.path).unwrap();
     conn.execute("INSERT INTO recall_words (rowid, words) VALUES (256, 'nonsense')", []).unwrap();
     let told = problems(&owner);
-    assert!(told.iter().any(|problem| problem.contains("index of words")), "{told:?}");
+    assert!(told.iter().any(|problem| problem.contains("full-text index")), "{told:?}");
     assert!(owner.loom().store().rebuild().unwrap().indexed > WAITING as u64);
     assert_eq!(problems(&owner), Vec::<String>::new());
     assert_eq!(everywhere(&owner, "gasket")[0], "the gasket was worn");

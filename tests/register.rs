@@ -115,7 +115,7 @@ impl Desk {
             Step::Switch(n) => drop(self.actor.switch_to(self.session, node(n))),
             Step::Reset => {
                 let root = self.actor.reset_session(self.session, Some("never say never")).unwrap();
-                let register = self.actor.loom().snapshot().unwrap().register(self.session).unwrap();
+                let register = self.actor.loom().snapshot().unwrap().session_state(self.session).unwrap();
                 assert!(register.is_empty(), "{register:?}");
                 self.nodes.push(root.id);
             }
@@ -141,16 +141,16 @@ proptest! {
             desk.take(step);
         }
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
-        let kept = desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap();
+        let kept = desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap();
         desk.raw().execute("DELETE FROM registers", []).unwrap();
         desk.actor.loom().store().rebuild().unwrap();
-        prop_assert_eq!(desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap(), kept);
+        prop_assert_eq!(desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap(), kept);
         prop_assert_eq!(desk.problems(), Vec::<String>::new());
     }
 }
 
 fn constraints(desk: &Desk) -> Vec<String> {
-    let register = desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap();
+    let register = desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap();
     register.constraints.iter().map(|noted| format!("{} ({})", noted.text, noted.turn)).collect()
 }
 
@@ -169,7 +169,7 @@ fn a_damaged_state_is_rebuilt_and_reported() {
         assert_eq!(desk.problems(), Vec::<String>::new());
     }
     desk.raw().execute("UPDATE registers SET state = '{}'", []).unwrap();
-    assert!(desk.problems()[0].contains("is not what the archive says"));
+    assert!(desk.problems()[0].contains("differs from the archive"));
     assert_eq!(desk.actor.loom().store().rebuild().unwrap().registers, 1);
     assert_eq!(constraints(&desk).len(), 2);
 }
@@ -182,7 +182,7 @@ fn hidden_and_purged_turns_are_removed_from_the_state() {
     assert_eq!(constraints(&desk), ["never use an ORM (1)"]);
     desk.actor.prune(order).unwrap();
     assert_eq!(constraints(&desk), [""; 0]);
-    assert_eq!(desk.actor.loom().snapshot().unwrap().register(desk.session).unwrap().current_focus, None);
+    assert_eq!(desk.actor.loom().snapshot().unwrap().session_state(desk.session).unwrap().current_focus, None);
     desk.actor.restore(order).unwrap();
     assert_eq!(constraints(&desk), ["never use an ORM (1)"]);
     desk.actor.purge(PurgeTarget::Node(order)).unwrap();

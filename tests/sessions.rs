@@ -239,7 +239,7 @@ fn cached_sessions_are_never_older_than_the_file() {
     let newest = |loom: &Loom| {
         let found = loom.session(session).unwrap();
         let last = loom.turns(session, found.turns.saturating_sub(1), 1).unwrap().pop().unwrap().content;
-        (found.turns, last, loom.snapshot().unwrap().register(session).unwrap().constraints.len())
+        (found.turns, last, loom.snapshot().unwrap().session_state(session).unwrap().constraints.len())
     };
     for round in 0..20 {
         let (writer, reader) = if round % 2 == 0 { (&one, &two) } else { (&two, &one) };
@@ -287,14 +287,14 @@ fn the_library_starts_finds_extends_changes_and_ends_a_session() {
     owner.update_session(id, patch).unwrap();
     assert_eq!(loom.session(id).unwrap().metadata, kept("second"));
     actor.record(RecordKind::Decision, "we use JWT").unwrap();
-    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions[0].text, "we use JWT");
+    assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions[0].text, "we use JWT");
     // After a reset, turn numbers continue, the state is empty, and all nodes remain.
     owner.reset_session(id, None).unwrap();
     actor.append_turn(NodeDraft::text("begun anew")).unwrap();
     assert_eq!(said(6, 9), [7, 8, 9], "the fresh root is a turn too");
-    assert!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.is_empty());
+    assert!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.is_empty());
     actor.record(RecordKind::Decision, "we use sessions").unwrap();
-    assert_eq!(loom.snapshot().unwrap().register(id).unwrap().key_decisions.len(), 1);
+    assert_eq!(loom.snapshot().unwrap().session_state(id).unwrap().key_decisions.len(), 1);
     assert_eq!(loom.store().verify(&mut |_| {}).unwrap().problems, [""; 0]);
     // An ended session is not continued but replaced by a new one; all nodes remain.
     owner.end_session(id).unwrap();
@@ -320,7 +320,7 @@ fn a_host_adds_extraction_rules() {
     let answer =
         NodeDraft { kind: Some(EdgeKind::Tool), keep_position: true, tool, metadata, ..NodeDraft::text("done") };
     owner.clone().in_session(session).append_turn(answer).unwrap();
-    let files = |loom: &Loom| loom.snapshot().unwrap().register(session).unwrap().files_touched.len();
+    let files = |loom: &Loom| loom.snapshot().unwrap().session_state(session).unwrap().files_touched.len();
     assert_eq!(files(&loom), 1);
     drop((owner, loom));
     // The stored state does not depend on the reader's rules; a rebuild applies them.

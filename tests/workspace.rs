@@ -680,7 +680,7 @@ async fn a_model_adds_a_file_edits_another_and_runs_the_tests() {
     assert_eq!(changed, [(PathBuf::from("greet.sh"), false), (PathBuf::from("tests/mark.sh"), true)]);
     assert_eq!(folder.asked().len(), 2, "the tests are allowed");
     // The session's state learns from lines what it learns from a provider's calls.
-    let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
+    let register = play.loom.snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
     let touched: Vec<_> =
         register.files_touched.iter().map(|file| (file.path.as_str(), file.action.as_str())).collect();
     assert_eq!(touched, [("tests/mark.sh", "written"), ("greet.sh", "edited")]);
@@ -714,7 +714,7 @@ async fn a_file_that_was_not_written_was_not_touched() {
     let collaborator = play.loom.agent("collaborator").unwrap();
     let actor = seat(&play.loom, &collaborator, "/work", said).unwrap();
     generate(&actor, GenerateRequest::turn(said, collaborator, model, commands), |_| {}).await.unwrap();
-    let register = play.loom.snapshot().unwrap().register(actor.session().unwrap()).unwrap();
+    let register = play.loom.snapshot().unwrap().session_state(actor.session().unwrap()).unwrap();
     assert_eq!(register.files_touched, []);
     assert_eq!(register.key_decisions.len(), 1, "{register:?}");
     assert_eq!(register.key_decisions[0].text, "committed: Add a mark");

@@ -39,7 +39,14 @@ pub(crate) struct Globals {
     #[arg(long, short = 't', global = true, value_name = "TREE")]
     pub(crate) tree: Option<String>,
     /// Who acts [default: owner]
-    #[arg(long = "as", global = true, value_name = "AGENT", env = "LOOM_AGENT", hide_env_values = true)]
+    #[arg(
+        id = "acting_agent",
+        long = "as",
+        global = true,
+        value_name = "AGENT",
+        env = "LOOM_AGENT",
+        hide_env_values = true
+    )]
     pub(crate) agent: Option<String>,
     /// The folder the work belongs to [default: the current one]
     #[arg(long, global = true, value_name = "DIR", env = "LOOM_WORKSPACE", hide_env_values = true)]

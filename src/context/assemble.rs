@@ -296,7 +296,7 @@ fn input(
 /// What a session never forgets, and the same without the line on what is being worked on; nothing as long as it has no turns
 /// and nothing was recorded.
 fn state(snapshot: &dyn Snapshot, session: &Session) -> Result<(String, String), ContextError> {
-    let mut register = snapshot.register(session.id)?;
+    let mut register = snapshot.session_state(session.id)?;
     if register.is_empty() && session.turns == 0 {
         return Ok(Default::default());
     }

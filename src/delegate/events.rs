@@ -47,7 +47,7 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
     let session = actor.session().ok_or_else(|| OpsError::Invalid("who delegates needs a session".to_owned()))?;
     let loom = actor.loom();
     let mut own = loom.session(session)?;
-    let register = loom.snapshot()?.register(session).map_err(OpsError::from)?;
+    let register = loom.snapshot()?.session_state(session).map_err(OpsError::from)?;
     let said = |noted: Vec<StateEntry>| noted.into_iter().map(|noted| noted.text).collect();
     let (decisions, constraints) = (said(register.key_decisions), said(register.constraints));
     let task = prompts::DelegationGoal {
@@ -93,7 +93,7 @@ pub fn begin(actor: &Actor, below: NodeId, goal: &str, context: &str) -> Result<
 pub(super) fn kept(delegation: NodeId, number: u32, event: &DelegationEvent) -> Result<Mutation, ToolError> {
     let text = serde_json::to_string(event).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
     let event = Json::parse(text).map_err(|error| ToolError::new(ErrorCode::Conflict, error.to_string()))?;
-    Ok(Mutation::Delegation { node: delegation, number, event })
+    Ok(Mutation::AppendDelegationEvent { node: delegation, number, event })
 }
 
 /// Every delegation of a file, the newest first.

@@ -73,9 +73,9 @@ impl Executor<'_> {
                 [&register.key_decisions, &register.constraints, &register.errors_resolved].into_iter().flatten();
             said.map(|noted| noted.text.clone()).chain(register.files_touched.iter().map(|f| f.path.clone())).collect()
         };
-        let mut before: Vec<String> = noted(&self.loom.snapshot()?.register(here.session.id)?);
+        let mut before: Vec<String> = noted(&self.loom.snapshot()?.session_state(here.session.id)?);
         self.actor().record(RecordKind::Forget, words)?;
-        let after = noted(&self.loom.snapshot()?.register(here.session.id)?);
+        let after = noted(&self.loom.snapshot()?.session_state(here.session.id)?);
         before.retain(|text| !after.contains(text));
         if before.is_empty() {
             let failure =

@@ -267,7 +267,7 @@ impl Executor<'_> {
 pub fn session_summary(loom: &Loom, session: &Session) -> Result<String, ToolError> {
     let snapshot = loom.snapshot()?;
     let tree = loom.tree(session.tree)?;
-    let register = snapshot.register(session.id)?;
+    let register = snapshot.session_state(session.id)?;
     let mut lines = vec![
         format!(
             "session: {} · {} · {} · {} · {} · started {}",

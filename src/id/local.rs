@@ -1,9 +1,9 @@
-//! Local ids: the short names that people and models use for nodes.
+//! Local ids: the short names of nodes for humans and models.
 //!
-//! A local id is cut from the *random* part of the node's ULID (its characters 11 to 26), not from its beginning:
-//! the first ten characters are a clock, so all nodes of about a quarter of an hour share their first six, and
-//! every local id would grow to ten characters or more. Six characters are 30 random bits; when they are taken in
-//! the tree, the id grows by one character until it is free.
+//! A local id is a prefix of the *random* part of the node's ULID (its characters 11 to 26), not of the whole. The
+//! first ten characters are a clock: all nodes of a quarter of an hour share six of them, and every local id would grow
+//! to ten characters or more. Six characters are 30 random bits. If they are taken in the tree, the id grows by a
+//! character until it is free.
 
 use std::{fmt, ops::Deref};
 
@@ -11,54 +11,54 @@ use serde::{Deserialize, Serialize};
 
 use super::NodeId;
 
-/// The length of a local id that met no collision.
-const SHORTEST: usize = 6;
-/// How many characters of a ULID are random, and so the longest local id.
-const LONGEST: usize = 16;
-/// The length of a ULID's clock part.
-const CLOCK: usize = 10;
+/// Length of a local id without collision.
+const MIN_LENGTH: usize = 6;
+/// Length of a ULID's random part, and so the maximum length of a local id.
+const MAX_LENGTH: usize = 16;
+/// Length of a ULID's clock part.
+const CLOCK_LENGTH: usize = 10;
 
-/// A node's short name: 6 (rarely more) lower-case Crockford base32 characters, unique in its tree, fixed for ever.
+/// A node's short name: 6 (rarely more) lower-case Crockford base32 characters, unique in its tree, immutable.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LocalId {
-    /// In place, since every node that is read has one: characters, and zeroes after them.
-    bytes: [u8; LONGEST],
+    /// Inline storage, padded with zeros: every loaded node has a local id, and none is allocated.
+    bytes: [u8; MAX_LENGTH],
     length: u8,
 }
 
-/// A text that cannot be a local id.
+/// An error of parsing a local id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a local id: {0:?} ({SHORTEST} to {LONGEST} characters of lower-case Crockford base32)")]
+#[error("not a local id: {0:?} ({MIN_LENGTH} to {MAX_LENGTH} characters of lower-case Crockford base32)")]
 pub struct LocalIdError(pub String);
 
 impl LocalId {
-    /// The `length` first random characters of a node's ULID, in lower case. `length` is clamped to 6..=16.
+    /// Returns the first `length` random characters of a node's ULID, in lower case. Clamps `length` to 6..=16.
     #[must_use]
     pub fn derive(node: NodeId, length: usize) -> Self {
-        Self::of(&random_part(node)[..length.clamp(SHORTEST, LONGEST)])
+        Self::truncated(&random_part(node)[..length.clamp(MIN_LENGTH, MAX_LENGTH)])
     }
 
-    /// What is at most so long.
-    fn of(text: &str) -> Self {
-        let (mut bytes, length) = ([0; LONGEST], text.len().min(LONGEST));
+    /// Stores at most [`MAX_LENGTH`] bytes of an ASCII text.
+    fn truncated(text: &str) -> Self {
+        let (mut bytes, length) = ([0; MAX_LENGTH], text.len().min(MAX_LENGTH));
         bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         Self { bytes, length: u8::try_from(length).unwrap_or_default() }
     }
 
-    /// The characters.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        // It was made of characters of one byte.
+        // All characters are ASCII.
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
     }
 }
 
-/// The 16 random characters of a node's ULID, in lower case.
+/// Returns the 16 random characters of a node's ULID, in lower case.
 fn random_part(node: NodeId) -> String {
     let mut text = node.ulid().to_string();
     text.make_ascii_lowercase();
-    text.split_off(CLOCK)
+    text.split_off(CLOCK_LENGTH)
 }
 
 impl Deref for LocalId {
@@ -85,8 +85,8 @@ impl TryFrom<&str> for LocalId {
     type Error = LocalIdError;
 
     fn try_from(text: &str) -> Result<Self, LocalIdError> {
-        let fits = (SHORTEST..=LONGEST).contains(&text.len()) && text.bytes().all(is_base32);
-        if fits { Ok(Self::of(text)) } else { Err(LocalIdError(text.to_owned())) }
+        let fits = (MIN_LENGTH..=MAX_LENGTH).contains(&text.len()) && text.bytes().all(is_base32);
+        if fits { Ok(Self::truncated(text)) } else { Err(LocalIdError(text.to_owned())) }
     }
 }
 
@@ -108,16 +108,16 @@ fn is_base32(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'h' | b'j' | b'k' | b'm' | b'n' | b'p'..=b't' | b'v'..=b'z')
 }
 
-/// What somebody wrote where a node is meant, normalised: brackets off, lower case, look-alikes folded.
+/// An id written by a user or a model, normalised: brackets removed, lower case, look-alikes folded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PatternText {
     /// A full ULID.
     Full(NodeId),
-    /// A local id, or a shorter or longer form of one.
+    /// A local id, a prefix of one, or more of the random part.
     Local(LocalPattern),
 }
 
-/// 2 to 16 base32 characters: the beginning of a node's random part.
+/// A prefix of a node's random part: 2 to 16 base32 characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalPattern(String);
 
@@ -130,8 +130,8 @@ impl LocalPattern {
 }
 
 impl PatternText {
-    /// Reads an id in any accepted form: `a7x2kq`, `A7X2`, `[a7x2kq]`, a ULID; `o` is read as `0`, `i` and `l` as
-    /// `1`, hyphens are dropped. `None` if it cannot name a node in any tree.
+    /// Parses an id in any accepted form: `a7x2kq`, `A7X2`, `[a7x2kq]`, a ULID. Reads `o` as `0`, and `i` and `l` as
+    /// `1`; drops hyphens. Returns `None` if the text cannot name a node in any tree.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -148,7 +148,7 @@ impl PatternText {
         }
         match folded.len() {
             26 => folded.parse().ok().map(Self::Full),
-            2..=LONGEST => Some(Self::Local(LocalPattern(folded))),
+            2..=MAX_LENGTH => Some(Self::Local(LocalPattern(folded))),
             _ => None,
         }
     }

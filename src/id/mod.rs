@@ -1,8 +1,7 @@
 //! Identifiers: a ULID for every entity, a short local id for every node.
 //!
-//! Each kind of entity has a newtype of its own, so that a tree's id cannot be passed where a node's is meant.
-//! Ids are made by an [`IdSource`] that the host passes in; nothing here draws random numbers by itself. What
-//! the store uses as row keys (sequence numbers) never appears here.
+//! Each kind of entity has its own newtype, so that a tree's id cannot be passed as a node's id. The host passes in the
+//! [`IdSource`] that generates ids. The store's row numbers are not part of this module.
 
 mod local;
 mod source;
@@ -15,7 +14,7 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-/// A text that is not a ULID.
+/// An error of parsing a ULID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a ULID: {0:?} (26 characters of Crockford base32)")]
 pub struct ParseIdError(pub String);
@@ -76,18 +75,18 @@ macro_rules! ids {
 }
 
 ids! {
-    /// Names a node.
+    /// Id of a node.
     NodeId;
-    /// Names a tree.
+    /// Id of a tree.
     TreeId;
-    /// Names an agent, human or model.
+    /// Id of an agent, human or model.
     AgentId;
-    /// Names a session: one agent at work in one tree from one place.
+    /// Id of a session: an agent's work in one tree.
     SessionId;
-    /// Names a document.
+    /// Id of a document.
     DocumentId;
-    /// Names a link between a node and another node, tree or document.
+    /// Id of a link from a node to another node, a tree or a document.
     LinkId;
-    /// Names an item of a plan.
+    /// Id of a todo.
     TodoId;
 }

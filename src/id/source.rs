@@ -1,8 +1,8 @@
-//! Where ids come from.
+//! Generation of ids.
 //!
-//! The random part of each ULID is drawn afresh, also for many nodes in one millisecond: local ids are cut from
-//! it, so counting upwards within a millisecond (as "monotonic" ULIDs do) would make them all begin alike. Order
-//! within a tree comes from the insertion sequence, never from comparing ids.
+//! Each ULID gets new random bits, also within a millisecond. Local ids are cut from these bits, so counting upwards
+//! (as "monotonic" ULIDs do) would make local ids start alike. The order within a tree is the insertion sequence; ids
+//! are never compared.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,24 +11,24 @@ use ulid::Ulid;
 
 use crate::types::Timestamp;
 
-/// Makes ULIDs. Implementations must be safe to call from several threads.
+/// A generator of ULIDs, used from several threads.
 pub trait IdSource: Send + Sync {
-    /// A new ULID stamped `at`, with 80 fresh random bits.
+    /// Generates a ULID with this time and 80 new random bits.
     fn ulid(&self, at: Timestamp) -> Ulid;
 }
 
-/// An [`IdSource`] on a cryptographic generator: seeded by the host from the system, or by a test with a number.
+/// An [`IdSource`] based on a cryptographic generator, seeded by the host or by a test.
 #[derive(Debug)]
 pub struct RandomIds(Mutex<StdRng>);
 
 impl RandomIds {
-    /// Ids that start from 32 bytes of entropy.
+    /// Creates a generator seeded with 32 bytes of entropy.
     #[must_use]
     pub fn from_entropy(seed: [u8; 32]) -> Self {
         Self(Mutex::new(StdRng::from_seed(seed)))
     }
 
-    /// Ids that are the same in every run with the same number: for tests.
+    /// Creates a deterministic generator for tests.
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
         Self(Mutex::new(StdRng::seed_from_u64(seed)))

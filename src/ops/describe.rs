@@ -119,7 +119,7 @@ fn main_verb(op: Op, change: ChangeKind, replaced: bool, node: Option<&Node>) ->
             _ => ("took up an item", Own),
         },
         Op::Delegate => match change {
-            Kind::Delegation => ("went on with delegated work", Own),
+            Kind::AppendDelegationEvent => ("went on with delegated work", Own),
             _ => ("worked as delegated", Own),
         },
         Op::Pin | Op::Unpin | Op::Stash | Op::Unstash | Op::Record | Op::Memory => match change {

@@ -19,7 +19,7 @@ impl Actor {
             let newest = self.loom.snapshot()?.document_version(*id, 0)?;
             section(&newest.ok_or_else(|| OpsError::missing("document", id))?.content, name)?;
         }
-        self.commit(Op::Pin, vec![Mutation::Pin { tree, target, stood: None }])
+        self.commit(Op::Pin, vec![Mutation::Pin { tree, target, placement: None }])
     }
 
     /// Removes a pin. It has no effect if the pin does not exist.
@@ -45,7 +45,7 @@ impl Actor {
             StashContent::Node(id) => estimated_tokens(&self.loom.node(*id)?.content),
         };
         let label = label.to_owned();
-        self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, stood: None }])
+        self.commit(Op::Stash, vec![Mutation::Stash { tree, label, content, tokens, placement: None }])
     }
 
     /// Removes a stash by its label.
@@ -75,7 +75,7 @@ impl Actor {
     /// # Errors
     /// If the store fails.
     pub fn record_actions(&self, tree: TreeId, actions: Vec<AgentAction>) -> Result<Receipt> {
-        let mutations = actions.into_iter().map(|action| Mutation::Act { tree, action }).collect();
+        let mutations = actions.into_iter().map(|action| Mutation::RecordActions { tree, action }).collect();
         self.commit(Op::Memory, mutations)
     }
 }

@@ -20,6 +20,6 @@ impl Actor {
         content: &str,
     ) -> Result<Receipt> {
         let (model, content) = (model.to_owned(), content.to_owned());
-        self.commit(Op::Memory, vec![Mutation::Summarize { of, made_of, after, model, content }])
+        self.commit(Op::Memory, vec![Mutation::SaveSummary { of, made_of, after, model, content }])
     }
 }

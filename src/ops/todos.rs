@@ -42,7 +42,7 @@ impl Actor {
         let mut left = self.loom.open_todos(scope)?;
         let Some(newest) = left.iter().map(|todo| todo.turn).max() else { return Ok(Vec::new()) };
         left.retain(|todo| todo.turn == newest);
-        let taken = left.iter().map(|todo| Mutation::TakeUpTodo { todo: todo.id, turn: scope.turn });
+        let taken = left.iter().map(|todo| Mutation::CarryOverTodo { todo: todo.id, turn: scope.turn });
         self.commit(Op::Plan, taken.collect())?;
         Ok(left)
     }

@@ -87,7 +87,7 @@ impl References {
             return Ok(None);
         }
         let filter = WordFilter { tree: Some(tree), ..WordFilter::default() };
-        let said = snapshot.words_said(&words, &filter, MAX_INDEX_ROWS)?;
+        let said = snapshot.postings(&words, &filter, MAX_INDEX_ROWS)?;
         let fits = passes_filter(snapshot, &said, &filter)?;
         let elsewhere = |at: &usize| fits[*at] && !seen.contains(&said.passages[*at].node);
         let archived: HashSet<&str> = words

@@ -134,7 +134,7 @@ pub fn count(snapshot: &dyn Snapshot, query: &Query, keep: &dyn Fn(&Node) -> boo
     let question = ParsedQuery::parse(&query.text, &snapshot.agents()?, query.asker);
     let filter = query.only.within(snapshot, &query.scope)?;
     let words = if query.exact { &[][..] } else { &question.words };
-    let said = snapshot.words_said(words, &filter, usize::MAX)?;
+    let said = snapshot.postings(words, &filter, usize::MAX)?;
     let nodes: Vec<u64> = if said.passages.is_empty() {
         search_phrase(snapshot, &filter, &normalize(&query.text), u32::MAX, usize::MAX)?
             .iter()

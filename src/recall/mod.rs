@@ -156,7 +156,7 @@ pub fn search_with(snapshot: &dyn Snapshot, query: &Query, meaning: Option<&Quer
     if query.exact {
         return search_exact(snapshot, query, &question, &filter);
     }
-    let said = snapshot.words_said(&question.words, &filter, MAX_INDEX_ROWS)?;
+    let said = snapshot.postings(&question.words, &filter, MAX_INDEX_ROWS)?;
     let nodes = query.scope.estimated_size(snapshot)?.unwrap_or(said.all);
     let literal = said.passages.is_empty();
     let scores: Vec<rank::RankCandidate> = if literal {
@@ -235,7 +235,7 @@ fn search_exact(
 /// Reads the parent and the first continuation of each hit.
 fn load_neighbors<'h>(snapshot: &dyn Snapshot, hits: impl Iterator<Item = &'h mut Hit>) -> Result<()> {
     let mut hits: Vec<&mut Hit> = hits.collect();
-    let beside = snapshot.beside(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
+    let beside = snapshot.neighbors(&hits.iter().map(|hit| hit.node.seq).collect::<Vec<_>>())?;
     for (hit, beside) in hits.iter_mut().zip(beside) {
         let one = |seq: Option<u64>| -> Result<Option<Node>> {
             Ok(snapshot.nodes_at(&seq.into_iter().collect::<Vec<_>>())?.pop())

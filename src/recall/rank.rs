@@ -138,7 +138,7 @@ impl Ranking<'_> {
         let mut nodes: Vec<u64> = nodes.filter(|node| !self.beside.contains_key(node)).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        let beside = self.snapshot.beside(&nodes)?;
+        let beside = self.snapshot.neighbors(&nodes)?;
         self.beside.extend(nodes.into_iter().zip(beside));
         Ok(())
     }
@@ -196,7 +196,7 @@ impl Ranking<'_> {
             }
             for (node, _) in portion {
                 let place = self.passages(*node).find_map(|at| self.places[at]);
-                placed.extend(place.map(|place| (*node, place.sitting)));
+                placed.extend(place.map(|place| (*node, place.burst)));
             }
             if placed.len() >= MIN_FILTERED_NODES {
                 break;
@@ -207,7 +207,7 @@ impl Ranking<'_> {
 
     /// Frequencies of the words of a passage, normalized by its length.
     fn counts(&self, at: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
-        let length = self.places[at].map_or(1.0, |place| 1.0 - B + B * f64::from(place.words) / self.mean);
+        let length = self.places[at].map_or(1.0, |place| 1.0 - B + B * f64::from(place.length) / self.mean);
         self.words(at).iter().map(move |(word, count)| (*word, count / length))
     }
 
@@ -266,7 +266,7 @@ impl Ranking<'_> {
         let mut counts: Map<u64, Counts> = Map::default();
         for (at, place) in self.places.iter().enumerate() {
             let Some(place) = place else { continue };
-            let sitting = counts.entry(place.sitting).or_insert_with(|| vec![0.0; self.weights.len()]);
+            let sitting = counts.entry(place.burst).or_insert_with(|| vec![0.0; self.weights.len()]);
             self.words(at).iter().for_each(|(word, count)| sitting[*word] += count);
         }
         let all = counts.len() as f64;

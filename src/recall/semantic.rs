@@ -103,7 +103,7 @@ pub fn embed(actor: &Actor, embedder: &dyn Embedder, limit: usize) -> Result<usi
     for batch in missing[..count].chunks(BATCH_TEXTS) {
         let vectors = request_embeddings(embedder, batch.iter().map(|(_, text)| text.clone()).collect())?;
         let vectors = batch.iter().map(|(node, _)| *node).zip(vectors).collect();
-        actor.commit(Op::Turn, vec![Mutation::Embed { model: embedder.model().to_owned(), vectors }])?;
+        actor.commit(Op::Turn, vec![Mutation::SaveEmbeddings { model: embedder.model().to_owned(), vectors }])?;
     }
     Ok(count)
 }

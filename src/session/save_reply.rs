@@ -66,7 +66,7 @@ pub(super) async fn save(actor: &Actor, said: RoundOutput, saving: &SaveOptions<
     let op = if saving.turn { Op::Turn } else { Op::Generate };
     let mut mutations = vec![Mutation::Append(Box::new(new))];
     mutations.extend(saving.free.map(|node| Mutation::Release { node, agent: meant.author }));
-    mutations.extend(usage.map(|usage| Mutation::Reckon {
+    mutations.extend(usage.map(|usage| Mutation::RecordTokenUsage {
         model: reference.clone(),
         estimated: saving.estimated.into(),
         reported: usage.prompt,

@@ -1,12 +1,12 @@
-//! The agents that there are from the start.
+//! The default agents of a new database.
 
 use crate::{
     id::AgentId,
     types::{AgentKind, NewAgent, Permission, Permissions},
 };
 
-/// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same
-/// in every database, so that what one exports reads the same in another: the owner of a file is whoever holds it.
+/// The three agents that every database starts with: the owner, a collaborator and a subject. Their ids are the same in
+/// every database, so that an export keeps its authors when it is imported into another one.
 #[must_use]
 pub fn default_agents() -> [NewAgent; 3] {
     let agent = |number: u128, name: &str, kind, permissions| NewAgent {

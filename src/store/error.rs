@@ -1,89 +1,89 @@
-//! What can go wrong in the store.
+//! The errors of the store.
 
 use std::{error::Error, path::PathBuf, time::Duration};
 
-/// A failed call of the store. Nothing was changed by it.
+/// An error of a store call, which changed nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Something that a change or query names is not there.
+    /// An item that a change or query refers to does not exist.
     #[error("no {what} {id}")]
     NotFound {
-        /// What kind of thing.
+        /// Kind of the item, such as "node".
         what: &'static str,
-        /// Which one.
+        /// Id of the item.
         id: String,
     },
-    /// The change does not fit what is there now; the text says what stands in its way.
+    /// The change conflicts with the current state; the text names the conflict.
     #[error("{0}")]
     Conflict(String),
-    /// Somebody else generates at a position that the change would continue or hide.
+    /// Another agent holds the lease of a position that the change would continue or hide.
     #[error("{agent} is generating at [{node}] (for at most {seconds} s more)")]
     Leased {
-        /// Who, by name.
+        /// Name of the generating agent.
         agent: String,
-        /// The position's short id.
+        /// Local id of the leased position.
         node: String,
-        /// How long the position is theirs unless they ask for longer.
+        /// Remaining seconds of the lease, unless it is renewed.
         seconds: u64,
     },
-    /// The change breaks a rule of the model; the text says which.
+    /// The change violates a rule of the data model; the text names the rule.
     #[error("{0}")]
     Refused(String),
-    /// Other processes kept the file locked for longer than the wait that was set.
+    /// Other processes held the file's lock for longer than the configured wait.
     #[error("the database is locked by another process; waited {} s", waited.as_secs_f64())]
     Busy {
-        /// How long this call waited.
+        /// Duration of the wait.
         waited: Duration,
     },
-    /// The file is something else.
+    /// The file is not a database of this program.
     #[error("{} is not a loomtree database", path.display())]
     NotADatabase {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A newer loomtree wrote the file.
+    /// A newer version of loomtree wrote the file.
     #[error(
         "{} was written by a newer loomtree (schema {found}, this one knows {known}); update loomtree to open it; \
          the file was left untouched", path.display()
     )]
     Newer {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The file's schema version.
+        /// Schema version of the file.
         found: u32,
-        /// The newest version that this build knows.
+        /// Newest schema version that this build supports.
         known: u32,
     },
-    /// A migration that the file went through differs from the one of that number in this build.
+    /// A migration applied to the file differs from the migration of the same number in this build.
     #[error("{}: migration {version} is not the one of this build; the file was left untouched", path.display())]
     MigrationDiffers {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The migration's number.
+        /// Number of the migration.
         version: u32,
     },
-    /// The file, or its folder, cannot be written.
+    /// The file or its folder is not writable.
     #[error("{} cannot be written (read-only)", path.display())]
     ReadOnly {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The file cannot be opened or made.
+    /// The file cannot be opened or created.
     #[error("{} cannot be opened: {cause}", path.display())]
     CannotOpen {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's reason.
+        /// Reason given by the operating system.
         cause: String,
     },
-    /// There is no room left.
+    /// The disk is full, or the file reached its size limit.
     #[error("the disk is full, or a limit on the file's size is reached; nothing was changed")]
     Full,
     /// The file's structure is damaged.
     #[error("the database is damaged ({detail}); `loom verify` says where, a backup can replace it")]
     Damaged {
-        /// What was found.
+        /// Description of the damage.
         detail: String,
     },
     /// A stored row does not decode.
@@ -92,22 +92,22 @@ pub enum StoreError {
     /// Reading or writing the file failed.
     #[error("reading or writing the database failed: {detail}")]
     Io {
-        /// What the system said.
+        /// Message of the operating system.
         detail: String,
     },
-    /// The thread that writes is gone; the store must be opened again.
+    /// The writer thread has ended; open the store again.
     #[error("the store is closed")]
     Closed,
-    /// Anything else that the backend says.
+    /// Any other error of the backend.
     #[error("the store failed: {0}")]
     Backend(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// What the store's calls return.
+/// The result of a store call.
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 impl StoreError {
-    /// Something named `id` is not there.
+    /// Creates a [`StoreError::NotFound`].
     pub(crate) fn not_found(what: &'static str, id: impl ToString) -> Self {
         Self::NotFound { what, id: id.to_string() }
     }

@@ -1,4 +1,4 @@
-//! The one write door: a change is an operation's name and the mutations that make it up, applied all or not at all.
+//! The write interface: a change is an operation's name and its mutations, which are applied all or not at all.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,292 +11,298 @@ use crate::{
     },
 };
 
-/// One change to one thing. Each leaves one entry in the journal, with what takes it back; what says nothing of the
-/// conversation leaves none: [`Mutation::Act`], a stashed result, and everything from [`Mutation::Lease`] to
-/// [`Mutation::Reckon`].
+/// A single write. Each mutation appends one journal entry with its inverse. Mutations that do not change the
+/// conversation append none: [`Mutation::RecordActions`], a stashed result, and everything from [`Mutation::Lease`] to
+/// [`Mutation::RecordTokenUsage`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mutation {
-    /// Makes a tree, without its root.
+    /// Creates a tree without a root.
     CreateTree(NewTree),
-    /// Adds a node.
+    /// Appends a node.
     Append(Box<NewNode>),
-    /// Hides a node and what hangs on it.
+    /// Hides a node and its descendants.
     Prune {
-        /// Which.
+        /// Root of the branch to hide.
         node: NodeId,
     },
-    /// Shows exactly what pruning this node hid.
+    /// Shows exactly the nodes that pruning this node hid.
     Restore {
-        /// Which.
+        /// Root of the pruned branch.
         node: NodeId,
     },
-    /// Keeps a node out of contexts, or lets it back in.
+    /// Excludes a node from contexts, or includes it again.
     SetExcluded {
-        /// Which.
+        /// Node to exclude or include.
         node: NodeId,
-        /// Out or in.
+        /// True to exclude.
         excluded: bool,
     },
-    /// Sets, changes or (with `None`) takes away a bookmark.
+    /// Sets, changes or (with `None`) removes a bookmark.
     SetBookmark {
-        /// On which node.
+        /// Bookmarked node.
         node: NodeId,
-        /// What it says.
+        /// New label; `None` removes the bookmark.
         label: Option<String>,
     },
-    /// Makes a link.
+    /// Creates a link.
     Link(Link),
-    /// Takes a link away, or brings it back.
+    /// Removes a link, or restores it.
     SetLinkRemoved {
-        /// Which.
+        /// Link to remove or restore.
         link: LinkId,
-        /// Away or back.
+        /// True to remove.
         removed: bool,
     },
-    /// Copies a node and what is visible below it.
+    /// Copies a node and its visible descendants.
     CopyBranch {
         /// The node to copy.
         from: NodeId,
         /// The copy's parent, in this or another tree.
         to: NodeId,
-        /// The id of the copy of `from`; its descendants get fresh ones.
+        /// The id of the copy of `from`; copies of its descendants get new ids.
         id: NodeId,
     },
-    /// Changes a tree's words.
+    /// Changes a tree's title, description or system context.
     UpdateTree {
-        /// Which.
+        /// Tree to change.
         tree: TreeId,
-        /// What changes.
+        /// New values; absent fields keep theirs.
         patch: TreePatch,
     },
-    /// Puts a tree away, or takes it out again.
+    /// Archives a tree, or restores it.
     SetArchived {
-        /// Which.
+        /// Tree to archive or restore.
         tree: TreeId,
-        /// Away or out.
+        /// True to archive.
         archived: bool,
     },
-    /// Makes a document with its first version.
+    /// Creates a document with its first version.
     CreateDocument {
         /// The document's ULID, made by the caller.
         id: DocumentId,
-        /// Unique among documents.
+        /// Name, unique among documents.
         name: String,
         /// The first version's text.
         content: String,
     },
-    /// Writes a document's next version.
+    /// Appends a version to a document.
     WriteDocument {
-        /// Which.
+        /// Document to change.
         document: DocumentId,
-        /// The version that the text was made from; if it is not the newest any more, the change is a conflict.
+        /// The version that the text is based on. If it is not the newest, the change is a conflict.
         base: u64,
-        /// The whole new text.
+        /// The complete new text.
         content: String,
     },
-    /// Writes a next version with the text of an earlier one.
+    /// Appends a version with the text of an earlier one.
     RevertDocument {
-        /// Which.
+        /// Document to revert.
         document: DocumentId,
-        /// The version whose text comes back.
+        /// The version whose text is used.
         to: u64,
     },
-    /// Takes a document out of use, or brings it back.
+    /// Removes a document, or restores it.
     SetDocumentRemoved {
-        /// Which.
+        /// Document to remove or restore.
         document: DocumentId,
-        /// Out or back.
+        /// True to remove.
         removed: bool,
     },
-    /// Makes an agent.
+    /// Creates an agent.
     CreateAgent(NewAgent),
-    /// Gives an agent a new profile; its id and kind stay.
+    /// Replaces an agent's profile; its id and kind cannot change.
     UpdateAgent(NewAgent),
-    /// Takes an agent out of use, or brings it back.
+    /// Removes an agent, or restores it.
     SetAgentRemoved {
-        /// Which.
+        /// Agent to remove or restore.
         agent: AgentId,
-        /// Out or back.
+        /// True to remove.
         removed: bool,
     },
     /// Starts a session.
     CreateSession(NewSession),
-    /// Changes a session.
+    /// Changes a session's position, tree, model or other fields.
     UpdateSession {
-        /// Which.
+        /// Session to change.
         session: SessionId,
-        /// What changes.
+        /// New values; absent fields keep theirs.
         patch: SessionPatch,
     },
-    /// Records a decision or a constraint in a session's state register, beside what is said.
+    /// Records a decision or a constraint in a session's state.
     Record {
-        /// In which session.
+        /// Session to record in.
         session: SessionId,
-        /// What it is.
+        /// Decision or constraint.
         kind: RecordKind,
-        /// The words.
+        /// Text of the record.
         content: String,
-        /// After which turn; the newest if not said.
+        /// Turn after which it applies; `None`: the newest turn.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn: Option<u64>,
     },
-    /// Takes a record back, or sets it again.
+    /// Removes a record, or restores it.
     SetRecordRemoved {
-        /// Which, by the store's number.
+        /// Row number of the record.
         record: u64,
-        /// Back or again.
+        /// True to remove.
         removed: bool,
     },
-    /// Keeps something in the context of the agent that makes the change.
+    /// Pins content into the context of the acting agent.
     Pin {
-        /// In which tree.
+        /// Tree of the pin.
         tree: TreeId,
-        /// What.
+        /// Pinned node or document.
         target: PinTarget,
-        /// Where it stood, if it comes back.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<PriorPlacement>,
+        /// Former position in the list of pins; only set by the inverse of an unpin.
+        #[serde(rename = "stood", default, skip_serializing_if = "Option::is_none")]
+        placement: Option<PriorPlacement>,
     },
-    /// Lets go of a pin.
+    /// Removes a pin.
     Unpin {
-        /// In which tree.
+        /// Tree of the pin.
         tree: TreeId,
-        /// What.
+        /// Pinned node or document.
         target: PinTarget,
     },
-    /// Puts something aside under a label, for the agent that makes the change; what was there is replaced.
+    /// Stashes content under a label for the acting agent, replacing an earlier stash of that label.
     Stash {
-        /// In which tree.
+        /// Tree of the stash.
         tree: TreeId,
-        /// The label.
+        /// Label, unique for an agent in a tree.
         label: String,
-        /// What.
+        /// Stashed content.
         content: StashContent,
-        /// About how long it is.
+        /// Estimated length in tokens.
         tokens: u32,
-        /// Where it stood, if it comes back.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        stood: Option<PriorPlacement>,
+        /// Former position in the list of stashes; only set by the inverse of another mutation.
+        #[serde(rename = "stood", default, skip_serializing_if = "Option::is_none")]
+        placement: Option<PriorPlacement>,
     },
-    /// Lets go of a stash.
+    /// Removes a stash.
     Unstash {
-        /// In which tree.
+        /// Tree of the stash.
         tree: TreeId,
-        /// The label.
+        /// Label of the stash.
         label: String,
     },
-    /// Keeps what the agent did, where the tree's journal does not tell.
-    Act {
-        /// In which tree.
+    /// Records an agent's action that leaves no entry in the tree's journal.
+    #[serde(rename = "act")]
+    RecordActions {
+        /// Tree of the action.
         tree: TreeId,
-        /// What.
+        /// Recorded action.
         action: AgentAction,
     },
-    /// Takes a position for an agent that generates there, or holds it for longer; in the session of the change.
+    /// Acquires or renews the lease of a position for a generating agent, in the session of the change.
     Lease {
-        /// The position: what continues it is theirs to write, in any version of it.
+        /// The position. Only the holder may append continuations to any version of it.
         node: NodeId,
-        /// Who generates.
+        /// Generating agent.
         agent: AgentId,
-        /// Until when; at most [`crate::types::Lease::MAX_DURATION_MS`] from the change's time.
+        /// Expiry; at most [`crate::types::Lease::MAX_DURATION_MS`] after the change's time.
         until: Timestamp,
     },
-    /// Lets go of a lease that was taken in the session of the change, if it is still held.
+    /// Releases a lease that was acquired in the session of the change, if it is still held.
     Release {
-        /// The position.
+        /// The leased position.
         node: NodeId,
-        /// Who generated.
+        /// Agent that generated.
         agent: AgentId,
     },
-    /// Keeps what a model said that something is about, in the place of what was said before.
-    Summarize {
-        /// What it is of.
+    /// Saves a model's summary, replacing an older one.
+    #[serde(rename = "summarize")]
+    SaveSummary {
+        /// Summarized node, tree or document.
         of: SummarySubject,
-        /// A document's version, how many nodes a tree had; 0 of a node.
+        /// A document's version or a tree's node count at that time; 0 for a node.
         made_of: u64,
-        /// The journal's last entry when the words were read: if something was purged since, the change is a conflict.
+        /// The last journal entry when the text was read. If a purge followed, the change is a conflict.
         after: u64,
-        /// The model that said it.
+        /// Reference of the model.
         model: String,
-        /// What it said.
+        /// Text of the summary.
         content: String,
     },
-    /// Keeps vectors of what nodes say, in the place of older ones.
-    Embed {
-        /// The model that made them.
+    /// Saves embedding vectors of nodes, replacing older ones of the same model.
+    #[serde(rename = "embed")]
+    SaveEmbeddings {
+        /// Embedding model.
         model: String,
-        /// Each with the number of its node.
+        /// Sequence number of each node and its vector.
         vectors: Vec<(u64, Vec<f32>)>,
     },
-    /// Keeps how many tokens a model counted in a prompt of so many estimated ones.
-    Reckon {
+    /// Records the estimated and the reported token count of a prompt.
+    #[serde(rename = "reckon")]
+    RecordTokenUsage {
         /// The model's reference.
         model: String,
-        /// The prompt by the estimate.
+        /// Tokens of the prompt by the estimate.
         estimated: u64,
-        /// The prompt by the provider's count.
+        /// Tokens of the prompt by the provider's count.
         reported: u64,
     },
     /// Adds an item to a turn's plan.
     AddTodo(Box<NewTodo>),
-    /// Says what became of an open item.
+    /// Closes an open todo.
     FinishTodo {
-        /// Which.
+        /// Todo to close.
         todo: TodoId,
         /// Completed or cancelled.
         status: TodoStatus,
-        /// What came of it, or why it was given up.
+        /// Result, or the reason for cancelling.
         outcome: String,
     },
-    /// Takes an open item up into the plan of another turn of its session.
-    TakeUpTodo {
-        /// Which.
+    /// Moves an open todo into the plan of another turn of its session.
+    #[serde(rename = "take_up_todo")]
+    CarryOverTodo {
+        /// Todo to move.
         todo: TodoId,
-        /// The turn.
+        /// Target turn.
         turn: u64,
     },
-    /// Keeps what happened in a delegation.
-    Delegation {
-        /// Its head.
+    /// Appends an event to a delegation.
+    #[serde(rename = "delegation")]
+    AppendDelegationEvent {
+        /// Head node of the delegation.
         node: NodeId,
-        /// The event's number, from 1; if another one has it already, the change is a conflict.
+        /// The event's number, from 1. If it exists already, the change is a conflict.
         number: u32,
-        /// The event. It names nodes, and holds none of their words.
+        /// The event. It refers to nodes by id and holds none of their text.
         event: Json,
     },
-    /// Removes content for good.
+    /// Removes content permanently.
     Purge(PurgeTarget),
-    /// Applies what takes back each change of a group, the last first.
+    /// Applies the inverse of each change of a group, the last first.
     Undo {
-        /// The group's first entry.
+        /// Number of the group's first entry.
         group: u64,
     },
 }
 
-/// Where among its like something stood that an undo brings back: it stands there again.
+/// Original position of a pin or stash that an undo restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorPlacement {
-    /// Its number in the store.
+    /// Row number, which orders pins and stashes.
     pub number: u64,
-    /// Since when.
+    /// Original creation time.
     pub since: Timestamp,
 }
 
-/// What a purge empties.
+/// The scope of a purge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PurgeTarget {
-    /// One node.
+    /// A single node.
     Node(NodeId),
     /// Every node that a session caused, and the session's state.
     Session(SessionId),
-    /// Every node of a tree, and the tree's words.
+    /// Every node of a tree, and the tree's title, description and system context.
     Tree(TreeId),
 }
 
 coded! {
-    /// The kind of a mutation, as the journal keeps it. Those that leave no entry have one all the same.
+    /// The kind of a mutation as stored in the journal. Mutations without an entry have a kind too.
     ChangeKind {
         /// See [`Mutation::CreateTree`].
         CreateTree = "create_tree", 0;
@@ -348,26 +354,26 @@ coded! {
         Stash = "stash", 23;
         /// See [`Mutation::Unstash`].
         Unstash = "unstash", 24;
-        /// See [`Mutation::Act`].
-        Act = "act", 25;
+        /// See [`Mutation::RecordActions`].
+        RecordActions = "act", 25;
         /// See [`Mutation::Lease`].
         Lease = "lease", 26;
         /// See [`Mutation::Release`].
         Release = "release", 27;
-        /// See [`Mutation::Summarize`].
-        Summarize = "summarize", 28;
-        /// See [`Mutation::Reckon`].
-        Reckon = "reckon", 29;
+        /// See [`Mutation::SaveSummary`].
+        SaveSummary = "summarize", 28;
+        /// See [`Mutation::RecordTokenUsage`].
+        RecordTokenUsage = "reckon", 29;
         /// See [`Mutation::AddTodo`].
         AddTodo = "add_todo", 30;
         /// See [`Mutation::FinishTodo`].
         FinishTodo = "finish_todo", 31;
-        /// See [`Mutation::TakeUpTodo`].
-        TakeUpTodo = "take_up_todo", 32;
-        /// See [`Mutation::Embed`].
-        Embed = "embed", 33;
-        /// See [`Mutation::Delegation`].
-        Delegation = "delegation", 34;
+        /// See [`Mutation::CarryOverTodo`].
+        CarryOverTodo = "take_up_todo", 32;
+        /// See [`Mutation::SaveEmbeddings`].
+        SaveEmbeddings = "embed", 33;
+        /// See [`Mutation::AppendDelegationEvent`].
+        AppendDelegationEvent = "delegation", 34;
         /// See [`Mutation::Record`].
         Record = "record", 35;
         /// See [`Mutation::SetRecordRemoved`].
@@ -375,45 +381,45 @@ coded! {
     }
 }
 
-/// What is committed together: all of it or nothing.
+/// An atomic group of mutations with its author and time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// What the agent did.
+    /// The operation, as listed in the journal.
     pub op: Op,
-    /// Who.
+    /// Acting agent.
     pub agent: AgentId,
-    /// In which session; nodes that are appended get its next turn numbers.
+    /// Session of the change; appended nodes get its next turn numbers.
     pub session: Option<SessionId>,
-    /// When, by the caller's clock.
+    /// Time of the change by the caller's clock.
     pub at: Timestamp,
-    /// What changes, in order; later ones see earlier ones.
+    /// Mutations in order; later ones see the effects of earlier ones.
     pub mutations: Vec<Mutation>,
 }
 
-/// What a commit did.
+/// The result of a commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Receipt {
-    /// The journal's number of the change's first entry: the group that an undo names. 0 if nothing changed.
+    /// The sequence number of the change's first journal entry, by which an undo refers to it. 0 if nothing changed.
     pub group: u64,
-    /// The number of its last entry.
+    /// The sequence number of its last journal entry.
     pub seq: u64,
-    /// The nodes that were added, in order.
+    /// The appended nodes, in order.
     pub nodes: Vec<AppendedNode>,
-    /// How many nodes were hidden or shown, copied or purged.
+    /// Number of nodes that were hidden, shown, copied or purged.
     pub affected: u64,
 }
 
-/// A node that a commit added.
+/// A node appended by a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AppendedNode {
-    /// Its ULID.
+    /// ULID of the node.
     pub id: NodeId,
-    /// Its short id.
+    /// Local id assigned by the store.
     #[serde(rename = "local_id")]
     pub local: LocalId,
-    /// Its insertion sequence.
+    /// Insertion sequence number.
     pub seq: u64,
-    /// Its turn in the session that caused it.
+    /// Turn number in the session that caused it; `None` without a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
 }

@@ -1,140 +1,140 @@
-//! What the store can be asked.
+//! Filters, cursors and results of the store's queries.
 
 use crate::{
     id::{AgentId, LocalId, SessionId, TreeId},
     types::{EdgeKind, JournalEntry, Node, Timestamp, WorkItem},
 };
 
-/// Which trees to list.
+/// A filter for trees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TreeFilter {
-    /// Also those that were put away.
+    /// Includes archived trees.
     pub archived: bool,
-    /// At most this many; 0: all.
+    /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
 
-/// Which children to list, in the order in which they were added.
+/// A filter for a node's children, which are listed in insertion order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildFilter {
-    /// Only this kind.
+    /// Children of this kind; `None`: of every kind.
     pub kind: Option<EdgeKind>,
-    /// Also pruned ones.
+    /// Includes pruned children.
     pub pruned: bool,
-    /// At most this many; 0: all.
+    /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
 
-/// Where to begin in what continues a node, and which way to go.
+/// A start and a direction for reading a node's continuations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SiblingCursor {
-    /// From the first one on.
+    /// Forwards from the first continuation.
     First,
-    /// From the last one backwards.
+    /// Backwards from the last continuation.
     Last,
-    /// From the one after this sequence number on.
+    /// Forwards from the continuation after this sequence number.
     After(u64),
-    /// From the one before this sequence number backwards.
+    /// Backwards from the continuation before this sequence number.
     Before(u64),
 }
 
-/// Which sessions to list, the last active first.
+/// A filter for sessions, which are listed by activity, newest first. All fields that are set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionFilter {
-    /// Only of this workspace.
+    /// Sessions of this workspace.
     pub workspace: Option<String>,
-    /// Only of this agent.
+    /// Sessions of this agent.
     pub agent: Option<AgentId>,
-    /// Only in this tree.
+    /// Sessions in this tree.
     pub tree: Option<TreeId>,
-    /// Only those that can be continued: that were not ended.
+    /// Excludes ended sessions.
     pub active: bool,
-    /// Also those in which delegated work is done.
+    /// Includes sessions that work on delegated tasks.
     pub delegated: bool,
-    /// Only those that have not run out then.
+    /// Excludes sessions that have expired at this time.
     pub unexpired: Option<Timestamp>,
-    /// Only those of this work item, or (`Some(None)`) of none.
+    /// Sessions of this work item, or (`Some(None)`) of none.
     pub item: Option<Option<WorkItem>>,
-    /// Only those that caused a node.
+    /// Excludes sessions that caused no node.
     pub spoken: bool,
-    /// At most this many; 0: all.
+    /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
 
-/// Which journal entries to list, the newest first.
+/// A filter for journal entries, which are listed newest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalFilter {
-    /// Only of this tree.
+    /// Entries of this tree; `None`: of all trees and of none.
     pub tree: Option<TreeId>,
-    /// Only entries before this number; 0: from the newest.
+    /// Entries with a lower number; 0: no bound.
     pub before: u64,
-    /// At most this many; 0: all.
+    /// Maximum number of results; 0: no limit.
     pub limit: u32,
 }
 
-/// Which generations to go through: those that fit all that is said. With nothing said, all.
+/// A filter for generated nodes. All fields that are set must match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GenerationFilter {
-    /// Only of this tree.
+    /// Nodes of this tree.
     pub tree: Option<TreeId>,
-    /// Only made in this session, or in one that does what was delegated in it.
+    /// Nodes of this session, or of a session that works on a task delegated by it.
     pub session: Option<SessionId>,
-    /// Only written by this agent.
+    /// Nodes by this agent.
     pub agent: Option<AgentId>,
 }
 
-/// What a model wrote, without the words.
+/// A generated node without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GenerationRow<'a> {
-    /// Who wrote it.
+    /// Agent that generated the node.
     pub author: AgentId,
-    /// Its number of tokens, where that is kept with the node.
+    /// Token count stored with the node, if any.
     pub tokens: Option<u32>,
-    /// Whether something that is not pruned continues it.
+    /// True if the node has a visible continuation.
     pub continued: bool,
-    /// The provider's envelope, if it has one.
+    /// JSON text of the provider's envelope, if any.
     pub envelope: Option<&'a str>,
 }
 
-/// What a written id means in a tree.
+/// The result of resolving a written id in a tree.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LocalIdLookup {
-    /// Exactly one node.
+    /// Exactly one match.
     One(Box<Node>),
-    /// Several: the first ten of them, oldest first.
+    /// Several matches: the first ten, oldest first.
     Many(Vec<Node>),
-    /// None; the local ids nearest to it by edit distance, the nearest first, at most three.
+    /// No match; at most three similar local ids by edit distance, the nearest first.
     None(Vec<LocalId>),
 }
 
-/// A group of entries that can be undone or redone.
+/// A group of journal entries to undo or redo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoTarget {
-    /// The group to apply [`super::Mutation::Undo`] to.
+    /// Group for [`super::Mutation::Undo`].
     pub group: u64,
-    /// What it did: the first entry of the operation. For a redo: of what the undo had taken back.
+    /// First entry of the operation. For a redo: the entry of the operation that the undo reverted.
     pub entry: JournalEntry,
 }
 
-/// Which way through the undo history.
+/// A direction in the undo history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The newest operation that stands.
+    /// The newest operation that is not undone.
     Undo,
-    /// The newest undo that nothing followed.
+    /// The newest undo, unless a later operation invalidated it.
     Redo,
 }
 
-/// What [`super::Store::verify`] found.
+/// The result of [`super::Store::verify`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct VerifyReport {
-    /// Nodes whose hash was computed again.
+    /// Number of nodes whose hash was recomputed.
     pub nodes: u64,
-    /// Trees whose counts were counted again.
+    /// Number of trees whose counts were recomputed.
     pub trees: u64,
-    /// Journal entries read.
+    /// Number of journal entries read.
     pub entries: u64,
-    /// What is wrong, one sentence each, naming the node or tree. Empty: all is well.
+    /// Problems, one sentence each, naming the node or tree. Empty if the file is intact.
     pub problems: Vec<String>,
 }
 
@@ -146,21 +146,21 @@ pub struct Inspection {
     pub schema: u32,
     /// The schema version that this build writes.
     pub supported: u32,
-    /// Journal entries.
+    /// Number of journal entries.
     pub entries: u64,
     /// The problems of the file's structure and its journal, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// What [`super::Store::rebuild`] did.
+/// The result of [`super::Store::rebuild`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct RebuildReport {
-    /// Nodes whose counts were wrong and were set right.
+    /// Nodes whose counts were corrected.
     pub nodes: u64,
-    /// Trees whose counts were wrong and were set right.
+    /// Trees whose counts were corrected.
     pub trees: u64,
-    /// Nodes whose words were indexed anew: all of them.
+    /// Nodes that were indexed again: all of them.
     pub indexed: u64,
-    /// Sessions whose state register was another one than the archive says, or damaged, and was made again.
+    /// Sessions whose stored state was damaged or differed from the archive, and was replaced.
     pub registers: u64,
 }

@@ -1,5 +1,4 @@
-//! What a search by words asks of the store, and what it is told. How hits are ranked is decided above, in
-//! [`crate::recall`].
+//! Input and output of full-text queries. Ranking is in [`crate::recall`].
 
 use std::collections::HashSet;
 
@@ -8,83 +7,84 @@ use crate::{
     types::{AuthorType, EdgeKind, Timestamp, WorkItem},
 };
 
-/// Which nodes are searched: those that fit all that is said. With nothing said, all.
+/// Conditions on the nodes to search. A node must match all that are set; the default matches every node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WordFilter {
-    /// Only what this session caused.
+    /// Nodes caused by this session.
     pub session: Option<SessionId>,
-    /// Only what sessions of this workspace caused.
+    /// Nodes caused by sessions of this workspace.
     pub workspace: Option<String>,
-    /// Only of this tree.
+    /// Nodes of this tree.
     pub tree: Option<TreeId>,
-    /// Only by this author.
+    /// Nodes by this author.
     pub author: Option<AgentId>,
-    /// Only what was said as this.
+    /// Nodes with this role.
     pub role: Option<AuthorType>,
-    /// Only of this kind.
+    /// Nodes of this kind.
     pub kind: Option<EdgeKind>,
-    /// Only what was said then or later.
+    /// Nodes created at this time or later.
     pub from: Option<Timestamp>,
-    /// Only what was said then or earlier.
+    /// Nodes created at this time or earlier.
     pub to: Option<Timestamp>,
-    /// Only what a session of this work item may see, or (`Some(None)`) one of none: no tree of another item.
+    /// Visibility for sessions of this work item, or (`Some(None)`) of none: excludes the trees of other work items.
     pub seen_by: Option<Option<WorkItem>>,
-    /// Only nodes with a lower sequence number.
+    /// Nodes with a lower sequence number.
     pub before: Option<u64>,
-    /// Only these, by their sequence numbers.
+    /// Nodes with these sequence numbers.
     pub among: Option<HashSet<u64>>,
 }
 
-/// A passage that words stand in.
+/// A passage that contains at least one search term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassageHit {
     /// The node's sequence number.
     pub node: u64,
-    /// Which of the node's passages, from 0.
+    /// Index of the passage within the node, from 0.
     pub part: u32,
-    /// What else is known of it. Where that is not said here, it has to be asked for, and the filter with it.
+    /// Ranking data. `None`: the caller must load it with [`super::SearchReader::places`], which also applies the
+    /// filter.
     pub place: Option<PassageInfo>,
 }
 
-/// What ranking wants to know of a passage beside its words.
+/// Ranking data of a passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassageInfo {
-    /// The first node of what was said on end before it.
-    pub sitting: u64,
-    /// How many words it has.
-    pub words: u32,
+    /// Sequence number of the first node of its burst: messages without a gap of two hours between them.
+    pub burst: u64,
+    /// Length in words.
+    pub length: u32,
 }
 
-/// Where a word stands.
+/// The passages that contain a search term.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TermPostings {
-    /// In which passages (by their place in [`Postings::passages`]), and how often.
+    /// Index into [`Postings::passages`], and occurrences in that passage.
     pub hits: Vec<(usize, u32)>,
-    /// Whether these are all. Of a word that stands in too many passages, the newest are read, and those where it stands
-    /// beside the others.
+    /// True if `hits` is complete. For a frequent term the newest passages are read, and those that contain it together
+    /// with other terms.
     pub complete: bool,
-    /// In how many passages it stands, where they were not all read by how far it was read.
+    /// Number of passages that contain the term, estimated if `hits` is incomplete.
     pub about: u64,
 }
 
-/// Where words stand.
+/// The postings of a list of search terms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Postings {
-    /// Of each word that was asked for.
+    /// One entry for each search term, in order.
     pub words: Vec<TermPostings>,
-    /// The passages that any of them stands in.
+    /// The passages that contain any of the terms.
     pub passages: Vec<PassageHit>,
-    /// How many passages there are in the whole store.
+    /// Number of passages in the whole store.
     pub all: u64,
-    /// How many words these have.
+    /// Total length of these passages, in words.
     pub length: u64,
 }
 
-/// What a node stands beside.
+/// The nodes directly before and after a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Neighbors {
-    /// What it hangs on.
+    /// Sequence number of its parent.
     pub before: Option<u64>,
-    /// What continues it, at most ten.
+    /// Sequence numbers of its continuations, at most ten.
     pub after: Vec<u64>,
 }

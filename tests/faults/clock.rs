@@ -1,4 +1,4 @@
-//! Clocks that jump: order comes from the insertion sequence, and no time makes anything fail.
+//! Clock jumps: the order is the insertion sequence, and no time makes an operation fail.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::{assert_clean, support::store::Scene};
 const DAY: i64 = 86_400_000;
 const NOW: i64 = 1_700_000_000_000;
 
-/// Forwards, backwards, to before 1970, to before ULIDs, to the end of what a number holds.
+/// Times in disorder: forwards, backwards, before 1970, before the first ULID, and the extremes of the type.
 const TIMES: [i64; 14] = [
     NOW,
     NOW + DAY,
@@ -66,7 +66,7 @@ fn a_clock_that_jumps_changes_no_order_and_breaks_no_id() {
         assert_eq!(owner.loom().find_node(tree.id, &node.local).unwrap().id, node.id);
     }
     drop(snapshot);
-    // What is newest is found by sequence too: this takes back the last append, whatever its time.
+    // The newest operation is found by sequence too: this undoes the last append, whatever its time.
     scene.clock.set(Timestamp::from_millis(-5));
     assert_eq!(owner.undo(Some(tree.id)).unwrap().target.entry.node, written.last().copied());
     assert_clean(owner.loom().store().as_ref());

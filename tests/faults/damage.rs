@@ -1,4 +1,4 @@
-//! Flipped bytes: `verify` names what is hit, and nothing else that is done with such a file panics or hangs.
+//! Flipped bytes: `verify` names the damaged item, and no other operation on such a file panics or hangs.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ fn verify_names_the_node_whose_content_was_changed() {
         assert_eq!(problems.len(), 1, "{problems:?}");
         let named = format!("node [{local}] is damaged");
         assert!(problems[0].starts_with(&named), "{problems:?}");
-        // Not UTF-8 any more: SQLite hands out what is there, and the node cannot be read.
+        // The content is not UTF-8 any more. SQLite returns it unchanged, and decoding the node fails.
         bytes[at] = 0xff;
         fs::write(&scene.path, &bytes).unwrap();
         let store = scene.store();
@@ -48,7 +48,7 @@ fn verify_names_the_node_whose_content_was_changed() {
 }
 
 #[test]
-fn what_is_derived_is_found_wrong_and_rebuilt() {
+fn wrong_derived_data_is_found_and_rebuilt() {
     let scene = Scene::new(103);
     let owner = scene.owner();
     let nodes = chain(&owner, 9);
@@ -76,7 +76,7 @@ fn tables_by_local_id_are_found_wrong_and_rebuilt() {
         let nodes = chain(&owner, 9);
         rusqlite::Connection::open(&scene.path).unwrap().execute_batch(sql).unwrap();
         let problems = verified(owner.loom().store().as_ref()).problems;
-        assert!(problems.len() == 1 && problems[0].contains("by local id"), "{sql}: {problems:?}");
+        assert!(problems.len() == 1 && problems[0].contains("tables of local ids"), "{sql}: {problems:?}");
         owner.loom().store().rebuild().unwrap();
         crate::assert_clean(owner.loom().store().as_ref());
         let found = owner.loom().snapshot().unwrap().resolve(nodes[3].tree, nodes[3].local.as_str()).unwrap();
@@ -98,7 +98,7 @@ fn a_path_is_read_whatever_depth_a_damaged_node_says() {
     assert!(!verified(owner.loom().store().as_ref()).problems.is_empty());
 }
 
-/// A closed database with a row in every table.
+/// Returns a closed database with a row in every table, and its content.
 fn stocked() -> (Vec<u8>, Dump) {
     let scene = Scene::new(104);
     let owner = scene.owner();
@@ -122,7 +122,7 @@ fn stocked() -> (Vec<u8>, Dump) {
     (fs::read(&scene.path).unwrap(), dump)
 }
 
-/// What a file says, as far as hashes vouch for it, and all that it says.
+/// The content of a file: the part that hashes cover, and all of it.
 #[derive(Debug, PartialEq)]
 struct Dump {
     vouched: Vec<String>,
@@ -153,20 +153,20 @@ impl Dump {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// Opening it fails.
+    /// Opening the file fails.
     Refused,
-    /// `verify` says what is wrong.
+    /// `verify` reports a problem.
     Found,
-    /// Reading it fails.
+    /// Reading the file fails.
     Unreadable,
-    /// Everything is as it was: the byte was in free space.
+    /// The content is unchanged: the byte was in free space.
     Unharmed,
-    /// A field that no hash covers is another one.
+    /// The content differs in a field that no hash covers.
     Unnoticed,
 }
 
-/// Does with a damaged file what one does with files. Panics where it says something untrue.
-fn live_with(path: &Path, original: &Dump) -> Outcome {
+/// Opens, verifies, reads and writes a damaged file. Panics if it returns wrong content.
+fn exercise(path: &Path, original: &Dump) -> Outcome {
     let scene = Scene::at(path, 105);
     let store = match scene.options().open(&scene.path) {
         Ok(store) => store,
@@ -177,7 +177,7 @@ fn live_with(path: &Path, original: &Dump) -> Outcome {
     };
     let report = verified(&store);
     let dump = store.snapshot().and_then(|s| Dump::of(s.as_ref()));
-    // Writing to it may work or fail; the writer must outlive it.
+    // A write may succeed or fail; the writer thread must survive it.
     let loom = scene.over(store);
     if let Some(owner) = loom.agent("owner").ok().map(|owner| loom.actor(&owner)) {
         for attempt in 0..2 {
@@ -206,14 +206,14 @@ fn live_with(path: &Path, original: &Dump) -> Outcome {
 }
 
 #[test]
-fn a_flipped_byte_anywhere_never_panics_hangs_or_passes_for_the_truth() {
+fn a_flipped_byte_anywhere_never_panics_hangs_or_returns_wrong_content() {
     let (bytes, dump) = stocked();
     let dump = Arc::new(dump);
     let mut rng = StdRng::seed_from_u64(106);
     let mut outcomes = std::collections::BTreeMap::new();
     let folder = tempfile::tempdir().unwrap();
     for case in 0..300 {
-        // The first page holds the header and the schema; every tenth byte is taken there.
+        // The first page holds the header and the schema; every tenth byte is flipped there.
         let at = if case % 10 == 0 { rng.random_range(0..4_096) } else { rng.random_range(0..bytes.len()) };
         let mask = if case % 2 == 0 { 1_u8 << rng.random_range(0..8) } else { rng.random_range(1..=255) };
         let mut flipped = bytes.clone();
@@ -222,7 +222,7 @@ fn a_flipped_byte_anywhere_never_panics_hangs_or_passes_for_the_truth() {
         fs::write(&path, &flipped).unwrap();
         let (done, outcome) = mpsc::channel();
         let (theirs, original) = (path.clone(), Arc::clone(&dump));
-        let case = std::thread::spawn(move || done.send(live_with(&theirs, &original)));
+        let case = std::thread::spawn(move || done.send(exercise(&theirs, &original)));
         match outcome.recv_timeout(Duration::from_secs(60)) {
             Ok(outcome) => *outcomes.entry(outcome).or_insert(0) += 1,
             Err(mpsc::RecvTimeoutError::Timeout) => panic!("byte {at} ^ {mask:#x} makes it hang"),

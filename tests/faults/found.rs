@@ -1,4 +1,4 @@
-//! What the writers that are killed stumbled upon, in as few operations as show it.
+//! Failures found by the kill tests, reduced to a minimum of operations.
 
 use loomtree::{
     ops::{Actor, NodeDraft, SplitAt},

@@ -1,5 +1,5 @@
-//! No room: a limit on the size of files, a full disk, a limit on the database's pages. What was acked is there, what
-//! was told failed is not, and the store goes on once there is room.
+//! Lack of space: a limit on the file size, a full disk, a limit on the database's pages. Acknowledged changes exist,
+//! failed ones do not, and the store works again once there is space.
 
 use std::{
     collections::HashSet,
@@ -24,7 +24,7 @@ use crate::{
 
 const THREADS: usize = 4;
 
-/// In a child with a limit: four threads write until each was told three times that there is no room.
+/// Runs in a child process with a limit: four threads write until each got three errors for lack of space.
 pub(crate) fn fill(path: &str, seed: u64) {
     let scene = Scene::at(path.as_ref(), seed);
     let store = match scene.options().open(&scene.path) {
@@ -40,16 +40,16 @@ pub(crate) fn fill(path: &str, seed: u64) {
     for (id, error) in &failed {
         child::say(&format!("failed {id} {error}"));
     }
-    // Reading goes on.
-    assert_told_the_truth(&owner, &acked, &failed);
+    // Reads still work.
+    assert_results_match(&owner, &acked, &failed);
     child::say("read");
 }
 
-/// [`fill`], and everything that the parent would check, for a file system that only this process sees.
+/// Runs [`fill`] and the parent's checks, for a file system that only this process sees.
 pub(crate) fn fill_and_check(path: &str, kilobytes: usize) {
     let scene = Scene::at(path.as_ref(), kilobytes as u64);
     let beside = scene.path.with_file_name("ballast");
-    // Half of the disk, to be given back at the end.
+    // Reserves half of the disk and frees it at the end.
     let reserve = scene.path.with_file_name("reserve");
     std::fs::write(&reserve, vec![1; kilobytes * 512]).unwrap();
     let (acked, failed) = {
@@ -58,7 +58,7 @@ pub(crate) fn fill_and_check(path: &str, kilobytes: usize) {
         write_until_full(&owner, 100_000)
     };
     assert!(!failed.is_empty(), "the file system is small");
-    // No room at all, not even for the index of the log.
+    // Leaves no space at all, not even for the log's index.
     let mut ballast = std::fs::File::create(&beside).unwrap();
     while std::io::Write::write_all(&mut ballast, &[1; 512]).is_ok() {}
     match scene.options().open(&scene.path) {
@@ -76,16 +76,16 @@ pub(crate) fn fill_and_check(path: &str, kilobytes: usize) {
     std::fs::remove_file(beside).unwrap();
     std::fs::remove_file(reserve).unwrap();
     let owner = scene.owner();
-    assert_told_the_truth(&owner, &acked, &failed);
+    assert_results_match(&owner, &acked, &failed);
     chain(&owner, 1);
     assert_clean(owner.loom().store().as_ref());
     child::say(&format!("checked {} {}", acked.len(), failed.len()));
 }
 
-type Told = (Vec<NodeId>, Vec<(NodeId, String)>);
+type WriteResults = (Vec<NodeId>, Vec<(NodeId, String)>);
 
-/// Four threads write; each stops at its third failure.
-fn write_until_full(owner: &Actor, most: usize) -> Told {
+/// Writes from four threads; each stops at its third failure.
+fn write_until_full(owner: &Actor, most: usize) -> WriteResults {
     let (acked, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     let number = AtomicUsize::new(0);
     let (tree, _) = match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
@@ -123,14 +123,14 @@ fn write_until_full(owner: &Actor, most: usize) -> Told {
     (acked.into_inner().unwrap(), failed.into_inner().unwrap())
 }
 
-fn assert_told_the_truth(owner: &Actor, acked: &[NodeId], failed: &[(NodeId, String)]) {
+fn assert_results_match(owner: &Actor, acked: &[NodeId], failed: &[(NodeId, String)]) {
     let snapshot = owner.loom().snapshot().unwrap();
     let stored: HashSet<NodeId> = all_nodes(snapshot.as_ref()).unwrap().into_iter().map(|n| n.id).collect();
     assert_eq!(acked.iter().find(|id| !stored.contains(id)), None, "acked, and lost");
     assert_eq!(failed.iter().find(|(id, _)| stored.contains(id)), None, "told failed, and there");
 }
 
-/// A shell that limits the size of files to so many kilobytes before it runs the rest.
+/// Builds a shell command that limits the file size, in kilobytes, before it runs the job.
 fn limited(kilobytes: u64, job: &[&str]) -> Command {
     // `sh` counts blocks of 512 bytes.
     let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", 2 * kilobytes);
@@ -143,7 +143,7 @@ fn a_limit_on_file_size_fails_commits_and_loses_nothing() {
     chain(&scene.owner(), 20);
     let path = scene.path.to_str().unwrap().to_owned();
     let mut counts = (0, 0);
-    // Limits that meet the log's index, the log, the database; the file grows meanwhile.
+    // Limits that concern the log's index, the log and the database; the file grows meanwhile.
     for (round, kilobytes) in [8, 31, 33, 64, 100, 150, 211, 400, 700, 1_024].into_iter().enumerate() {
         let seed = (900 + round).to_string();
         let lines = crate::finish(limited(kilobytes, &["fill", &path, &seed]));
@@ -164,7 +164,7 @@ fn a_limit_on_file_size_fails_commits_and_loses_nothing() {
         counts = (counts.0 + acked.len(), counts.1 + failed.len());
 
         let owner = scene.owner();
-        assert_told_the_truth(&owner, &acked, &failed);
+        assert_results_match(&owner, &acked, &failed);
         chain(&owner, 3);
         assert_clean(owner.loom().store().as_ref());
     }
@@ -201,7 +201,7 @@ fn a_full_disk_fails_commits_and_loses_nothing() {
 }
 
 #[test]
-fn a_limit_on_pages_tells_everybody_the_truth() {
+fn a_limit_on_pages_fails_only_what_does_not_fit() {
     for (round, pages) in [80, 100, 130, 210].into_iter().enumerate() {
         let scene = Scene::new(82 + round as u64);
         let first = chain(&scene.owner(), 5);
@@ -209,15 +209,15 @@ fn a_limit_on_pages_tells_everybody_the_truth() {
             let store = scene.options().page_limit(pages).open(&scene.path).unwrap();
             let loom = scene.over(store);
             let owner = loom.actor(&loom.agent("owner").unwrap());
-            let told = many_at_once(&owner, first[0].id);
-            assert_told_the_truth(&owner, &told.0, &told.1);
+            let told = write_concurrently(&owner, first[0].id);
+            assert_results_match(&owner, &told.0, &told.1);
             assert_clean(loom.store().as_ref());
             told
         };
         let bytes = std::fs::metadata(&scene.path).unwrap().len();
         assert!(bytes <= u64::from(pages) * 4_096, "{bytes} bytes are more than {pages} pages");
         let owner = scene.owner();
-        assert_told_the_truth(&owner, &told.0, &told.1);
+        assert_results_match(&owner, &told.0, &told.1);
         chain(&owner, 20);
         assert_clean(owner.loom().store().as_ref());
         println!("{pages} pages: {} acked, {} told full", told.0.len(), told.1.len());
@@ -225,8 +225,8 @@ fn a_limit_on_pages_tells_everybody_the_truth() {
     }
 }
 
-/// 64 threads, so that changes that fail share transactions with changes that fit.
-fn many_at_once(owner: &Actor, root: NodeId) -> Told {
+/// Writes from 64 threads, so that failing changes share transactions with succeeding ones.
+fn write_concurrently(owner: &Actor, root: NodeId) -> WriteResults {
     let (acked, failed) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for thread in 0..64_usize {

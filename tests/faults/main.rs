@@ -1,7 +1,7 @@
-//! What goes wrong around a store: torn logs, full disks, files that cannot be written, are damaged or are something
-//! else, clocks that jump, writers that go round the front door. Each gives recovery or one clear sentence.
+//! Faults around a store: torn logs, full disks, unwritable files, damaged or foreign files, clock jumps, writers that
+//! bypass the store. Each leads to recovery or to one clear error message.
 
-// Clippy knows only functions marked #[test] as tests; what they call is test too.
+// Clippy recognizes only functions marked #[test] as tests, and not their helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../support/child.rs"]
@@ -29,7 +29,7 @@ use loomtree::{
     types::{Mode, Node, Parent},
 };
 
-/// The job of a process that a test started; nothing in a process that tests.
+/// The entry point of child processes started by a test; does nothing in the test process.
 #[test]
 fn child() {
     let Some(job) = child::job() else { return };
@@ -43,7 +43,7 @@ fn child() {
     }
 }
 
-/// Runs a command to its end; gives its lines, and panics with what it wrote to stderr if it failed.
+/// Runs a command and returns its output lines. Panics with its standard error if it failed.
 fn finish(command: std::process::Command) -> Vec<String> {
     let (child, said) = child::start(command);
     let lines: Vec<String> = said.iter().collect();
@@ -53,7 +53,7 @@ fn finish(command: std::process::Command) -> Vec<String> {
     lines
 }
 
-/// A root and `count` messages, one below the other, of lengths that differ.
+/// Appends a root and a chain of `count` messages of different lengths.
 fn chain(owner: &Actor, count: usize) -> Vec<Node> {
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
     let mut nodes = vec![root];
@@ -65,7 +65,7 @@ fn chain(owner: &Actor, count: usize) -> Vec<Node> {
     nodes
 }
 
-/// The text of a message: mostly short, sometimes longer than a page.
+/// The text of a message: usually short, sometimes longer than a page.
 fn message(number: usize) -> String {
     let words = if number.is_multiple_of(9) { 900 } else { 8 };
     format!("message {number}:{}", format!(" word{number}").repeat(words))
@@ -80,7 +80,7 @@ fn assert_clean(store: &dyn Store) {
     assert!(report.problems.is_empty(), "{:#?}", report.problems);
 }
 
-/// Every node of every tree.
+/// Reads every node of every tree.
 fn all_nodes(snapshot: &dyn Snapshot) -> Result<Vec<Node>, StoreError> {
     let mut nodes = Vec::new();
     for tree in snapshot.trees(loomtree::store::TreeFilter { archived: true, limit: 0 })? {
@@ -89,7 +89,7 @@ fn all_nodes(snapshot: &dyn Snapshot) -> Result<Vec<Node>, StoreError> {
     Ok(nodes)
 }
 
-/// The store's own error in an operation's.
+/// Extracts the store's error from an operation's error.
 fn store_error(error: OpsError) -> StoreError {
     match error {
         OpsError::Store(error) => error,
@@ -97,7 +97,7 @@ fn store_error(error: OpsError) -> StoreError {
     }
 }
 
-/// An error is said in one line, and not in Rust.
+/// Asserts that an error's text is one line without Rust's debug format.
 fn assert_sentence(error: &StoreError) {
     let said = error.to_string();
     assert!(!said.is_empty() && !said.contains('\n') && said.len() < 400, "{said:?}");

@@ -1,4 +1,4 @@
-//! Purging: not one byte of the words is left in the database, its log or its index; everything else verifies.
+//! Purging: no byte of the text is left in the database, its log or its index, and everything else verifies.
 
 use std::{fs, path::Path};
 
@@ -12,9 +12,9 @@ use loomtree::{
 use crate::{assert_clean, support::store::Scene};
 
 const SHORT: &str = "zquxSHORTquxz";
-/// In text of many pages, in each of them.
+/// A marker in each page of a long text.
 const LONG: &str = "zquxLONGquxz";
-/// In what belongs to the tree, not to one node.
+/// A marker in the text that belongs to the tree and not to a node.
 const TITLE: &str = "zquxTITLEquxz";
 
 fn words(length: usize) -> String {
@@ -25,7 +25,7 @@ fn json(key: &str, length: usize) -> Json {
     Json::parse(format!("{{\"{key}\": \"{}\"}}", words(length))).unwrap()
 }
 
-/// A node with words in every field it has.
+/// Appends a node with text in every field.
 fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
     let draft = NodeDraft {
         raw: Some(format!("raw {}", words(length))),
@@ -35,7 +35,8 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
             name: Some(format!("tool {SHORT}")),
         },
         metadata: Some(json("kept", length)),
-        // Deflated on disk: an envelope is only found there by its absence, so it is checked through the store too.
+        // Compressed on disk, so the absence of the marker proves nothing; the test also reads the envelope from the
+        // store.
         provenance: Some(json("envelope", length)),
         ..NodeDraft::text(words(length))
     };
@@ -49,7 +50,7 @@ fn full_node(owner: &Actor, parent: &Node, length: usize) -> Node {
     owner.loom().node(id).unwrap()
 }
 
-/// The files of the database that hold `text`.
+/// Lists the files of the database that contain `text`.
 pub(crate) fn files_with(path: &Path, text: &str) -> Vec<String> {
     let folder = path.parent().unwrap();
     let mut found = Vec::new();
@@ -71,7 +72,7 @@ struct Stocked {
     kept: Node,
 }
 
-/// A tree with words to be purged between words that stay, rewritten often enough to leave traces in free pages.
+/// Creates a tree with text to purge and text to keep, rewritten often enough to leave traces in free pages.
 fn stocked(seed: u64) -> Stocked {
     let scene = Scene::new(seed);
     let owner = scene.owner();
@@ -168,7 +169,7 @@ fn a_purge_that_a_reader_keeps_from_scrubbing_says_so_and_fails_nobody_else() {
     let (said, neighbours) = {
         let reader = loom.snapshot().unwrap();
         reader.last_seq().unwrap();
-        // A lock holds the writer's thread back, so that all of these come into one transaction.
+        // A lock blocks the writer thread, so that all of these share a transaction.
         let holder = rusqlite::Connection::open(&scene.path).unwrap();
         holder.execute_batch("BEGIN IMMEDIATE").unwrap();
         let draft =
@@ -186,7 +187,7 @@ fn a_purge_that_a_reader_keeps_from_scrubbing_says_so_and_fails_nobody_else() {
         assert!(loom.node(receipt.nodes[0].id).is_ok());
     }
     assert!(loom.node(stocked.nodes[0].id).unwrap().purged_at.is_some());
-    // The next purge takes the traces away.
+    // The next purge removes the traces.
     owner.commit(Op::Purge, purge(1)).unwrap();
     owner.commit(Op::Purge, purge(2)).unwrap();
     assert_gone(&stocked, &[SHORT, LONG]);

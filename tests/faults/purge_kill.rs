@@ -1,4 +1,4 @@
-//! A purge killed at any moment: the next writer that opens the file finishes it.
+//! A purge killed at a random moment: the next writer that opens the file finishes it.
 //!
 //! `cargo test` kills 12 children; `LOOM_KILLS=1000` sets another number, `LOOM_SEED` other moments.
 
@@ -15,7 +15,7 @@ use crate::{assert_clean, child, message, purge::files_with, support::store::Sce
 
 const SECRET: &str = "zquxKILLEDquxz";
 
-/// In a child: adds a node below the root, says its id, and purges it.
+/// Runs in a child process: appends a node below the root, prints its id, and purges it.
 pub(crate) fn purge(path: &str, seed: u64) {
     let scene = Scene::at(path.as_ref(), seed);
     let owner = scene.owner();
@@ -29,8 +29,8 @@ pub(crate) fn purge(path: &str, seed: u64) {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-/// Whether a file holds the mark of an unfinished purge.
-fn is_owed(path: &Path) -> bool {
+/// True if the file has the mark of an unfinished purge.
+fn has_scrub_mark(path: &Path) -> bool {
     let conn = rusqlite::Connection::open(path).unwrap();
     conn.prepare("SELECT 1 FROM settings WHERE name = 'scrub_owed'").unwrap().exists([]).unwrap()
 }
@@ -39,7 +39,7 @@ fn number(name: &str, usual: u64) -> u64 {
     std::env::var(name).map_or(usual, |n| n.parse().unwrap())
 }
 
-/// A file large enough that a scrub of it takes some milliseconds.
+/// Creates a file whose scrub takes some milliseconds.
 fn filled(scene: &Scene) -> Actor {
     let owner = scene.owner();
     let (_, root) = owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")).unwrap();
@@ -62,7 +62,7 @@ fn a_killed_purge_is_finished_by_the_next_writer() {
         std::thread::sleep(Duration::from_micros(rng.random_range(0..30_000)));
         process.kill().unwrap();
         process.wait().unwrap();
-        owed += u64::from(is_owed(&scene.path));
+        owed += u64::from(has_scrub_mark(&scene.path));
         left += u64::from(!files_with(&scene.path, SECRET).is_empty());
         let owner = scene.owner();
         let node = owner.loom().node(node.parse().unwrap()).unwrap();
@@ -73,7 +73,7 @@ fn a_killed_purge_is_finished_by_the_next_writer() {
         }
         drop(owner);
         assert_eq!(files_with(&scene.path, SECRET), Vec::<String>::new(), "LOOM_SEED={seed}, kill {kill}");
-        assert!(!is_owed(&scene.path));
+        assert!(!has_scrub_mark(&scene.path));
     }
     assert_clean(scene.owner().loom().store().as_ref());
     println!(

@@ -1,4 +1,4 @@
-//! Files and folders that cannot be written. Permission bits do not stop root, so the test becomes somebody else.
+//! Unwritable files and folders. Permission bits do not restrict root, so the test runs children as another user.
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use loomtree::{
 
 use crate::{assert_clean, assert_sentence, chain, child, skip, support::store::Scene};
 
-/// Root becomes nobody by `setpriv`; anybody else stays who they are.
+/// The command prefix that drops root's rights; empty for another user.
 fn wrapper(folder: &Path) -> Option<Vec<&'static str>> {
     let probe = folder.join("probe");
     fs::write(&probe, b"").unwrap();
@@ -23,7 +23,7 @@ fn wrapper(folder: &Path) -> Option<Vec<&'static str>> {
     can.is_ok_and(|o| o.status.success()).then_some(nobody)
 }
 
-/// In a child without rights: says what comes of opening the file.
+/// Runs in a child process without rights: prints the result of opening the file.
 pub(crate) fn unprivileged(path: &str) {
     let scene = Scene::at(path.as_ref(), 99);
     match scene.options().open(&scene.path) {
@@ -37,7 +37,7 @@ pub(crate) fn unprivileged(path: &str) {
             child::say(&format!("write {kind} {error}"));
         }
         Ok(store) => {
-            // Opening needs no right to write where there is nothing to migrate; the first commit does.
+            // Opening needs no write permission if there is nothing to migrate; the first commit does.
             let loom = scene.over(store);
             let owner = loom.actor(&loom.agent("owner").unwrap());
             match owner.create_tree(None, Mode::Dialogue, None, NodeDraft::text("root")) {
@@ -62,8 +62,8 @@ pub(crate) fn unprivileged(path: &str) {
     }
 }
 
-/// What somebody without rights is told about a file in a folder of these modes. `log`: a writer has it open.
-fn told(file: u32, folder: u32, log: bool) -> Option<Vec<String>> {
+/// The output of a child without rights for these file and folder modes. `log`: a writer has the file open.
+fn open_unprivileged(file: u32, folder: u32, log: bool) -> Option<Vec<String>> {
     let scene = Scene::new(91);
     let within = scene.path.parent().unwrap();
     let owner = scene.owner();
@@ -80,11 +80,11 @@ fn told(file: u32, folder: u32, log: bool) -> Option<Vec<String>> {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_told_and_still_read() {
+fn a_file_that_cannot_be_written_is_reported_and_still_readable() {
     for (file, folder, log) in
         [(0o444, 0o555, false), (0o444, 0o777, false), (0o666, 0o555, false), (0o444, 0o555, true)]
     {
-        let Some(lines) = told(file, folder, log) else {
+        let Some(lines) = open_unprivileged(file, folder, log) else {
             return skip::missing("setpriv");
         };
         println!("file {file:o}, folder {folder:o}, open elsewhere {log}: {lines:?}");
@@ -95,8 +95,8 @@ fn a_file_that_cannot_be_written_is_told_and_still_read() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_told() {
-    let Some(lines) = told(0o000, 0o755, false) else {
+fn a_file_that_cannot_be_read_is_reported() {
+    let Some(lines) = open_unprivileged(0o000, 0o755, false) else {
         return skip::missing("setpriv");
     };
     assert!(lines[0].starts_with("write CannotOpen ") && lines[0].to_lowercase().contains("permission"), "{lines:?}");
@@ -123,7 +123,7 @@ fn a_reader_sees_what_a_killed_writer_left_in_the_log() {
     let scene = Scene::new(93);
     let owner = scene.owner();
     let nodes = chain(&owner, 3);
-    // A copy while it is open is what a killed writer leaves.
+    // A copy of an open database equals the files that a killed writer leaves.
     let copy = Scene::new(94);
     for ending in ["", "-wal"] {
         let named = |path: &Path| format!("{}{ending}", path.display());

@@ -1,5 +1,5 @@
-//! Files that are not to be opened: something else, of a newer version, migrated by something else. Each is refused
-//! in a sentence and left as it is, to the byte.
+//! Files that must not be opened: other formats, newer versions, foreign migrations. Each is refused with a clear
+//! error, and no byte of it changes.
 
 use std::{fs, path::Path};
 
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use crate::{assert_clean, assert_sentence, chain, support::store::Scene, verified};
 
-/// Opens a file that must be refused, for writing and for reading; gives the first error.
+/// Opens a file that must be refused, for writing and for reading; returns the first error.
 fn refused(scene: &Scene, path: &Path) -> StoreError {
     let before = path.is_file().then(|| fs::read(path).unwrap());
     let files = |path: &Path| fs::read_dir(path.parent().unwrap()).map_or(0, Iterator::count);
@@ -24,7 +24,7 @@ fn refused(scene: &Scene, path: &Path) -> StoreError {
 }
 
 #[test]
-fn what_is_no_database_is_refused() {
+fn a_foreign_file_is_refused() {
     let scene = Scene::new(71);
     let folder = scene.path.parent().unwrap().to_owned();
     let file = |name: &str, content: &[u8]| {
@@ -47,7 +47,7 @@ fn what_is_no_database_is_refused() {
         assert!(error.to_string().ends_with("is not a loomtree database"), "{error}");
     }
 
-    // The beginning of one is a damaged one.
+    // The start of a database is a damaged database.
     let error = refused(&scene, &file("header", &ours[..50]));
     assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
 
@@ -118,14 +118,14 @@ fn a_file_whose_migrations_are_not_ours_is_left_untouched() {
     edit("CREATE TABLE kept AS SELECT * FROM migrations; UPDATE migrations SET checksum = 'edited' WHERE version = 1");
     let error = refused(&scene, &scene.path);
     assert!(matches!(error, StoreError::MigrationDiffers { version: 1, .. }), "{error:?}");
-    // A migration that this build does not have, under a version number that it knows.
+    // A migration unknown to this build, under a known version number.
     edit(
         "UPDATE migrations SET checksum = (SELECT checksum FROM kept WHERE kept.version = migrations.version);
           INSERT INTO migrations VALUES (998, 'theirs', 'x', 0)",
     );
     let error = refused(&scene, &scene.path);
     assert!(matches!(error, StoreError::MigrationDiffers { version: 998, .. }), "{error:?}");
-    // Without its list of migrations it cannot be told what the file went through.
+    // Without its list of migrations, the file's history is unknown.
     edit("DELETE FROM migrations");
     let error = refused(&scene, &scene.path);
     assert!(matches!(error, StoreError::MigrationDiffers { .. }), "{error:?}");

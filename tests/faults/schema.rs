@@ -1,4 +1,4 @@
-//! What the schema itself refuses, whoever holds the file: here somebody with SQLite and no loomtree.
+//! The rules that the schema itself enforces, here against a plain SQLite connection.
 
 use loomtree::{
     ops::{Actor, NodeDraft},
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use crate::{assert_clean, chain, support::store::Scene};
 
-/// Two trees, a session, a document; and a connection that goes round the front door.
+/// Creates two trees, a session, a document, and a connection that bypasses the store.
 fn stocked(seed: u64) -> (Scene, Actor, Connection) {
     let scene = Scene::new(seed);
     let owner = scene.owner();
@@ -40,7 +40,7 @@ fn assert_refused(raw: &Connection, sql: &str) {
 #[test]
 fn nothing_of_a_node_can_be_updated() {
     let (_scene, owner, raw) = stocked(51);
-    // A value of each column that is not the one it has.
+    // For each column a value that differs from the stored one.
     for (column, value) in [
         ("seq", "99"),
         ("ulid", "randomblob(16)"),
@@ -66,10 +66,10 @@ fn nothing_of_a_node_can_be_updated() {
         ("metadata", "'{}'"),
         ("content", "'other words'"),
         ("raw", "'x'"),
-        ("role", "1"),
+        ("role", "2"),
     ] {
         assert_refused(&raw, &format!("UPDATE nodes SET {column} = {value} WHERE seq = 5"));
-        // Neither under the cover of a purge, except for what a purge empties.
+        // A purge may change only the columns that it empties.
         if !matches!(column, "purged_at") {
             assert_refused(
                 &raw,
@@ -103,7 +103,7 @@ fn a_purged_node_stays_purged() {
 }
 
 #[test]
-fn nothing_that_was_said_can_be_deleted_or_replaced() {
+fn no_row_of_the_archive_can_be_deleted_or_replaced() {
     let (_scene, owner, raw) = stocked(53);
     for sql in [
         "DELETE FROM nodes WHERE seq = 5",
@@ -124,7 +124,7 @@ fn nothing_that_was_said_can_be_deleted_or_replaced() {
     ] {
         assert_refused(&raw, sql);
     }
-    // REPLACE deletes what is in its way without asking a delete trigger.
+    // REPLACE deletes conflicting rows without running delete triggers.
     let columns = "ulid, tree, local_id, parent, depth, kind, author, author_type, created_at, hash, content";
     for kept in ["ulid", "local_id"] {
         let values = columns.split(", ").map(|column| match column {
@@ -146,7 +146,7 @@ fn nothing_that_was_said_can_be_deleted_or_replaced() {
                  author, author_type, created_at, hash, 'other words' FROM nodes WHERE seq = 3"
         ),
     );
-    // A tree's root, and a turn, are somebody's: REPLACE must not take that node away either.
+    // REPLACE must not remove a node through the unique root of a tree or the unique turn of a session either.
     for verb in ["REPLACE", "INSERT"] {
         assert_refused(
             &raw,
@@ -182,7 +182,7 @@ fn nothing_that_was_said_can_be_deleted_or_replaced() {
     assert_clean(owner.loom().store().as_ref());
 }
 
-/// A node that the schema takes, apart from what `but` says instead.
+/// Inserts a valid node, with the columns in `but` replaced.
 fn insert(raw: &Connection, but: &[(&str, &str)]) -> rusqlite::Result<()> {
     let plain = [
         ("ulid", "randomblob(16)"),
@@ -205,7 +205,7 @@ fn insert(raw: &Connection, but: &[(&str, &str)]) -> rusqlite::Result<()> {
 }
 
 #[test]
-fn a_node_hangs_where_a_node_can_hang() {
+fn a_node_has_a_valid_parent() {
     let (_scene, owner, raw) = stocked(54);
     let cases: &[(&str, &[(&str, &str)])] = &[
         ("a second root", &[("parent", "NULL"), ("depth", "0")]),
@@ -234,7 +234,7 @@ fn a_node_hangs_where_a_node_can_hang() {
         assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::ConstraintViolation), "{what}: {error}");
     }
     assert_clean(owner.loom().store().as_ref());
-    // The node that all of these differ from is taken: each was refused for what it says.
+    // The unmodified row is accepted, so each refusal was caused by its replaced column.
     raw.execute_batch("BEGIN").unwrap();
     insert(&raw, &[]).unwrap();
     insert(&raw, &[("local_id", "'yyyyyy'"), ("session", "1"), ("turn", "3")]).unwrap();
@@ -247,7 +247,7 @@ fn local_ids_are_found_and_taken_in_both_of_their_tables() {
     let tree = owner.loom().snapshot().unwrap().trees(loomtree::store::TreeFilter::default()).unwrap().pop().unwrap();
     let root = tree.root.unwrap();
     let nodes: Vec<_> = (0..33_000)
-        .map(|n| owner.draft(Parent::Node(root), NodeDraft { keep_position: true, ..NodeDraft::text(format!("{n}")) }))
+        .map(|n| owner.draft(Parent::Node(root), NodeDraft { stay: true, ..NodeDraft::text(format!("{n}")) }))
         .collect();
     let ids: Vec<_> = nodes.iter().map(|node| node.id).collect();
     owner.commit(Op::Import, nodes.into_iter().map(|node| Mutation::Append(Box::new(node))).collect()).unwrap();

@@ -141,7 +141,7 @@ fn several_models_stream_side_by_side() {
 #[test]
 fn an_error_is_shown_in_its_column_and_others_continue() {
     let cause = StreamError::Connection("the line went dead".to_owned());
-    let error = ProviderError::Cut { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
+    let error = ProviderError::Interrupted { cause, so_far: Box::new(Finish::new(FinishReason::Interrupted)) };
     let broken = ScriptedReply::chunks(["It broke "]).ending(ScriptedEnd::Fail { after: 1, error });
     let mut harness =
         Harness::with_replies([broken, ScriptedReply::words("It held."), ScriptedReply::words("It held.")]);

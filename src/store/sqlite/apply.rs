@@ -1,5 +1,5 @@
-//! Applying a change: each mutation does its work in its table, keeps the running counts, and leaves a journal entry
-//! with the mutation that would take it back.
+//! Application of a change. Each mutation updates its table and the derived counts, and appends a journal entry with
+//! its inverse.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -11,7 +11,7 @@ use super::{
     copy,
     prepared_change::PreparedChange,
     purge,
-    tables::{agents, bookmarks, delegations, journal, links, nodes, registers, sessions, trees},
+    tables::{bookmarks, delegations, journal, nodes, trees},
     undo, visibility,
 };
 use crate::{
@@ -21,11 +21,11 @@ use crate::{
     types::Op,
 };
 
-/// What a mutation leaves in the journal.
+/// The journal data of an applied mutation.
 pub(super) struct AppliedMutation {
     pub(super) tree: Option<i64>,
     pub(super) node: Option<i64>,
-    /// What takes it back; `None` for an append (pruning it does) and where nothing can.
+    /// Inverse mutation; `None` for an append (its inverse is a prune) and for irreversible changes.
     pub(super) undo: Option<Mutation>,
     pub(super) added: journal::Added,
 }
@@ -36,12 +36,20 @@ impl AppliedMutation {
     }
 }
 
-/// One change being applied, within a savepoint.
+/// The kind of a mutation and its journal data; `None`: it changed nothing, or is not journaled.
+pub(super) type Applied = (ChangeKind, Option<AppliedMutation>);
+
+/// The error of a mutation that is dispatched to a function without a case for it.
+pub(super) fn unsupported() -> StoreError {
+    StoreError::Refused("this mutation cannot be applied here".to_owned())
+}
+
+/// The state of applying one change inside a transaction.
 pub(super) struct ChangeApplier<'a> {
     pub(super) conn: &'a Connection,
     pub(super) cache: &'a mut WriterCache,
     pub(super) ids: &'a dyn IdSource,
-    pub(super) ears: &'a CompiledRules,
+    pub(super) rules: &'a CompiledRules,
     pub(super) change: &'a Change,
     pub(super) work: &'a Arc<PreparedChange>,
     pub(super) agent: i64,
@@ -56,14 +64,14 @@ impl<'a> ChangeApplier<'a> {
         conn: &'a Connection,
         cache: &'a mut WriterCache,
         ids: &'a dyn IdSource,
-        ears: &'a CompiledRules,
+        rules: &'a CompiledRules,
         work: &'a Arc<PreparedChange>,
     ) -> Result<Self> {
         let receipt = Receipt::default();
         let change = &work.change;
         let batch = NodeBatch::default();
         let mut apply =
-            Self { conn, cache, ids, ears, change, work, agent: 0, session: None, group: None, receipt, batch };
+            Self { conn, cache, ids, rules, change, work, agent: 0, session: None, group: None, receipt, batch };
         apply.receipt.nodes.reserve(change.mutations.len());
         apply.agent = apply.agent_row(change.agent)?;
         apply.session = change.session.map(|s| apply.session_row(s)).transpose()?;
@@ -80,36 +88,36 @@ impl<'a> ChangeApplier<'a> {
                     self.journal(ChangeKind::Append, trace, None)?;
                 }
                 Mutation::Undo { group } => {
-                    self.settle()?;
+                    self.flush_pending()?;
                     undo::undo(&mut self, *group)?;
                 }
-                _ => self.mutate(mutation, None)?,
+                _ => self.apply_and_journal(mutation, None)?,
             }
         }
-        self.write()?;
+        self.flush_nodes()?;
         self.touch_session()?;
         Ok(self.receipt)
     }
 
-    /// Writes what appends before this left for later.
-    fn settle(&mut self) -> Result<()> {
-        self.write()?;
+    /// Writes the nodes, entries and tree states that earlier appends left in memory.
+    fn flush_pending(&mut self) -> Result<()> {
+        self.flush_nodes()?;
         self.cache.flush(self.conn)
     }
 
-    /// Applies one mutation and journals it; one that changes nothing leaves no entry.
-    pub(super) fn mutate(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
-        // Only appends do without the trees' states, and leave what is below other nodes as it is.
-        self.settle()?;
+    /// Applies a mutation and appends its journal entry, unless it changed nothing.
+    pub(super) fn apply_and_journal(&mut self, mutation: &Mutation, target: Option<i64>) -> Result<()> {
+        // Only appends work without the stored tree states, and leave descendants of other nodes unchanged.
+        self.flush_pending()?;
         self.cache.stateless.clear();
-        let (kind, trace) = self.apply(mutation)?;
+        let (kind, trace) = self.apply_one(mutation)?;
         match trace {
             Some(trace) => self.journal(kind, trace, target),
             None => Ok(()),
         }
     }
 
-    /// Leaves an entry in the journal, once what waits is written.
+    /// Queues a journal entry, which is written after the queued nodes.
     fn journal(&mut self, change: ChangeKind, trace: AppliedMutation, target: Option<i64>) -> Result<()> {
         let undo = trace.undo.as_ref().map(serde_json::to_string).transpose();
         let entry = journal::Entry {
@@ -134,16 +142,60 @@ impl<'a> ChangeApplier<'a> {
         Ok(())
     }
 
-    fn apply(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
+    fn apply_one(&mut self, mutation: &Mutation) -> Result<Applied> {
+        match mutation {
+            Mutation::Append(_)
+            | Mutation::Prune { .. }
+            | Mutation::Restore { .. }
+            | Mutation::SetExcluded { .. }
+            | Mutation::SetBookmark { .. }
+            | Mutation::CopyBranch { .. } => self.apply_node(mutation),
+            Mutation::CreateTree(_) | Mutation::UpdateTree { .. } | Mutation::SetArchived { .. } => {
+                self.apply_tree(mutation)
+            }
+            Mutation::CreateAgent(_) | Mutation::UpdateAgent(_) | Mutation::SetAgentRemoved { .. } => {
+                self.apply_agent(mutation)
+            }
+            Mutation::CreateSession(_)
+            | Mutation::UpdateSession { .. }
+            | Mutation::Record { .. }
+            | Mutation::SetRecordRemoved { .. } => self.apply_session(mutation),
+            Mutation::Link(_)
+            | Mutation::SetLinkRemoved { .. }
+            | Mutation::CreateDocument { .. }
+            | Mutation::WriteDocument { .. }
+            | Mutation::RevertDocument { .. }
+            | Mutation::SetDocumentRemoved { .. } => self.apply_document(mutation),
+            Mutation::Pin { .. }
+            | Mutation::Unpin { .. }
+            | Mutation::Stash { .. }
+            | Mutation::Unstash { .. }
+            | Mutation::RecordActions { .. } => self.apply_memory(mutation),
+            Mutation::Lease { .. }
+            | Mutation::Release { .. }
+            | Mutation::SaveSummary { .. }
+            | Mutation::SaveEmbeddings { .. }
+            | Mutation::RecordTokenUsage { .. } => self.apply_turn(mutation),
+            Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::CarryOverTodo { .. } => {
+                self.apply_plan(mutation)
+            }
+            Mutation::AppendDelegationEvent { node, number, event } => {
+                let head = self.node(*node)?;
+                delegations::insert(self.conn, (head.row, *number), event, self.change.at)?;
+                Ok((
+                    ChangeKind::AppendDelegationEvent,
+                    Some(AppliedMutation::new(Some(head.tree), Some(head.row), None)),
+                ))
+            }
+            Mutation::Purge(target) => Ok((ChangeKind::Purge, Some(purge::purge(self, *target)?))),
+            Mutation::Undo { .. } => Err(StoreError::Refused("an undo cannot be part of an undo".to_owned())),
+        }
+    }
+
+    fn apply_node(&mut self, mutation: &Mutation) -> Result<Applied> {
         let at = self.change.at;
         Ok(match mutation {
             Mutation::Append(node) => (ChangeKind::Append, Some(self.append(Cow::Owned((**node).clone()), None)?)),
-            Mutation::CreateTree(tree) => {
-                let row = trees::insert(self.conn, tree)?;
-                self.cache.trees.insert(tree.id, row);
-                let undo = Mutation::SetArchived { tree: tree.id, archived: true };
-                (ChangeKind::CreateTree, Some(AppliedMutation::new(Some(row), None, Some(undo))))
-            }
             Mutation::Prune { node } => (ChangeKind::Prune, Some(visibility::prune(self, *node)?)),
             Mutation::Restore { node } => (ChangeKind::Restore, Some(visibility::restore(self, *node)?)),
             Mutation::SetExcluded { node, excluded } => {
@@ -166,16 +218,22 @@ impl<'a> ChangeApplier<'a> {
                     changed.then(|| AppliedMutation::new(Some(row.tree), Some(row.row), Some(undo))),
                 )
             }
-            Mutation::Link(link) => (ChangeKind::Link, Some(self.link(link)?)),
-            Mutation::SetLinkRemoved { link, removed } => {
-                let source = links::set_removed(self.conn, *link, *removed)?;
-                let undo = Mutation::SetLinkRemoved { link: *link, removed: !removed };
-                let tree = source.map(|s| nodes::anchor(self.conn, s)).transpose()?.map(|a| a.tree);
-                (ChangeKind::SetLinkRemoved, source.map(|source| AppliedMutation::new(tree, Some(source), Some(undo))))
-            }
             Mutation::CopyBranch { from, to, id } => {
                 let copied = copy::copy_branch(self, *from, *to, *id)?;
                 (ChangeKind::CopyBranch, Some(copied))
+            }
+            _ => return Err(unsupported()),
+        })
+    }
+
+    fn apply_tree(&mut self, mutation: &Mutation) -> Result<Applied> {
+        let at = self.change.at;
+        Ok(match mutation {
+            Mutation::CreateTree(tree) => {
+                let row = trees::insert(self.conn, tree)?;
+                self.cache.trees.insert(tree.id, row);
+                let undo = Mutation::SetArchived { tree: tree.id, archived: true };
+                (ChangeKind::CreateTree, Some(AppliedMutation::new(Some(row), None, Some(undo))))
             }
             Mutation::UpdateTree { tree, patch } => {
                 let row = self.tree_row(*tree)?;
@@ -190,95 +248,11 @@ impl<'a> ChangeApplier<'a> {
                 let undo = Mutation::SetArchived { tree: *tree, archived: !archived };
                 (ChangeKind::SetArchived, changed.then(|| AppliedMutation::new(Some(row), None, Some(undo))))
             }
-            Mutation::CreateAgent(agent) => {
-                agents::insert(self.conn, agent, at)?;
-                let undo = Mutation::SetAgentRemoved { agent: agent.id, removed: true };
-                (ChangeKind::CreateAgent, Some(AppliedMutation::new(None, None, Some(undo))))
-            }
-            Mutation::UpdateAgent(agent) => {
-                let row = self.agent_row(agent.id)?;
-                let before = agents::get(self.conn, row)?.profile;
-                if before.kind != agent.kind {
-                    return Err(StoreError::Refused("an agent stays what it is: human or model".to_owned()));
-                }
-                agents::update(self.conn, row, agent)?;
-                let changed = before != *agent;
-                let undo = Mutation::UpdateAgent(before);
-                (ChangeKind::UpdateAgent, changed.then(|| AppliedMutation::new(None, None, Some(undo))))
-            }
-            Mutation::SetAgentRemoved { agent, removed } => {
-                let row = self.agent_row(*agent)?;
-                let changed = agents::get(self.conn, row)?.removed != *removed;
-                agents::set_removed(self.conn, row, *removed)?;
-                let undo = Mutation::SetAgentRemoved { agent: *agent, removed: !removed };
-                (ChangeKind::SetAgentRemoved, changed.then(|| AppliedMutation::new(None, None, Some(undo))))
-            }
-            Mutation::CreateSession(session) => {
-                let (agent, tree) = (self.agent_row(session.agent)?, self.tree_row(session.tree)?);
-                let position = session.position.map(|n| self.node_of(n, tree)).transpose()?;
-                trees::belong(self.conn, tree, session.item.as_ref())?;
-                let item = trees::item(self.conn, tree)?;
-                let by = session.delegated_by.map(|by| self.session_row(by)).transpose()?;
-                sessions::insert(self.conn, session, (agent, tree, position.map(|p| p.row)), item.as_ref(), by)?;
-                (ChangeKind::CreateSession, Some(AppliedMutation::new(Some(tree), position.map(|p| p.row), None)))
-            }
-            Mutation::UpdateSession { session, patch } => {
-                let row = self.session_row(*session)?;
-                if let Some(tree) = patch.tree {
-                    let tree = self.tree_row(tree)?;
-                    trees::belong(self.conn, tree, sessions::item(self.conn, row)?.as_ref())?;
-                    sessions::begin_anew(self.conn, row, tree)?;
-                    self.cache.unheard.insert(row);
-                }
-                let tree = sessions::tree(self.conn, row)?;
-                let position = patch.position.map(|n| self.node_of(n, tree)).transpose()?.map(|p| p.row);
-                for version in patch.versions.iter().flatten() {
-                    self.node_of(*version, tree)?;
-                }
-                sessions::update(self.conn, row, patch, position, at)?;
-                (ChangeKind::UpdateSession, Some(AppliedMutation::new(Some(tree), position, None)))
-            }
-            Mutation::Record { session, kind, content, turn } => {
-                let row = self.session_row(*session)?;
-                let undo = self.record(row, *kind, content, *turn)?;
-                let tree = sessions::tree(self.conn, row)?;
-                (ChangeKind::Record, Some(AppliedMutation::new(Some(tree), None, Some(undo))))
-            }
-            Mutation::SetRecordRemoved { record, removed } => {
-                let session = registers::set_removed(self.conn, *record, *removed)?;
-                self.cache.unheard.extend(session);
-                let undo = Mutation::SetRecordRemoved { record: *record, removed: !removed };
-                let tree = session.map(|session| sessions::tree(self.conn, session)).transpose()?;
-                (ChangeKind::SetRecordRemoved, session.map(|_| AppliedMutation::new(tree, None, Some(undo))))
-            }
-            Mutation::Purge(target) => (ChangeKind::Purge, Some(purge::purge(self, *target)?)),
-            Mutation::Pin { .. }
-            | Mutation::Unpin { .. }
-            | Mutation::Stash { .. }
-            | Mutation::Unstash { .. }
-            | Mutation::Act { .. } => self.memory(mutation)?,
-            Mutation::Lease { .. }
-            | Mutation::Release { .. }
-            | Mutation::Summarize { .. }
-            | Mutation::Embed { .. }
-            | Mutation::Reckon { .. } => self.turn(mutation)?,
-            Mutation::Delegation { node, number, event } => {
-                let head = self.node(*node)?;
-                delegations::insert(self.conn, (head.row, *number), event, at)?;
-                (ChangeKind::Delegation, Some(AppliedMutation::new(Some(head.tree), Some(head.row), None)))
-            }
-            Mutation::AddTodo(_) | Mutation::FinishTodo { .. } | Mutation::TakeUpTodo { .. } => self.plan(mutation)?,
-            Mutation::CreateDocument { .. }
-            | Mutation::WriteDocument { .. }
-            | Mutation::RevertDocument { .. }
-            | Mutation::SetDocumentRemoved { .. } => self.document(mutation)?,
-            Mutation::Undo { .. } => {
-                return Err(StoreError::Refused("an undo cannot be part of an undo".to_owned()));
-            }
+            _ => return Err(unsupported()),
         })
     }
 
-    /// Whether undoing is what is being done: its entries are marked with what they take back.
+    /// True if the change is an undo or redo, whose entries name the group that they revert.
     pub(super) fn is_undo(&self) -> bool {
         matches!(self.change.op, Op::Undo | Op::Redo)
     }

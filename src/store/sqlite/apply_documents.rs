@@ -1,8 +1,8 @@
-//! Applying changes to documents, and links, which may point at them.
+//! Application of mutations of documents and links. Links are here because a link may target a document.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
-    tables::{documents, links},
+    apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
+    tables::{documents, links, nodes},
 };
 use crate::{
     store::{ChangeKind, Mutation, Result, StoreError},
@@ -10,20 +10,27 @@ use crate::{
 };
 
 impl ChangeApplier<'_> {
-    pub(super) fn document(&self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
+    pub(super) fn apply_document(&mut self, mutation: &Mutation) -> Result<Applied> {
         let (conn, at, agent) = (self.conn, self.change.at, self.agent);
         let trace = |undo| Some(AppliedMutation::new(None, None, Some(undo)));
         Ok(match mutation {
+            Mutation::Link(link) => (ChangeKind::Link, Some(self.apply_link(link)?)),
+            Mutation::SetLinkRemoved { link, removed } => {
+                let source = links::set_removed(conn, *link, *removed)?;
+                let undo = Mutation::SetLinkRemoved { link: *link, removed: !removed };
+                let tree = source.map(|s| nodes::anchor(conn, s)).transpose()?.map(|a| a.tree);
+                (ChangeKind::SetLinkRemoved, source.map(|source| AppliedMutation::new(tree, Some(source), Some(undo))))
+            }
             Mutation::CreateDocument { id, name, content } => {
                 documents::insert(conn, *id, name, content, agent, at)?;
                 (ChangeKind::CreateDocument, trace(Mutation::SetDocumentRemoved { document: *id, removed: true }))
             }
             Mutation::WriteDocument { document, base, content } => {
                 let row = documents::row(conn, *document)?;
-                let newest = documents::newest(conn, row)?;
+                let newest = documents::newest_version(conn, row)?;
                 if newest != *base {
                     return Err(StoreError::Conflict(format!(
-                        "the document changed meanwhile: it is at version {newest}, this was made from {base}"
+                        "the document changed meanwhile: its newest version is {newest}, this change is based on {base}"
                     )));
                 }
                 documents::insert_version(conn, row, newest + 1, content, agent, at)?;
@@ -31,7 +38,7 @@ impl ChangeApplier<'_> {
             }
             Mutation::RevertDocument { document, to } => {
                 let row = documents::row(conn, *document)?;
-                let newest = documents::newest(conn, row)?;
+                let newest = documents::newest_version(conn, row)?;
                 let back = documents::version(conn, row, *to)?.ok_or_else(|| StoreError::not_found("version", to))?;
                 documents::insert_version(conn, row, newest + 1, &back.content, agent, at)?;
                 (ChangeKind::RevertDocument, trace(Mutation::RevertDocument { document: *document, to: newest }))
@@ -41,11 +48,11 @@ impl ChangeApplier<'_> {
                 let undo = Mutation::SetDocumentRemoved { document: *document, removed: !removed };
                 (ChangeKind::SetDocumentRemoved, if changed { trace(undo) } else { None })
             }
-            _ => return Err(StoreError::Refused("not a change to a document".to_owned())),
+            _ => return Err(unsupported()),
         })
     }
 
-    pub(super) fn link(&mut self, link: &Link) -> Result<AppliedMutation> {
+    fn apply_link(&mut self, link: &Link) -> Result<AppliedMutation> {
         let source = self.node(link.source)?;
         let author = self.agent_row(link.author)?;
         let mut target = links::Target { node: None, tree: None, document: None, section: None };

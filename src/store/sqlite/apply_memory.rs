@@ -1,47 +1,52 @@
-//! Applying changes to what an agent keeps at hand. What an undo brings back stands where it stood: the order of pins is
-//! the order in which a prompt has them.
+//! Application of mutations of an agent's memory. An undo restores the original placement, because prompts list pins in
+//! that order.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
+    apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
     tables::{documents, memory},
 };
 use crate::{
     id::TreeId,
-    store::{ChangeKind, Mutation, PriorPlacement, Result, StoreError},
+    store::{ChangeKind, Mutation, PriorPlacement, Result},
     types::{PinTarget, StashContent},
 };
 
 impl ChangeApplier<'_> {
-    pub(super) fn memory(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
+    pub(super) fn apply_memory(&mut self, mutation: &Mutation) -> Result<Applied> {
         let (conn, agent, at) = (self.conn, self.agent, self.change.at);
         Ok(match mutation {
-            Mutation::Pin { tree: id, target, stood } => {
+            Mutation::Pin { tree: id, target, placement } => {
                 let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
                 let changed =
-                    memory::pin(conn, agent, tree, &pin, stood.unwrap_or(PriorPlacement { number: 0, since: at }))?;
+                    memory::pin(conn, agent, tree, &pin, placement.unwrap_or(PriorPlacement { number: 0, since: at }))?;
                 let undo = Mutation::Unpin { tree: *id, target: target.clone() };
                 (ChangeKind::Pin, changed.then(|| AppliedMutation::new(Some(tree), pin.node, Some(undo))))
             }
             Mutation::Unpin { tree: id, target } => {
                 let tree = self.tree_row(*id)?;
                 let pin = self.pin(tree, target)?;
-                let stood = memory::unpin(conn, agent, tree, &pin)?;
-                let undo = Mutation::Pin { tree: *id, target: target.clone(), stood };
-                (ChangeKind::Unpin, stood.map(|_| AppliedMutation::new(Some(tree), pin.node, Some(undo))))
+                let placement = memory::unpin(conn, agent, tree, &pin)?;
+                let undo = Mutation::Pin { tree: *id, target: target.clone(), placement };
+                (ChangeKind::Unpin, placement.map(|_| AppliedMutation::new(Some(tree), pin.node, Some(undo))))
             }
-            Mutation::Stash { tree: id, label, content, tokens, stood } => {
+            Mutation::Stash { tree: id, label, content, tokens, placement } => {
                 let tree = self.tree_row(*id)?;
                 let node = match content {
                     StashContent::Node(id) => Some(self.node_of(*id, tree)?.row),
                     _ => None,
                 };
-                let told = !matches!(content, StashContent::Result(_));
-                let before = if told { self.stashed(*id, tree, label)? } else { None };
+                let journaled = !matches!(content, StashContent::Result(_));
+                let before = if journaled { self.stashed(*id, tree, label)? } else { None };
                 let undo = before.unwrap_or_else(|| Mutation::Unstash { tree: *id, label: label.clone() });
-                let stood = stood.unwrap_or(PriorPlacement { number: 0, since: at });
-                memory::stash(conn, agent, tree, &memory::NewStash { label, content, node, tokens: *tokens, stood })?;
-                (ChangeKind::Stash, told.then(|| AppliedMutation::new(Some(tree), node, Some(undo))))
+                let placement = placement.unwrap_or(PriorPlacement { number: 0, since: at });
+                memory::stash(
+                    conn,
+                    agent,
+                    tree,
+                    &memory::NewStash { label, content, node, tokens: *tokens, placement },
+                )?;
+                (ChangeKind::Stash, journaled.then(|| AppliedMutation::new(Some(tree), node, Some(undo))))
             }
             Mutation::Unstash { tree: id, label } => {
                 let tree = self.tree_row(*id)?;
@@ -49,19 +54,27 @@ impl ChangeApplier<'_> {
                 memory::unstash(conn, agent, tree, label)?;
                 (ChangeKind::Unstash, before.map(|undo| AppliedMutation::new(Some(tree), None, Some(undo))))
             }
-            Mutation::Act { tree, action } => {
-                memory::act(conn, agent, self.tree_row(*tree)?, action, at)?;
-                (ChangeKind::Act, None)
+            Mutation::RecordActions { tree, action } => {
+                memory::add_action(conn, agent, self.tree_row(*tree)?, action, at)?;
+                (ChangeKind::RecordActions, None)
             }
-            _ => return Err(StoreError::Refused("not a change to a memory".to_owned())),
+            _ => return Err(unsupported()),
         })
     }
 
-    /// What would put back what is under a label now.
+    /// The inverse of replacing or removing the stash with this label.
     fn stashed(&self, id: TreeId, tree: i64, label: &str) -> Result<Option<Mutation>> {
-        let Some((tokens, stood)) = memory::standing(self.conn, self.agent, tree, label)? else { return Ok(None) };
+        let Some((tokens, placement)) = memory::stash_placement(self.conn, self.agent, tree, label)? else {
+            return Ok(None);
+        };
         let content = memory::stashed(self.conn, self.agent, tree, label, false)?;
-        let put = |content| Mutation::Stash { tree: id, label: label.to_owned(), content, tokens, stood: Some(stood) };
+        let put = |content| Mutation::Stash {
+            tree: id,
+            label: label.to_owned(),
+            content,
+            tokens,
+            placement: Some(placement),
+        };
         Ok(content.map(put))
     }
 

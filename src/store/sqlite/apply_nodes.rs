@@ -1,15 +1,14 @@
-//! Adding nodes: the place of each, its hash, its turn, and everybody's counts.
+//! Application of appended nodes: position, hash, turn number, and the counts of parents and trees.
 //!
-//! A change that adds many nodes writes them, and their journal entries, some at a time by one statement
-//! ([`insert`](super::insert)). Until then they are known from memory; whatever reads the file has them written first
-//! ([`ChangeApplier::write`]).
+//! A change with many nodes inserts them and their journal entries in batches ([`insert`](super::insert)). Until then
+//! they exist in memory only. Code that reads the file calls [`ChangeApplier::flush_nodes`] first.
 
 use std::borrow::Cow;
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
     fts_index::IndexEntry,
-    insert::WIDE,
+    insert::WIDE_ROWS,
     session_state::TurnOrder,
     tables::{
         journal,
@@ -23,24 +22,24 @@ use crate::{
     types::{AuthorType, ContentHash, EdgeKind, HashInput, NewNode, Parent},
 };
 
-/// Nodes of a change that are placed and counted, and not written yet.
+/// Nodes of a change that are placed and counted, but not inserted yet.
 #[derive(Default)]
 pub(super) struct NodeBatch<'a> {
     nodes: Vec<nodes::NewRow<'a>>,
-    /// What refers to each of them, and so is written after it.
+    /// References from other tables to these nodes, written after them.
     follows: Vec<PendingReferences>,
     pub(super) entries: Vec<journal::NewRow>,
 }
 
 struct PendingReferences {
-    /// Whether its session goes to it, and whether it is the newest message of a person there.
+    /// Two flags: move the session's position to the node, and make it the session's newest human message.
     advance: [bool; 2],
     hearing: TurnOrder,
 }
 
 impl<'a> ChangeApplier<'a> {
-    /// Adds a node that is part of a larger mutation: it is counted, and not journaled by itself.
-    pub(super) fn append_quietly(&mut self, node: NewNode) -> Result<i64> {
+    /// Appends a node as part of a larger mutation: counts are updated, but no journal entry is added.
+    pub(super) fn append_unjournaled(&mut self, node: NewNode) -> Result<i64> {
         let trace = self.append(Cow::Owned(node), None)?;
         if let (Some(tree), Some(row)) = (trace.tree, trace.node) {
             trees::add(self.conn, tree, &trace.added)?;
@@ -49,16 +48,16 @@ impl<'a> ChangeApplier<'a> {
         Err(StoreError::Undecodable("an appended node has no row".to_owned()))
     }
 
-    /// Adds a node: its place, hash, local id, turn, and everybody's counts. `place` is its place among those that the
-    /// change adds, if it is one of them.
+    /// Appends a node: assigns position, hash, local id and turn, and updates all counts. `place` is its index among
+    /// the nodes that the change adds; `None` for a copied node.
     pub(super) fn append(&mut self, node: Cow<'a, NewNode>, place: Option<usize>) -> Result<AppliedMutation> {
-        if self.batch.nodes.len() >= WIDE {
-            self.write()?;
+        if self.batch.nodes.len() >= WIDE_ROWS {
+            self.flush_nodes()?;
         }
         let (tree, parent) = self.parent_of(&node)?;
         let author = self.agent_row(node.author)?;
         if let (EdgeKind::Continuation, Some(parent)) = (node.kind, parent) {
-            self.may_continue(parent.row, author)?;
+            self.check_append_lease(parent.row, author)?;
         }
         let edited_from = node.edited_from.map(|n| self.node(n)).transpose()?.map(|a| a.row);
         let node = self.with_role(node, edited_from)?;
@@ -76,7 +75,7 @@ impl<'a> ChangeApplier<'a> {
         };
         let spoken = session.is_some() && node.role() == AuthorType::Human && node.kind == EdgeKind::Continuation;
         if let (Some((session, _)), true, false) = (session, spoken, in_order) {
-            self.cache.unheard.insert(session);
+            self.cache.stale_sessions.insert(session);
         }
         let row = self.next_row()?;
         let parent_row = parent.map(|p| p.row);
@@ -125,21 +124,21 @@ impl<'a> ChangeApplier<'a> {
         Ok(AppliedMutation { tree: Some(tree), node: Some(row), undo: None, added })
     }
 
-    /// A node of an export older than roles with its role: an edit has that of what it was edited from.
+    /// Sets the role of a node from an export that predates roles: an edit inherits the role of the edited node.
     fn with_role(&mut self, mut node: Cow<'a, NewNode>, edited_from: Option<i64>) -> Result<Cow<'a, NewNode>> {
         if let Some(from) = edited_from
             && node.role.is_none()
             && node.hash.is_some_and(|hash| hash.version() == 1)
         {
-            self.write()?;
+            self.flush_nodes()?;
             let role = nodes::role(self.conn, from)?;
             node.to_mut().role = Some(role).filter(|role| *role != node.author_type);
         }
         Ok(node)
     }
 
-    /// Writes what waits: nodes, what refers to them, and their entries.
-    pub(super) fn write(&mut self) -> Result<()> {
+    /// Inserts queued nodes, the rows that refer to them, and their journal entries.
+    pub(super) fn flush_nodes(&mut self) -> Result<()> {
         let mut batch = std::mem::take(&mut self.batch);
         nodes::insert(self.conn, &mut batch.nodes)?;
         let first = self.receipt.nodes.len() - batch.nodes.len();
@@ -167,25 +166,25 @@ impl<'a> ChangeApplier<'a> {
         if follow.advance != [false; 2] {
             sessions::advance(self.conn, session, (new.row, new.tree), follow.advance)?;
         }
-        self.hear(&new.node, new.row, (session, turn), follow.hearing)
+        self.ingest_turn(&new.node, new.row, (session, turn), follow.hearing)
     }
 
-    /// The tree and the node on which a new one hangs.
+    /// The tree and the parent of a new node.
     fn parent_of(&mut self, node: &NewNode) -> Result<(i64, Option<Anchor>)> {
         let (tree, parent) = match node.parent {
             Parent::Root(tree) => (self.tree_row(tree)?, None),
             Parent::Node(id) => self.node(id).map(|p| (p.tree, Some(p)))?,
             Parent::Position(session) => {
-                self.write()?;
+                self.flush_nodes()?;
                 let row = self.session_row(session)?;
                 let position = sessions::position(self.conn, row)?
-                    .ok_or_else(|| StoreError::Conflict("the session stands nowhere yet".to_owned()))?;
+                    .ok_or_else(|| StoreError::Conflict("the session has no position yet".to_owned()))?;
                 let parent = visibility::nearest_visible(self.conn, position)?;
                 (parent.tree, Some(parent))
             }
         };
         match (parent, node.kind) {
-            // What follows one version follows all: their continuations hang on the first one.
+            // Continuations of any version have the original as their parent.
             (Some(p), EdgeKind::Continuation) => Ok((tree, Some(visibility::common(self.conn, p)?))),
             (None, kind) if kind != EdgeKind::Continuation => {
                 Err(StoreError::Refused("a root is a continuation".to_owned()))
@@ -194,7 +193,7 @@ impl<'a> ChangeApplier<'a> {
         }
     }
 
-    /// A node's hash; an error if it says that it has another one.
+    /// Computes a node's hash. Fails if the node declares a different one.
     fn hash_of(&self, node: &NewNode, parent: Option<Anchor>, place: Option<usize>) -> Result<ContentHash> {
         match (node.purged_at, node.hash) {
             (Some(_), Some(kept)) if node.content.is_empty() => Ok(kept),
@@ -207,14 +206,14 @@ impl<'a> ChangeApplier<'a> {
                     said.map_or_else(|| ContentHash::of(&input), |said| said.recomputed(&input))
                 });
                 if said.is_some_and(|said| said != hash) {
-                    return Err(StoreError::Refused(format!("node {} is not what its hash says", node.id)));
+                    return Err(StoreError::Refused(format!("node {} does not match its hash", node.id)));
                 }
                 Ok(hash)
             }
         }
     }
 
-    /// The row of the next node.
+    /// The row number for the next node.
     fn next_row(&mut self) -> Result<i64> {
         let last = match self.cache.last_node {
             Some(last) => last,
@@ -224,8 +223,8 @@ impl<'a> ChangeApplier<'a> {
         Ok(last + 1)
     }
 
-    /// Counts a new node, which is not written yet, at its parent, and says what it adds to its tree. `place` is what
-    /// shows or hides a version.
+    /// Counts a node that is not inserted yet at its parent, and returns its contribution to the tree's counts. `place`
+    /// determines the visibility of a version.
     fn count_new(&mut self, node: &Anchor, parent: Option<Anchor>, place: Option<i64>) -> Result<journal::Added> {
         let mut added = journal::Added { nodes: 1, depth: node.depth, ..Default::default() };
         let Some(parent) = parent else {
@@ -242,7 +241,7 @@ impl<'a> ChangeApplier<'a> {
                 (children + 1, None)
             }
             (kind, _) => {
-                self.write()?;
+                self.flush_nodes()?;
                 match kind {
                     EdgeKind::Continuation => nodes::count_continuation(self.conn, parent.row, node)?,
                     EdgeKind::Version => {
@@ -250,7 +249,7 @@ impl<'a> ChangeApplier<'a> {
                             self.cache.stateless.remove(&original);
                             nodes::count_child(self.conn, original, kind, 1)?;
                         }
-                        (0, visibility::mark_of(self.conn, Some(parent.row), place)?)
+                        (0, visibility::tag_of(self.conn, Some(parent.row), place)?)
                     }
                     _ => nodes::count_child(self.conn, parent.row, kind, 1)?,
                 }

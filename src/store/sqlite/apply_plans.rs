@@ -1,13 +1,13 @@
-//! Applying changes to plans. Undo passes over them: what became of an item is what an agent said of it.
+//! Application of mutations of todos. They have no inverse: undo does not change a todo's reported outcome.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
+    apply::{Applied, AppliedMutation, ChangeApplier, unsupported},
     tables::todos,
 };
 use crate::store::{ChangeKind, Mutation, Result, StoreError};
 
 impl ChangeApplier<'_> {
-    pub(super) fn plan(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
+    pub(super) fn apply_plan(&mut self, mutation: &Mutation) -> Result<Applied> {
         let (conn, at) = (self.conn, self.change.at);
         let (kind, session) = match mutation {
             Mutation::AddTodo(todo) => {
@@ -17,21 +17,23 @@ impl ChangeApplier<'_> {
             }
             Mutation::FinishTodo { todo, status, outcome } => {
                 if status.is_open() || outcome.trim().is_empty() {
-                    return Err(StoreError::Refused("an item is completed or cancelled, with an outcome".to_owned()));
+                    return Err(StoreError::Refused(
+                        "an item must be completed or cancelled with an outcome".to_owned(),
+                    ));
                 }
                 let session = todos::finish(conn, *todo, (*status, outcome), at)?;
-                (ChangeKind::FinishTodo, session.ok_or_else(settled)?)
+                (ChangeKind::FinishTodo, session.ok_or_else(already_closed)?)
             }
-            Mutation::TakeUpTodo { todo, turn } => {
-                (ChangeKind::TakeUpTodo, todos::take_up(conn, *todo, *turn, at)?.ok_or_else(settled)?)
+            Mutation::CarryOverTodo { todo, turn } => {
+                (ChangeKind::CarryOverTodo, todos::carry_over(conn, *todo, *turn, at)?.ok_or_else(already_closed)?)
             }
-            _ => return Err(StoreError::Refused("not a change to a plan".to_owned())),
+            _ => return Err(unsupported()),
         };
         let tree = conn.query_row("SELECT tree FROM sessions WHERE id = ?1", [session], |row| row.get(0))?;
         Ok((kind, Some(AppliedMutation::new(Some(tree), None, None))))
     }
 }
 
-fn settled() -> StoreError {
-    StoreError::Conflict("what became of this item was said before".to_owned())
+fn already_closed() -> StoreError {
+    StoreError::Conflict("this item is already closed".to_owned())
 }

@@ -1,7 +1,8 @@
-//! Applying what turns of models need beside the conversation. None of it is journaled: it says nothing that was said.
+//! Application of leases, summaries, embeddings and token usage. None of them is journaled, because none changes the
+//! conversation.
 
 use super::{
-    apply::{AppliedMutation, ChangeApplier},
+    apply::{Applied, ChangeApplier, unsupported},
     tables::{
         documents, estimates, journal,
         leases::{self, Held},
@@ -16,21 +17,21 @@ use crate::{
 };
 
 impl ChangeApplier<'_> {
-    /// Whoever does anything in a session is there, also who only looks. A turn is counted with its time anyway, and a
-    /// change of sessions says itself which of them is the last active.
+    /// Updates the session's time of last activity, also for read-only commands. Skipped for turns and session updates,
+    /// which set it themselves.
     pub(super) fn touch_session(&self) -> Result<()> {
-        let told = |m: &Mutation| {
+        let sets_activity = |m: &Mutation| {
             matches!(m, Mutation::Append(_) | Mutation::CreateSession(_) | Mutation::UpdateSession { .. })
         };
         match self.session {
-            Some(session) if !self.change.mutations.iter().any(told) => {
+            Some(session) if !self.change.mutations.iter().any(sets_activity) => {
                 sessions::touch(self.conn, session, self.change.at)
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn turn(&mut self, mutation: &Mutation) -> Result<(ChangeKind, Option<AppliedMutation>)> {
+    pub(super) fn apply_turn(&mut self, mutation: &Mutation) -> Result<Applied> {
         let kind = match mutation {
             Mutation::Lease { node, agent, until } => {
                 self.lease(*node, *agent, *until)?;
@@ -42,20 +43,20 @@ impl ChangeApplier<'_> {
                 self.cache.leases = None;
                 ChangeKind::Release
             }
-            Mutation::Summarize { of, made_of, after, model, content } => {
+            Mutation::SaveSummary { of, made_of, after, model, content } => {
                 let (content, model) = (content.clone(), model.clone());
                 self.summarize(*of, *after, &Summary { content, made_of: *made_of, model, at: self.change.at })?;
-                ChangeKind::Summarize
+                ChangeKind::SaveSummary
             }
-            Mutation::Embed { model, vectors } => {
-                vectors::keep(self.conn, model, vectors)?;
-                ChangeKind::Embed
+            Mutation::SaveEmbeddings { model, vectors } => {
+                vectors::save(self.conn, model, vectors)?;
+                ChangeKind::SaveEmbeddings
             }
-            Mutation::Reckon { model, estimated, reported } => {
+            Mutation::RecordTokenUsage { model, estimated, reported } => {
                 estimates::add(self.conn, model, *estimated, *reported)?;
-                ChangeKind::Reckon
+                ChangeKind::RecordTokenUsage
             }
-            _ => return Err(StoreError::Refused("not a change to a turn".to_owned())),
+            _ => return Err(unsupported()),
         };
         Ok((kind, None))
     }
@@ -65,65 +66,66 @@ impl ChangeApplier<'_> {
         if let Some(held) = self.leases()?.iter().find(|held| held.node == node && held.agent != agent) {
             return Err(leases::refusal(self.conn, held, at)?);
         }
-        leases::take(self.conn, [node, agent], self.session, until, at)?;
+        leases::acquire(self.conn, [node, agent], self.session, until, at)?;
         self.cache.leases = None;
         Ok(())
     }
 
-    /// The node on which everything hangs that continues any version of this one.
+    /// The node whose children are the continuations of every version of `node`.
     fn place(&mut self, node: NodeId) -> Result<i64> {
         let node = self.node(node)?;
         Ok(visibility::common(self.conn, node)?.row)
     }
 
-    /// Fails if somebody else generates where a continuation by `author` is to go.
-    pub(super) fn may_continue(&mut self, node: i64, author: i64) -> Result<()> {
+    /// Fails if another agent holds the lease of the position at which `author` appends.
+    pub(super) fn check_append_lease(&mut self, node: i64, author: i64) -> Result<()> {
         let held = self.leases()?;
-        match held.iter().find(|held| held.node == node && held.agent != author && !self.is_ours(held)) {
+        match held.iter().find(|held| held.node == node && held.agent != author && !self.held_by_change(held)) {
             Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
             None => Ok(()),
         }
     }
 
-    /// Fails if somebody else generates in the branch that was just pruned.
-    pub(super) fn may_prune(&mut self) -> Result<()> {
+    /// Fails if another agent holds a lease inside the branch that was just pruned.
+    pub(super) fn check_prune_lease(&mut self) -> Result<()> {
         let mut others = self.leases()?;
-        others.retain(|held| !self.is_ours(held));
+        others.retain(|held| !self.held_by_change(held));
         match leases::in_branch(self.conn, &others)? {
             Some(held) => Err(leases::refusal(self.conn, held, self.change.at)?),
             None => Ok(()),
         }
     }
 
-    /// A summary of words that were purged while the model had them must not bring them back.
+    /// Saves a summary, unless text was purged after the model read it.
     fn summarize(&mut self, of: SummarySubject, after: u64, summary: &Summary) -> Result<()> {
         if journal::has_since(self.conn, after, ChangeKind::Purge)? {
-            return Err(StoreError::Conflict("something was purged while the summary was made".to_owned()));
+            return Err(StoreError::Conflict("content was purged while the summary was made".to_owned()));
         }
         if summary.content.trim().is_empty() {
-            return Err(StoreError::Refused("a summary says something".to_owned()));
+            return Err(StoreError::Refused("a summary must not be empty".to_owned()));
         }
         let target = match of {
             SummarySubject::Node(id) => ("node", self.node(id)?.row),
             SummarySubject::Document(id) => ("document", documents::row(self.conn, id)?),
             SummarySubject::Tree(id) => ("tree", self.tree_row(id)?),
         };
-        summaries::keep(self.conn, target, summary)
+        summaries::save(self.conn, target, summary)
     }
 
-    /// Ours is what we hold, and what another one holds on our session's behalf: not what its own agent holds there.
-    fn is_ours(&self, held: &Held) -> bool {
+    /// True if this session's agent holds the lease, or another agent holds it for this session. A lease held by the
+    /// other agent's own session does not count.
+    fn held_by_change(&self, held: &Held) -> bool {
         let behalf = |session| sessions::agent(self.conn, session).is_ok_and(|own| own != held.agent);
         held.agent == self.agent || held.session.is_some_and(|held| Some(held) == self.session && behalf(held))
     }
 
-    /// The leases that hold. Mostly there are none, and then this neither reads nor allocates.
+    /// The current leases. Usually there are none; then this neither reads nor allocates.
     fn leases(&mut self) -> Result<Vec<Held>> {
         let known = match &mut self.cache.leases {
             Some(known) => known,
             unknown => unknown.insert(leases::all(self.conn, None)?),
         };
-        // Those that do not hold stay known: a clock may be set back.
+        // Expired leases stay cached, because a clock may be set back.
         Ok(known.iter().filter(|held| held.lease.holds(self.change.at)).copied().collect())
     }
 }

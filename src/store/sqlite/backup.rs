@@ -1,4 +1,4 @@
-//! Copies of the whole file, by SQLite's online backup: others go on writing meanwhile.
+//! Copies of the whole file by SQLite's online backup, during which writers continue.
 
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use rusqlite::{
 use super::pool::ConnectionPool;
 use crate::store::{Result, StoreError};
 
-/// Pages copied between two reports of progress: 4 MB.
-const STEP: i32 = 1_000;
+/// Pages between two calls of `progress`: 4 MB.
+const PROGRESS_PAGES: i32 = 1_000;
 
 pub(super) fn backup(pool: &ConnectionPool, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let conn = pool.borrow()?;
-    // Within one read transaction the copy is of one moment, and never has to start again because somebody wrote.
+    // In one read transaction the copy shows one moment, and a concurrent commit does not restart it.
     let tx = conn.unchecked_transaction()?;
     copy(&tx, to, progress)
 }
 
-/// Creates an empty file that only its owner may read, unless one is there: SQLite would make one for everybody, and gives its
-/// log the same mode. Best effort: opening the database says what fails.
+/// Creates an empty file that only its owner may read, unless the file exists. SQLite would create it with default
+/// permissions, and copies the mode to its log. Errors are ignored: opening the database reports them.
 pub(super) fn create_private(path: &Path) {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -30,14 +30,14 @@ pub(super) fn create_private(path: &Path) {
     let _ = options.open(path);
 }
 
-/// Copies `from` to a file that must not exist. A copy that fails is removed.
+/// Copies `from` to a file that must not exist. Removes the file if copying fails.
 pub(super) fn copy(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     if to.exists() {
-        return Err(StoreError::Conflict(format!("{} is there already", to.display())));
+        return Err(StoreError::Conflict(format!("{} exists already", to.display())));
     }
     let done = run(from, to, progress);
     if done.is_err() {
-        // Best effort: the first error is the one to tell.
+        // Best effort: the first error is the one to report.
         let _ = std::fs::remove_file(to);
     }
     done
@@ -50,7 +50,7 @@ fn run(from: &Connection, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Resu
     {
         let backup = Backup::new(from, &mut target)?;
         loop {
-            let step = backup.step(STEP)?;
+            let step = backup.step(PROGRESS_PAGES)?;
             let at = backup.progress();
             let all = u64::try_from(at.pagecount).unwrap_or(0);
             progress(all - u64::try_from(at.remaining).unwrap_or(0).min(all), all);

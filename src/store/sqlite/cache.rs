@@ -1,9 +1,6 @@
-//! What the writer knows without asking the file.
+//! The writer thread's cache of rows, and the work that it defers to the end of a transaction.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    hash::{BuildHasherDefault, Hasher},
-};
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::Connection;
 
@@ -23,75 +20,45 @@ use crate::{
     text_index::WordTokenizer,
 };
 
-/// A map whose keys are numbers: rows, and ids, of which half is random. The maps here are small and forget, so nobody
-/// gains by choosing ids that collide, and an append looks into nine of them.
-pub(super) type NumberedMap<K, V> = HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
+/// A map of row numbers or ids. The hasher is not keyed: the maps are small and bounded, so colliding ids gain an attacker
+/// nothing, and an append reads nine of them.
+pub(super) type RowMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
-/// Spreads numbers over 64 bits.
-#[derive(Default)]
-pub(super) struct IntegerHasher(u64);
-
-impl Hasher for IntegerHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = (self.0.rotate_left(5) ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.write_u64(number.cast_unsigned());
-    }
-
-    #[allow(clippy::cast_possible_truncation)] // its two halves
-    fn write_u128(&mut self, number: u128) {
-        let (high, low) = ((number >> 64) as u64, number as u64);
-        self.write_u64(high ^ low);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 32)
-    }
-}
-
-/// What is known without asking the file: row numbers of what never moves, the nodes that were added last, and what
-/// waits for the transaction's end. Emptied whenever something is rolled back.
+/// The writer's cache: row numbers, which never change; recently appended nodes; and deferred writes. Cleared after
+/// every rollback.
 #[derive(Default)]
 pub(super) struct WriterCache {
-    pub(super) nodes: NumberedMap<NodeId, Anchor>,
-    /// The row of the newest node, once somebody asked.
+    pub(super) nodes: RowMap<NodeId, Anchor>,
+    /// Row number of the newest node; `None` until it is read.
     pub(super) last_node: Option<i64>,
-    /// Nodes added lately that have no row in `node_state`, by row, with how many continuations they have: none or one.
-    pub(super) stateless: NumberedMap<i64, i64>,
-    pub(super) agents: NumberedMap<AgentId, i64>,
-    pub(super) trees: NumberedMap<TreeId, i64>,
-    pub(super) sessions: NumberedMap<SessionId, i64>,
-    /// The newest entries of trees, and what this transaction did to trees and has not written there yet.
+    /// Continuation counts (0 or 1) of recent nodes without a row in `node_state`, by row number.
+    pub(super) stateless: RowMap<i64, i64>,
+    pub(super) agents: RowMap<AgentId, i64>,
+    pub(super) trees: RowMap<TreeId, i64>,
+    pub(super) sessions: RowMap<SessionId, i64>,
+    /// The trees' newest journal entries, and changes to `tree_state` that are not written yet.
     pub(super) journal: journal::Ends,
-    /// The leases, once somebody asked; mostly none.
+    /// All leases; `None` until they are read. Usually empty.
     pub(super) leases: Option<Vec<Held>>,
-    /// What waits to be indexed, once somebody asked.
+    /// Nodes to be indexed; `None` until they are counted.
     pub(super) unindexed: Option<Unindexed>,
-    /// Sessions whose register is made again at the end of this transaction.
-    pub(super) unheard: BTreeSet<i64>,
-    /// Reads words for the index. It remembers nothing of the file.
+    /// Sessions whose state is rebuilt at the end of this transaction.
+    pub(super) stale_sessions: BTreeSet<i64>,
+    /// Tokenizer for the index. Independent of the file's content.
     pub(super) words: WordTokenizer,
-    /// The file's version by SQLite's count, which others' changes move.
+    /// SQLite's `data_version`, which changes when another connection commits.
     version: i64,
 }
 
-/// Nodes remembered at the most, about 1 MB; and agents, trees and sessions together, a tenth of that.
-const REMEMBERED: usize = 8_192;
+/// Maximum number of cached nodes, about 1 MB; also of agents, trees and sessions together, a tenth of that.
+const MAX_CACHED_ROWS: usize = 8_192;
 
 impl WriterCache {
     pub(super) fn clear(&mut self) {
         *self = Self { words: std::mem::take(&mut self.words), ..Self::default() };
     }
 
-    /// At the beginning of a transaction: forgets what somebody else may have changed.
+    /// Starts a transaction: clears the cache if another connection committed.
     pub(super) fn begin(&mut self, conn: &Connection) -> Result<()> {
         let version = conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if version != self.version {
@@ -101,21 +68,20 @@ impl WriterCache {
         Ok(())
     }
 
-    /// Writes what the transaction has left to its end. What a process meets in its life has no bound (it may serve sessions
-    /// without end), and what it remembers has.
+    /// Writes deferred changes, and bounds the cache: a long-running server meets an unlimited number of sessions.
     pub(super) fn flush(&mut self, conn: &Connection) -> Result<()> {
-        if self.agents.len() + self.trees.len() + self.sessions.len() > REMEMBERED {
+        if self.agents.len() + self.trees.len() + self.sessions.len() > MAX_CACHED_ROWS {
             self.agents.clear();
             self.trees.clear();
             self.sessions.clear();
         }
-        self.journal.write(conn, REMEMBERED)
+        self.journal.write(conn, MAX_CACHED_ROWS)
     }
 }
 
-/// Row numbers and places, asked of the cache first.
+/// Cached lookups of row numbers and positions.
 impl ChangeApplier<'_> {
-    /// A node that must be there.
+    /// Looks up a node; fails if it does not exist.
     pub(super) fn node(&mut self, id: NodeId) -> Result<Anchor> {
         if let Some(anchor) = self.cache.nodes.get(&id) {
             return Ok(*anchor);
@@ -125,16 +91,16 @@ impl ChangeApplier<'_> {
         Ok(anchor)
     }
 
-    /// A node that must be in this tree.
+    /// Looks up a node; fails if it is not in this tree.
     pub(super) fn node_of(&mut self, id: NodeId, tree: i64) -> Result<Anchor> {
         let node = self.node(id)?;
         if node.tree == tree { Ok(node) } else { Err(StoreError::Conflict(format!("node {id} is in another tree"))) }
     }
 
     pub(super) fn remember(&mut self, id: NodeId, anchor: Anchor) -> Result<()> {
-        if self.cache.nodes.len() >= REMEMBERED {
-            // Those that wait to be written are known from here alone.
-            self.write()?;
+        if self.cache.nodes.len() >= MAX_CACHED_ROWS {
+            // Queued nodes exist only in this cache.
+            self.flush_nodes()?;
             self.cache.nodes.clear();
             self.cache.stateless.clear();
         }
@@ -178,7 +144,7 @@ mod tests {
     fn what_is_remembered_has_a_bound() {
         let conn = Connection::open_in_memory().unwrap();
         let mut cache = WriterCache::default();
-        for row in 0..3 * REMEMBERED as u128 {
+        for row in 0..3 * MAX_CACHED_ROWS as u128 {
             let id = row.to_be_bytes();
             cache.sessions.insert(SessionId::from_bytes(id), 1);
             cache.trees.insert(TreeId::from_bytes(id), 1);
@@ -186,7 +152,7 @@ mod tests {
             if row % 100 == 0 {
                 cache.flush(&conn).unwrap();
                 let all = cache.sessions.len() + cache.trees.len() + cache.agents.len();
-                assert!(all <= REMEMBERED + 300, "{all}");
+                assert!(all <= MAX_CACHED_ROWS + 300, "{all}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Nodes that hold the words of others: copies of branches, halves of splits, edits and their originals.
+//! Nodes that share text: copies of branches, halves of splits, edits and their originals.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::{
     types::Node,
 };
 
-/// The nodes outside of `target` that were made from one inside, or from which one inside was made, in the order in which
-/// they were added. Purged nodes are left out. Reads every node once.
-pub(super) fn of(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
+/// The nodes outside of `target` that are a source or a copy of a node inside, in insertion order. Excludes purged
+/// nodes. Reads every node once.
+pub(super) fn list(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
     let (inside, key) = match target {
         PurgeTarget::Node(id) => ("seq = ?1", row_of(conn, id)?.unwrap_or(0)),
         PurgeTarget::Session(id) => ("session IS ?1", sessions::row(conn, id)?),
@@ -45,7 +45,7 @@ pub(super) fn of(conn: &Connection, target: PurgeTarget) -> Result<Vec<Node>> {
     NameCache::new(conn).finish(rows)
 }
 
-/// Each edited node, version and half of a split, with the node that it was made from.
+/// Pairs of an edited node, version or half of a split, and the node that it was made from.
 fn edits(conn: &Connection) -> Result<Vec<(i64, i64)>> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, edited_from FROM nodes WHERE edited_from IS NOT NULL
@@ -54,7 +54,7 @@ fn edits(conn: &Connection) -> Result<Vec<(i64, i64)>> {
     Ok(statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Each node of a copied branch, with the node that it was copied from.
+/// Pairs of a node in a copied branch and its original.
 fn branch_copies(conn: &Connection) -> Result<Vec<(i64, i64)>> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, json_extract(metadata, '$.copied_from') FROM nodes

@@ -1,4 +1,4 @@
-//! Copies of branches: fresh nodes with the same words, authors and times, under another node.
+//! Copying of branches: new nodes with the same text, authors and times under another parent.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use crate::{
     types::{Json, NewNode, Parent},
 };
 
-/// Copies `from` and what is visible below it (annotations, sources and versions too) under `to`. Each copy says in
-/// its metadata which node it was made from.
+/// Copies `from` and its visible descendants (annotations, sources and versions included) under `to`. The metadata of
+/// each copy names its original.
 pub(super) fn copy_branch(
     apply: &mut ChangeApplier<'_>,
     from: NodeId,
@@ -26,7 +26,7 @@ pub(super) fn copy_branch(
     let source = apply.node(from)?;
     let target = apply.node(to)?;
     let mark = nodes::hidden_by(apply.conn, source.row)?;
-    // CROSS JOIN fixes the order of the loops: left to itself, SQLite reads the whole tree for every node.
+    // CROSS JOIN fixes the order of the loops; SQLite's own plan reads the whole tree for every node.
     let mut branch = apply.conn.prepare_cached(
         "WITH RECURSIVE branch (node, depth) AS (
              SELECT ?1, ?2
@@ -36,7 +36,7 @@ pub(super) fn copy_branch(
          )
          SELECT node FROM branch ORDER BY node",
     )?;
-    // All row numbers are read first: a copy below itself must not copy what it adds.
+    // Reads all row numbers first: a copy inside its own branch must not copy the nodes that it adds.
     let branch: Vec<i64> = branch
         .query_map(params![source.row, source.depth, source.tree, mark], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
@@ -64,7 +64,7 @@ pub(super) fn copy_branch(
         new.edited_from = edited_row.and_then(|e| copies.get(&e)).copied();
         new.version_of = version_row.and_then(|v| copies.get(&v)).copied();
         new.metadata = Some(origin(node.metadata.as_ref(), node.id)?);
-        let trace = apply.append_quietly(new)?;
+        let trace = apply.append_unjournaled(new)?;
         copies.insert(row, copy);
         first = first.or(Some(trace));
     }
@@ -73,7 +73,7 @@ pub(super) fn copy_branch(
     Ok(AppliedMutation::new(Some(target.tree), Some(root), Some(Mutation::Prune { node: id })))
 }
 
-/// The metadata with `copied_from` added.
+/// Adds `copied_from` to the metadata.
 fn origin(metadata: Option<&Json>, from: NodeId) -> Result<Json> {
     let undecodable = |e: serde_json::Error| StoreError::Undecodable(format!("metadata of node {from}: {e}"));
     let mut map = match metadata.map(Json::value).transpose().map_err(undecodable)? {

@@ -1,4 +1,4 @@
-//! From rows to records: decoding that fails loudly, and row numbers turned into ULIDs.
+//! Decoding of rows into records, and of row numbers into ULIDs. A value that does not decode is an error.
 
 use std::{
     cell::{Cell, RefCell},
@@ -32,22 +32,22 @@ macro_rules! state {
     };
 }
 
-/// A node without its state, as [`NodeRow::words`] reads it.
+/// Columns of a node without its state, for [`NodeRow::read_stateless`].
 pub(super) const COLUMNS: &str = node!();
 
-/// What [`NodeRow::read`] reads, of [`FROM`].
+/// Columns for [`NodeRow::read`], selected from [`FROM`].
 pub(super) const NODE: &str = concat!(node!(), ", ", state!());
 
-/// Where [`NODE`] reads from.
+/// Source of the columns in [`NODE`].
 pub(super) const FROM: &str = "FROM nodes n LEFT JOIN node_state s ON s.node = n.seq";
 
-/// What [`NodeRow::words`] reads: nodes from one downwards.
-pub(super) const WORDS: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
+/// Statement for [`NodeRow::read_stateless`]: nodes from a row number downwards.
+pub(super) const DESCENDING: &str = concat!("SELECT ", node!(), " FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq DESC");
 
-/// What [`States`] reads: the next state from a node downwards.
+/// Statement of [`States`]: the next state at or below a row number.
 const STATES: &str = concat!("SELECT ", state!(), " FROM node_state s WHERE s.node <= ?1 ORDER BY s.node DESC LIMIT 1");
 
-/// A node as its row has it: neighbours by row number.
+/// A decoded node whose references are row numbers.
 pub(super) struct NodeRow {
     pub(super) node: Node,
     pub(super) row: i64,
@@ -59,14 +59,14 @@ pub(super) struct NodeRow {
     pub(super) edited_from: Option<i64>,
     hidden_by: Option<i64>,
     bookmarked: bool,
-    /// As kept; `None`: the node has no state, and so none or one.
+    /// Stored count; `None`: the node has no state, and so at most one continuation.
     continuations: Option<u32>,
 }
 
 impl NodeRow {
-    /// Reads the columns of [`NODE`], in that order. Ids of neighbours are filled in by [`Names::finish`].
+    /// Decodes the columns of [`NODE`]. [`NameCache::finish`] fills in the ids that it refers to.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let mut node = Self::words(row)?;
+        let mut node = Self::read_stateless(row)?;
         // Most nodes have no state.
         if row.get_ref(25)? != ValueRef::Null {
             StateRow::read(row, 25)?.put(&mut node);
@@ -74,9 +74,9 @@ impl NodeRow {
         Ok(node)
     }
 
-    /// Reads the columns of [`WORDS`], in that order: a node without its state. Decoding is most of what a long path
-    /// costs, so nothing is asked of a row twice.
-    pub(super) fn words(row: &Row<'_>) -> rusqlite::Result<Self> {
+    /// Decodes the columns of [`COLUMNS`]: a node without its state. Decoding dominates the cost of a long path, so
+    /// each column is read once.
+    pub(super) fn read_stateless(row: &Row<'_>) -> rusqlite::Result<Self> {
         let seq: i64 = row.get(0)?;
         let local = row.get_ref(3)?.as_str()?;
         let session: Option<i64> = row.get(11)?;
@@ -93,7 +93,7 @@ impl NodeRow {
             continuations: None,
             node: Node {
                 id: NodeId::from_bytes(row.get(1)?),
-                local: LocalId::try_from(local).map_err(|e| bad(3, Type::Text, e))?,
+                local: LocalId::try_from(local).map_err(|e| conversion_error(3, Type::Text, e))?,
                 tree: TreeId::from_bytes([0; 16]),
                 parent: None,
                 seq: u64::try_from(seq).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(0, seq))?,
@@ -121,7 +121,7 @@ impl NodeRow {
     }
 }
 
-/// A node's hash, in either version's form.
+/// Decodes a node's hash, in the form of either version.
 pub(super) fn hash(row: &Row<'_>, at: usize) -> rusqlite::Result<ContentHash> {
     let bytes = row.get_ref(at)?.as_blob()?;
     ContentHash::from_bytes(bytes).ok_or_else(|| rusqlite::Error::InvalidColumnType(at, "hash".to_owned(), Type::Blob))
@@ -131,7 +131,7 @@ fn role(row: &Row<'_>) -> rusqlite::Result<Option<AuthorType>> {
     if row.get_ref(24)? == ValueRef::Null { Ok(None) } else { coded(row, 24, AuthorType::from_code).map(Some) }
 }
 
-/// What there is to say of a node: a row of `node_state`.
+/// A row of `node_state`: counts and flags of a node.
 #[derive(Default)]
 struct StateRow {
     node: i64,
@@ -166,13 +166,13 @@ impl StateRow {
     }
 }
 
-/// The states of nodes that are read downwards. Few have one, so the next one is looked up when it was passed, which is
-/// less than a join that looks for every node.
+/// A reader of states for nodes in descending order. Few nodes have a state, so looking up the next state costs less
+/// than a join.
 pub(super) struct States<'c> {
     statement: CachedStatement<'c>,
-    /// The first state at or below the last node.
+    /// First state at or below the last node.
     next: Option<StateRow>,
-    /// The last node for which it was looked up.
+    /// Last node for which `next` was looked up.
     from: i64,
 }
 
@@ -181,7 +181,7 @@ impl<'c> States<'c> {
         Ok(Self { statement: conn.prepare_cached(STATES)?, next: None, from: i64::MIN })
     }
 
-    /// Gives a node its state.
+    /// Sets the node's state.
     pub(super) fn put(&mut self, node: &mut NodeRow) -> Result<()> {
         let passed = node.row > self.from || self.next.as_ref().is_some_and(|next| next.node > node.row);
         if passed {
@@ -196,29 +196,33 @@ impl<'c> States<'c> {
     }
 }
 
-/// A stored number that must be one of an enum's.
+/// Decodes a number that must be an enum's code.
 pub(super) fn coded<T>(row: &Row<'_>, index: usize, decode: impl Fn(i64) -> Option<T>) -> rusqlite::Result<T> {
     let code: i64 = row.get(index)?;
     decode(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(index, code))
 }
 
-/// A stored text that must be JSON.
+/// Decodes an optional text that must be JSON.
 pub(super) fn json(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<Json>> {
     let text: Option<String> = row.get(index)?;
-    text.map(|text| Json::parse(text).map_err(|e| bad(index, Type::Text, e))).transpose()
+    text.map(|text| Json::parse(text).map_err(|e| conversion_error(index, Type::Text, e))).transpose()
 }
 
-/// A value that is stored as JSON.
+/// Deserializes a value from JSON text.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
-    serde_json::from_str(&text).map_err(|e| bad(index, Type::Text, e))
+    serde_json::from_str(&text).map_err(|e| conversion_error(index, Type::Text, e))
 }
 
-fn bad(index: usize, kind: Type, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+fn conversion_error(
+    index: usize,
+    kind: Type,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
 }
 
-/// ULIDs by row number, remembered for the length of a snapshot or transaction.
+/// A cache of ULIDs by row number, for one snapshot or transaction.
 pub(super) struct NameCache<'c> {
     conn: &'c Connection,
     trees: RememberedNames,
@@ -226,7 +230,7 @@ pub(super) struct NameCache<'c> {
     sessions: RememberedNames,
 }
 
-/// ULIDs by row number, and the one that was asked for last: neighbours mostly have the same.
+/// The cached ULIDs of one table. `last` is the previous lookup, because consecutive nodes usually share it.
 #[derive(Default)]
 struct RememberedNames {
     last: Cell<Option<(i64, [u8; 16])>>,
@@ -279,7 +283,7 @@ impl<'c> NameCache<'c> {
         self.remembered(&self.sessions, "sessions", row).map(SessionId::from_bytes)
     }
 
-    /// The ULID of a node.
+    /// Reads the ULID of a node.
     pub(super) fn node(&self, row: i64) -> Result<NodeId> {
         self.conn
             .prepare_cached("SELECT ulid FROM nodes WHERE seq = ?1")?
@@ -289,8 +293,8 @@ impl<'c> NameCache<'c> {
             .ok_or_else(|| StoreError::Undecodable(format!("node {row} is missing")))
     }
 
-    /// How many versions of a place are hidden by the same as it, usually nothing. The row keeps how many there ever
-    /// were, so that a path knows at no cost which places to look at.
+    /// Counts the versions of a place that have the same visibility. The state's own count includes all versions ever
+    /// added, and selects the places that need this query.
     fn versions(&self, place: i64, hidden_by: Option<i64>) -> Result<u32> {
         Ok(self
             .conn
@@ -301,7 +305,7 @@ impl<'c> NameCache<'c> {
             .query_row(rusqlite::params![place, hidden_by], |r| r.get(0))?)
     }
 
-    /// Whether a node without state has the one continuation it can have.
+    /// Counts the continuations (0 or 1) of a node without state.
     fn only_child(&self, tree: i64, depth: u32, row: i64) -> Result<u32> {
         Ok(self
             .conn
@@ -309,9 +313,9 @@ impl<'c> NameCache<'c> {
             .query_row(rusqlite::params![tree, depth + 1, row], |r| r.get(0))?)
     }
 
-    /// Fills in the ids of neighbours, and what was not kept. What is among `rows` is not looked up.
+    /// Fills in the ids and counts that a row does not hold. Nodes among `rows` are not looked up again.
     pub(super) fn finish(&self, mut rows: Vec<NodeRow>) -> Result<Vec<Node>> {
-        // On a path, what follows a node is its continuation.
+        // On a path, the next row is the node's continuation.
         let follows: Vec<bool> = rows
             .iter()
             .zip(rows.iter().skip(1))
@@ -319,7 +323,7 @@ impl<'c> NameCache<'c> {
             .collect();
         let ids: Vec<(i64, NodeId)> = rows.iter().map(|r| (r.row, r.node.id)).collect();
         let mut known: Option<HashMap<i64, NodeId>> = None;
-        // On a path the parent is the row before; in a list of children it is the last one's.
+        // On a path the parent is the previous row; in a list of children it is the previous row's parent.
         let mut last: Option<(i64, NodeId)> = None;
         let mut find = |at: usize, row: i64| -> Result<NodeId> {
             let before = at.checked_sub(1).and_then(|at| ids.get(at));
@@ -356,12 +360,12 @@ impl<'c> NameCache<'c> {
     }
 }
 
-/// An entry of the journal.
+/// Decodes a journal entry.
 pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<JournalEntry> {
     let local: Option<String> = row.get(9)?;
     let undo = row.get_ref(12)?.as_str_or_null()?;
     let undo = undo.map(serde_json::from_str).transpose().map_err(|error| undecodable(12, error))?;
-    let (subject, replaced) = undo.as_ref().map_or((None, false), told);
+    let (subject, replaced) = undo.as_ref().map_or((None, false), describe_inverse);
     Ok(JournalEntry {
         seq: row.get(0)?,
         group: row.get(1)?,
@@ -383,8 +387,8 @@ fn undecodable(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }
 
-/// What takes a change back tells of it: what it was about beside a node, and whether there was something before.
-fn told(undo: &Mutation) -> (Option<Subject>, bool) {
+/// Returns the inverse's subject, if it is no node, and whether it replaced an earlier value.
+fn describe_inverse(undo: &Mutation) -> (Option<Subject>, bool) {
     match undo {
         Mutation::SetBookmark { label, .. } => (None, label.is_some()),
         Mutation::SetArchived { archived, .. } => (None, !archived),
@@ -401,7 +405,7 @@ fn told(undo: &Mutation) -> (Option<Subject>, bool) {
     }
 }
 
-/// A work item in two columns, empty where there is none.
+/// Decodes a work item from two columns; `None` if they are null.
 pub(super) fn item(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<WorkItem>> {
     let (project, external_ref): (Option<String>, Option<String>) = (row.get(at)?, row.get(at + 1)?);
     Ok(project.zip(external_ref).map(|(project, external_ref)| WorkItem { project, external_ref }))

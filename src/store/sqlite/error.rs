@@ -1,4 +1,4 @@
-//! SQLite's errors in the store's words.
+//! Conversion of SQLite's errors into [`StoreError`].
 
 use std::path::Path;
 
@@ -6,12 +6,12 @@ use rusqlite::{Error, ErrorCode, ffi};
 
 use crate::store::StoreError;
 
-/// What a failed statement means to a caller who knows nothing of SQLite.
+/// Maps a statement's error to a variant that needs no knowledge of SQLite.
 impl From<Error> for StoreError {
     fn from(error: Error) -> Self {
         match &error {
             Error::SqliteFailure(failure, message) => {
-                // SQLite quotes the statement that it choked on, over many lines.
+                // SQLite appends the failed statement, over many lines.
                 let said = message.clone().unwrap_or_else(|| failure.to_string());
                 let said = said.lines().next().unwrap_or_default().to_owned();
                 match failure.code {
@@ -21,8 +21,8 @@ impl From<Error> for StoreError {
                     }
                     ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Damaged { detail: said },
                     ErrorCode::ConstraintViolation => Self::Refused(said),
-                    // A limit on the file's size (ulimit, quota) reaches SQLite as a failed write; a disk without
-                    // room for the log's index as one that it could not make longer.
+                    // SQLite reports a limit on the file's size (ulimit, quota) as a failed write, and a disk without
+                    // room for the log's index as a failure to extend it.
                     ErrorCode::SystemIoFailure
                         if matches!(failure.extended_code, ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE) =>
                     {
@@ -32,7 +32,7 @@ impl From<Error> for StoreError {
                     _ => Self::Backend(Box::new(error)),
                 }
             }
-            // Our statements name what is there, so the file's schema is not what it was.
+            // All statements name existing tables and columns, so the file's schema was changed by another program.
             Error::SqlInputError { msg, .. } => {
                 Self::Damaged { detail: msg.lines().next().unwrap_or_default().to_owned() }
             }
@@ -45,7 +45,7 @@ impl From<Error> for StoreError {
     }
 }
 
-/// The same for a file that is being opened: some of SQLite's codes are about the file.
+/// Converts an error of opening a file, where some of SQLite's codes concern the file.
 pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
     if let Error::SqliteFailure(failure, message) = &error {
         match failure.code {
@@ -67,7 +67,7 @@ pub(super) fn at_open(error: Error, path: &Path) -> StoreError {
     error.into()
 }
 
-/// Whether the statement failed only because another connection holds a lock.
+/// True if another connection holds a lock that the statement needs.
 pub(super) fn is_busy(error: &Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -1,12 +1,12 @@
-//! The index of words, kept up with what is said.
+//! The full-text index, updated by the writer thread.
 //!
-//! A commit of one message would write a segment of its own to the index, which costs more than the message. So nodes
-//! go in by the hundred, in the commit that makes them as many; those that are not in it yet are few, and whoever
-//! searches reads them as they are ([`super::recall`]). Which they are follows from one number in the file, so a word
-//! is found as soon as it was said, also by another process.
+//! Indexing one message per commit would write a segment each time, which costs more than the message. So nodes are
+//! indexed by the hundred, in the commit that completes a batch. A search reads the few remaining nodes directly
+//! ([`super::fts_query`]). One number in the file separates the two, so new text is found at once, also by other
+//! processes.
 //!
-//! Reading words is half of the work. It is done on the thread of whoever submits a change ([`super::work`]); what came in
-//! otherwise (long texts, copies, other processes' nodes) the writer reads itself.
+//! Tokenizing is half of the work. The thread that submits a change does it ([`super::prepared_change`]); the writer
+//! tokenizes the rest: long texts, copies and other processes' nodes.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -19,62 +19,63 @@ use crate::{
     types::NewNode,
 };
 
-/// Nodes that wait to be indexed at the most.
-const NODES: usize = 256;
-/// Bytes of content that wait to be indexed, about: a search reads them all.
-const BYTES: usize = 256 * 1024;
-/// Milliseconds after which what is said next begins another sitting.
-pub(super) const SITTING: i64 = 2 * 3_600_000;
-/// How many passages a node's number makes room for.
-pub(super) const ROOM: i64 = MAX_PASSAGES as i64;
+/// Maximum number of unindexed nodes.
+const MAX_UNINDEXED_NODES: usize = 256;
+/// Approximate maximum of unindexed content in bytes, all of which a search reads.
+const MAX_UNINDEXED_BYTES: usize = 256 * 1024;
+/// Gap between two messages, in milliseconds, that starts a new burst.
+pub(super) const BURST_GAP_MS: i64 = 2 * 3_600_000;
+/// Passage ids reserved for each node.
+pub(super) const PASSAGES_PER_NODE: i64 = MAX_PASSAGES as i64;
 
-/// Nodes whose rows are written together, and that there is room for after a transaction of more.
-const BATCH: usize = 8_192;
+/// Nodes whose passages are inserted together; also the capacity that stays allocated.
+const BATCH_NODES: usize = 8_192;
 
-/// What is said by nodes that are not in the index yet.
+/// Nodes that are not in the index yet.
 #[derive(Debug, Default)]
 pub(super) struct Unindexed {
     nodes: usize,
     bytes: usize,
-    /// Those whose words are read with their change, with their places there. Only all of them are worth anything.
+    /// Nodes that were tokenized with their change, each with its index there. Usable only if all unindexed nodes are
+    /// among them.
     read: Vec<(IndexEntry, usize)>,
-    /// Those changes, each with how many of them are its own.
-    works: Vec<(Arc<PreparedChange>, usize)>,
+    /// These changes, each with the number of its nodes.
+    changes: Vec<(Arc<PreparedChange>, usize)>,
 }
 
 impl Unindexed {
-    /// A change added a node, at a place among those that it adds, or on the way (a copy).
+    /// Adds a node of a change. `place` is its index among the change's nodes; `None` for a copied node.
     pub(super) fn add(&mut self, node: &NewNode, entry: IndexEntry, place: Option<usize>, work: &Arc<PreparedChange>) {
         self.nodes += 1;
         self.bytes += node.content.len();
         if let Some(place) = place.filter(|_| PreparedChange::has_words_of(node)) {
             self.read.push((entry, place));
-            match self.works.last_mut() {
+            match self.changes.last_mut() {
                 Some((last, count)) if Arc::ptr_eq(last, work) => *count += 1,
-                _ => self.works.push((Arc::clone(work), 1)),
+                _ => self.changes.push((Arc::clone(work), 1)),
             }
         }
     }
 
-    /// The nodes whose words are read, in their order.
+    /// The tokenized nodes, in order.
     fn entries<'w>(
         &'w self,
         words: &mut WordTokenizer,
     ) -> impl Iterator<Item = Result<(IndexEntry, Cow<'w, [Passage]>)>> {
-        let words = self.works.iter().flat_map(move |(work, count)| std::iter::repeat_n(work.words(words), *count));
+        let words = self.changes.iter().flat_map(move |(work, count)| std::iter::repeat_n(work.words(words), *count));
         self.read.iter().zip(words).map(|((entry, place), words)| Ok((*entry, Cow::Borrowed(words.of(*place)))))
     }
 
-    /// None, with room for as many as a large transaction adds.
+    /// Removes all entries and keeps capacity for a large transaction.
     fn clear(&mut self) {
         (self.nodes, self.bytes) = (0, 0);
         self.read.clear();
-        self.read.shrink_to(BATCH);
-        self.works.clear();
+        self.read.shrink_to(BATCH_NODES);
+        self.changes.clear();
     }
 }
 
-/// A node as the index keeps it, beside its words.
+/// A node's columns in the index, without its words.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexEntry {
     pub(super) row: i64,
@@ -86,7 +87,7 @@ pub(super) struct IndexEntry {
     pub(super) parent: Option<i64>,
 }
 
-/// How far the index goes.
+/// The index's extent and statistics.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct IndexState {
     pub(super) indexed: i64,
@@ -101,30 +102,34 @@ pub(super) fn state(conn: &Connection) -> Result<IndexState> {
     })?)
 }
 
-/// At the end of a transaction that added `bytes` of content: indexes what waits, if that is enough.
-pub(super) fn keep_up(conn: &Connection, cache: &mut WriterCache) -> Result<()> {
+/// Indexes the unindexed nodes if there are enough of them. Called at the end of a transaction.
+pub(super) fn index_if_due(conn: &Connection, cache: &mut WriterCache) -> Result<()> {
     if cache.unindexed.is_none() {
-        cache.unindexed = Some(waiting(conn)?);
+        cache.unindexed = Some(count_unindexed(conn)?);
     }
-    if let Some(waiting) = cache.unindexed.as_mut().filter(|waiting| waiting.nodes >= NODES || waiting.bytes >= BYTES) {
-        if waiting.read.len() == waiting.nodes {
-            put_in(conn, state(conn)?, waiting.entries(&mut cache.words))?;
+    if let Some(unindexed) = cache
+        .unindexed
+        .as_mut()
+        .filter(|unindexed| unindexed.nodes >= MAX_UNINDEXED_NODES || unindexed.bytes >= MAX_UNINDEXED_BYTES)
+    {
+        if unindexed.read.len() == unindexed.nodes {
+            insert_batch(conn, state(conn)?, unindexed.entries(&mut cache.words))?;
         } else {
-            catch_up(conn, &mut cache.words)?;
+            index_missing(conn, &mut cache.words)?;
         }
-        waiting.clear();
+        unindexed.clear();
     }
     Ok(())
 }
 
-fn waiting(conn: &Connection) -> Result<Unindexed> {
+fn count_unindexed(conn: &Connection) -> Result<Unindexed> {
     let mut statement = conn.prepare_cached(
         "SELECT count(*), ifnull(sum(octet_length(content)), 0) FROM nodes WHERE seq > (SELECT indexed FROM recall_state)",
     )?;
     Ok(statement.query_row([], |r| Ok(Unindexed { nodes: r.get(0)?, bytes: r.get(1)?, ..Unindexed::default() }))?)
 }
 
-/// A node as the index wants it.
+/// A node's text and columns for indexing.
 pub(super) struct IndexedText {
     pub(super) row: i64,
     pub(super) tree: i64,
@@ -136,12 +141,12 @@ pub(super) struct IndexedText {
     pub(super) text: String,
 }
 
-/// The columns of [`Said::read`].
-pub(super) const SAID: &str =
+/// Columns for [`IndexedText::read`].
+pub(super) const INDEXED_TEXT: &str =
     "n.seq, n.tree, n.session, n.author, n.kind, n.created_at, n.parent, n.content, n.tool_calls";
 
 impl IndexedText {
-    /// What a model called is said too.
+    /// The arguments of tool calls are searchable too.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let mut text: String = row.get(7)?;
         if let Some(calls) = row.get::<_, Option<String>>(8)? {
@@ -161,55 +166,56 @@ impl IndexedText {
     }
 }
 
-/// Indexes whatever is not in the index; all of it, where the index was made by other rules.
-pub(super) fn catch_up(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
+/// Indexes all missing nodes. Rebuilds the index if it was made by other tokenizer rules.
+pub(super) fn index_missing(conn: &Connection, words: &mut WordTokenizer) -> Result<u64> {
     let mut state = state(conn)?;
     if state.rules != i64::from(TOKENIZER_VERSION) {
         clear(conn)?;
         state = IndexState { indexed: 0, rules: i64::from(TOKENIZER_VERSION), passages: 0, words: 0 };
     }
-    let mut nodes = conn.prepare_cached(&format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
+    let mut nodes =
+        conn.prepare_cached(&format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq > ?1 ORDER BY n.seq"))?;
     let said = nodes.query_map([state.indexed], IndexedText::read)?;
     let entries = said.map(|said| {
         let IndexedText { row, tree, session, author, kind, at, parent, text } = said?;
         Ok((IndexEntry { row, tree, session, author, kind, at, parent }, Cow::Owned(words.passages(&text))))
     });
-    put_in(conn, state, entries)
+    insert_batch(conn, state, entries)
 }
 
 /// A row of `recall_passages`.
 struct PassageRow {
     id: i64,
     entry: IndexEntry,
-    sitting: i64,
+    burst: i64,
     words: u32,
 }
 
-/// Writes rows that wait.
-fn keep(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
+/// Inserts the queued rows.
+fn insert_passages(conn: &Connection, rows: &mut Vec<PassageRow>) -> Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT OR FAIL INTO recall_passages (id, tree, session, author, kind, at, sitting, words)",
         8,
     );
-    STATEMENT.run(conn, rows, |PassageRow { id, entry, sitting, words }, row| {
+    STATEMENT.run(conn, rows, |PassageRow { id, entry, burst, words }, row| {
         row.add(id)?;
         row.add(&entry.tree)?;
         row.add(&entry.session)?;
         row.add(&entry.author)?;
         row.add(&entry.kind)?;
         row.add(&entry.at)?;
-        row.add(sitting)?;
+        row.add(burst)?;
         row.add(words)
     })?;
     rows.clear();
     Ok(())
 }
 
-/// Puts nodes into an index in this state, in their order; returns how many they were.
+/// Inserts nodes into an index with this state, in order; returns their number.
 ///
-/// The rows beside the words of a batch come after all of its words: a statement of several rows begins a savepoint, and at
-/// each of those FTS5 writes what it gathered as a segment of its own.
-fn put_in<'w>(
+/// The other rows of a batch follow all of its words: a multi-row statement starts a savepoint, and FTS5 flushes a
+/// segment at each savepoint.
+fn insert_batch<'w>(
     conn: &Connection,
     mut state: IndexState,
     entries: impl Iterator<Item = Result<(IndexEntry, Cow<'w, [Passage]>)>>,
@@ -221,30 +227,30 @@ fn put_in<'w>(
         let (entry, passages) = entry?;
         let IndexEntry { row, at, .. } = entry;
         let before = match entry.parent {
-            Some(parent) => match rows.binary_search_by_key(&(parent * ROOM), |row| row.id) {
-                Ok(known) => Some((rows[known].entry.at, rows[known].sitting)),
-                Err(_) => place(conn, parent)?,
+            Some(parent) => match rows.binary_search_by_key(&(parent * PASSAGES_PER_NODE), |row| row.id) {
+                Ok(known) => Some((rows[known].entry.at, rows[known].burst)),
+                Err(_) => time_and_burst(conn, parent)?,
             },
             None => None,
         };
-        let sitting = sitting(row, at, before);
+        let burst = burst(row, at, before);
         let none = [Passage::default()];
         let passages = if passages.is_empty() { &none[..] } else { &passages };
-        for (id, passage) in (row * ROOM..).zip(passages) {
+        for (id, passage) in (row * PASSAGES_PER_NODE..).zip(passages) {
             if passage.count > 0 {
                 index.execute(params![id, passage.words])?;
             }
-            rows.push(PassageRow { id, entry, sitting, words: passage.count });
+            rows.push(PassageRow { id, entry, burst, words: passage.count });
             state.passages += 1;
             state.words += i64::from(passage.count);
         }
         state.indexed = row;
         count += 1;
-        if rows.len() >= BATCH {
-            keep(conn, &mut rows)?;
+        if rows.len() >= BATCH_NODES {
+            insert_passages(conn, &mut rows)?;
         }
     }
-    keep(conn, &mut rows)?;
+    insert_passages(conn, &mut rows)?;
     conn.prepare_cached("UPDATE recall_state SET indexed = ?1, rules = ?2, passages = ?3, words = ?4")?.execute([
         state.indexed,
         state.rules,
@@ -254,18 +260,18 @@ fn put_in<'w>(
     Ok(count)
 }
 
-/// When a node of the index was said, and in which sitting.
-pub(super) fn place(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
+/// The time and the burst of an indexed node.
+pub(super) fn time_and_burst(conn: &Connection, node: i64) -> Result<Option<(i64, i64)>> {
     Ok(conn
         .prepare_cached("SELECT at, sitting FROM recall_passages WHERE id = ?1")?
-        .query_row([node * ROOM], |r| Ok((r.get(0)?, r.get(1)?)))
+        .query_row([node * PASSAGES_PER_NODE], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
 }
 
-/// The sitting of the node at `row`, said at `now`, where what it hangs on has this time and sitting.
-pub(super) fn sitting(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
+/// The burst of the node at `row`, created at `now`. `before` is the time and burst of its parent.
+pub(super) fn burst(row: i64, now: i64, before: Option<(i64, i64)>) -> i64 {
     match before {
-        Some((at, sitting)) if now.saturating_sub(at) < SITTING => sitting,
+        Some((at, burst)) if now.saturating_sub(at) < BURST_GAP_MS => burst,
         _ => row,
     }
 }
@@ -278,28 +284,28 @@ fn clear(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Makes the index anew; returns how many nodes it has.
+/// Rebuilds the index; returns the number of indexed nodes.
 pub(super) fn rebuild(conn: &Connection) -> Result<u64> {
     clear(conn)?;
-    catch_up(conn, &mut WordTokenizer::default())
+    index_missing(conn, &mut WordTokenizer::default())
 }
 
-/// Takes the words of nodes that are about to be purged out of the index, for good: what they stood in is written anew.
-pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
+/// Removes the words of nodes that are about to be purged, and rewrites the affected parts of the index.
+pub(super) fn remove(conn: &Connection, which: &str, key: i64) -> Result<()> {
     let state = state(conn)?;
     if state.rules != i64::from(TOKENIZER_VERSION) {
-        // Only the words that went in can be taken out.
+        // Only the words that were inserted can be removed.
         clear(conn)?;
         return Ok(());
     }
     let mut words = WordTokenizer::default();
     let mut statement = conn.prepare(&format!(
-        "SELECT {SAID} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
+        "SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq IN (SELECT seq FROM nodes WHERE {which}) AND n.seq <= ?2 AND n.purged_at IS NULL"
     ))?;
     let mut rows = statement.query([key, state.indexed])?;
     while let Some(row) = rows.next()? {
         let said = IndexedText::read(row)?;
-        let first = said.row * ROOM;
+        let first = said.row * PASSAGES_PER_NODE;
         let (mut passages, mut count) = (0, 0);
         for (id, passage) in (first..).zip(words.passages(&said.text)) {
             conn.prepare_cached("INSERT INTO recall_words (recall_words, rowid, words) VALUES ('delete', ?1, ?2)")?
@@ -307,7 +313,8 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
             passages += 1;
             count += i64::from(passage.count);
         }
-        conn.prepare_cached("DELETE FROM recall_passages WHERE id > ?1 AND id < ?1 + ?2")?.execute([first, ROOM])?;
+        conn.prepare_cached("DELETE FROM recall_passages WHERE id > ?1 AND id < ?1 + ?2")?
+            .execute([first, PASSAGES_PER_NODE])?;
         conn.prepare_cached("UPDATE recall_passages SET words = 0 WHERE id = ?1")?.execute([first])?;
         conn.prepare_cached("UPDATE recall_state SET passages = passages - ?1, words = words - ?2")?
             .execute([(passages - 1).max(0), count])?;
@@ -316,8 +323,7 @@ pub(super) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with the index, if anything: a sum over every word at its place, as the index has it and as the nodes
-/// say it.
+/// Compares the index with the nodes by a checksum over every word and position. Returns the problem, if any.
 pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let state = state(conn)?;
     if state.rules != i64::from(TOKENIZER_VERSION) {
@@ -326,16 +332,16 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let (mut said, mut kept) = (0_u64, 0_u64);
     let (mut passages, mut count) = (0, 0);
     let mut words = WordTokenizer::default();
-    let mut nodes = conn.prepare(&format!("SELECT {SAID} FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq"))?;
+    let mut nodes = conn.prepare(&format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq <= ?1 ORDER BY n.seq"))?;
     let mut rows = nodes.query([state.indexed])?;
     while let Some(row) = rows.next()? {
         let node = IndexedText::read(row)?;
         let cut = words.passages(&node.text);
         passages += i64::try_from(cut.len().max(1)).unwrap_or(i64::MAX);
-        for (id, passage) in (node.row * ROOM..).zip(cut) {
+        for (id, passage) in (node.row * PASSAGES_PER_NODE..).zip(cut) {
             count += i64::from(passage.count);
             for (offset, word) in (0..).zip(passage.words.split_ascii_whitespace()) {
-                said = said.wrapping_add(mark(word, id, offset));
+                said = said.wrapping_add(checksum(word, id, offset));
             }
         }
     }
@@ -343,16 +349,16 @@ pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
     let mut rows = terms.query([])?;
     while let Some(row) = rows.next()? {
         let term = row.get_ref(0)?.as_str().map_err(|e| StoreError::Backend(Box::new(e)))?;
-        kept = kept.wrapping_add(mark(term, row.get(1)?, row.get(2)?));
+        kept = kept.wrapping_add(checksum(term, row.get(1)?, row.get(2)?));
     }
     let rows: (i64, i64) = conn
         .query_row("SELECT count(*), ifnull(sum(words), 0) FROM recall_passages", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     let whole = said == kept && rows == (passages, count) && rows == (state.passages, state.words);
-    Ok((!whole).then(|| "the index of words is not what the nodes say; a rebuild makes it anew".to_owned()))
+    Ok((!whole).then(|| "the full-text index differs from the nodes; a rebuild recomputes it".to_owned()))
 }
 
-/// A number for a word at its place; sums of these do not depend on the order.
-fn mark(word: &str, id: i64, offset: i64) -> u64 {
+/// A checksum for a word at a position. Sums of these do not depend on the order.
+fn checksum(word: &str, id: i64, offset: i64) -> u64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(word.as_bytes()).update(&id.to_le_bytes()).update(&offset.to_le_bytes());
     let hash = hasher.finalize();

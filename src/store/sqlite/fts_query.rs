@@ -1,4 +1,4 @@
-//! Where words stand: in the index, and in what is not in it yet, read as it is.
+//! Full-text queries: the postings of search terms in the index, and in nodes that are not indexed yet.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::{
-    fts_index::{self, IndexedText, ROOM, SAID},
+    fts_index::{self, INDEXED_TEXT, IndexedText, PASSAGES_PER_NODE},
     prepared_change::TokenizerPool,
     search_filter::{Conditions, PassageInfos, number, numbered},
     tables::{sessions, trees},
@@ -16,25 +16,25 @@ use crate::{
     text_index::WordTokenizer,
 };
 
-/// Rows that a word is read by before the next one has its turn.
-const STEP: usize = 256;
+/// Rows read for a term before the next term's turn.
+const ROWS_PER_STEP: usize = 256;
 
-/// Rows that room is made for before any is read.
-const ROWS: usize = 8_192;
+/// Initial capacity for rows.
+const ROW_CAPACITY: usize = 8_192;
 
-/// Nodes of a session or tree up to which it is looked where in the file they stand, and all that stands there is read.
-const NARROW: u64 = 5_000;
-/// Passages in which frequent words are found beside others, however old they are.
-const TOGETHER: usize = 300;
-/// Passages of a word up to which it is counted how often it stands in each.
-const COUNTED: u64 = 1_000;
-/// Rare words that frequent ones are looked for beside.
-const RARE: usize = 8;
+/// Maximum number of nodes of a session or tree whose rows are enumerated first.
+const MAX_ENUMERATED_NODES: u64 = 5_000;
+/// Maximum number of passages read for combinations of frequent terms, regardless of age.
+const MAX_COMBINED_ROWS: usize = 300;
+/// Maximum number of passages in which a term's repetitions are counted.
+const MAX_COUNTED_PASSAGES: u64 = 1_000;
+/// Maximum number of rare terms with which frequent terms are combined.
+const MAX_RARE_TERMS: usize = 8;
 
-/// Where words stand, in at most about `most` rows of the index. The words take turns, and each is read from the newest
-/// passage back, so that rare ones are read to their end, and frequent ones as far as the newest go. Beyond that, frequent
-/// words are found where they stand beside rare ones or, if none is rare, beside each other.
-pub(super) fn said(
+/// The postings of terms, from about `most` rows of the index. Terms take turns, each read from the newest passage
+/// backwards, so rare terms are read completely. Older passages of frequent terms are found by combination with rare
+/// terms or, if there are none, with each other.
+pub(super) fn postings(
     conn: &Connection,
     readers: &TokenizerPool,
     words: &[String],
@@ -54,42 +54,42 @@ pub(super) fn said(
         conn,
         among,
         range: range.rows,
-        known: HashMap::with_capacity_and_hasher(most.min(ROWS), RandomState::default()),
+        known: HashMap::with_capacity_and_hasher(most.min(ROW_CAPACITY), RandomState::default()),
     };
-    // How much more there is in the index than in what was read.
-    let mut beside = 1;
+    // Ratio between the rows in the index and the rows that were read.
+    let mut ratio = 1;
     if let Some(own) = &range.nodes {
-        reading.all(words, &mut found)?;
-        beside = found.all / (own.len() as u64).max(1) + 1;
+        reading.read_all(words, &mut found)?;
+        ratio = found.all / (own.len() as u64).max(1) + 1;
     } else {
-        let horizons = reading.newest_back(words, most, &mut found)?;
-        reading.beyond(words, &horizons, &mut found)?;
+        let horizons = reading.read_newest_first(words, most, &mut found)?;
+        reading.read_combinations(words, &horizons, &mut found)?;
     }
-    reading.more_than_once(words, COUNTED / beside, &mut found)?;
-    let mut reader = readers.lend();
-    newest(conn, &mut reader, state.indexed, words, filter, &mut found)?;
-    readers.give_back(reader);
+    reading.count_repeats(words, MAX_COUNTED_PASSAGES / ratio, &mut found)?;
+    let mut reader = readers.acquire();
+    add_unindexed(conn, &mut reader, state.indexed, words, filter, &mut found)?;
+    readers.release(reader);
     Ok(found)
 }
 
-/// All rows of the index.
-const EVERYWHERE: (i64, i64) = (0, i64::MAX);
+/// The range of all rows.
+const ALL_ROWS: (i64, i64) = (0, i64::MAX);
 
-/// Where in the index something can stand.
+/// The part of the index that a filter can match.
 pub(super) struct PassageRange {
-    /// The first and the last row.
+    /// First and last row.
     pub(super) rows: (i64, i64),
-    /// The nodes that are wanted of what stands between them; all, if they are not known.
+    /// Matching nodes in this range; `None`: not enumerated.
     pub(super) nodes: Option<HashSet<u64>>,
 }
 
-/// Where what a filter wants can stand: known of few nodes, else anywhere.
+/// The range that a filter can match; the whole index if it matches many nodes.
 pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRange> {
     let few = |sql: &str, row: i64| -> Result<bool> {
         Ok(conn
             .prepare_cached(sql)?
             .query_row([row], |r| r.get::<_, i64>(0))
-            .is_ok_and(|nodes| number(nodes) <= NARROW))
+            .is_ok_and(|nodes| number(nodes) <= MAX_ENUMERATED_NODES))
     };
     let mut chosen = None;
     if let Some(id) = filter.tree {
@@ -102,59 +102,60 @@ pub(super) fn range(conn: &Connection, filter: &WordFilter) -> Result<PassageRan
         let narrow = few("SELECT turn_count FROM sessions WHERE id = ?1", row)?;
         chosen = narrow.then_some(("session", row)).or(chosen);
     }
-    let Some((column, row)) = chosen else { return Ok(PassageRange { rows: EVERYWHERE, nodes: None }) };
+    let Some((column, row)) = chosen else { return Ok(PassageRange { rows: ALL_ROWS, nodes: None }) };
     let mut nodes = conn.prepare_cached(&format!("SELECT seq FROM nodes WHERE {column} = ?1"))?;
     let nodes: HashSet<u64> = nodes.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     let (first, last) = (nodes.iter().min().copied().unwrap_or(0), nodes.iter().max().copied().unwrap_or(0));
-    let at = |node: u64| i64::try_from(node).unwrap_or(i64::MAX / ROOM - 1) * ROOM;
-    Ok(PassageRange { rows: (at(first), at(last) + ROOM - 1), nodes: Some(nodes) })
+    let at = |node: u64| i64::try_from(node).unwrap_or(i64::MAX / PASSAGES_PER_NODE - 1) * PASSAGES_PER_NODE;
+    Ok(PassageRange { rows: (at(first), at(last) + PASSAGES_PER_NODE - 1), nodes: Some(nodes) })
 }
 
-/// A word as FTS5 reads it.
+/// Quotes a word as an FTS5 term.
 fn term(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// The rows of an expression of words from a row back to another.
-const BACK: &str =
+/// Rows of an FTS5 expression within a range, descending.
+const DESCENDING_ROWS: &str =
     "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3 ORDER BY rowid DESC";
-/// The same from the first on. FTS5 leaps over what comes before a row, but not over what comes after one.
-const ON: &str = "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3";
+/// The same, ascending. FTS5 skips rows before the range, but not those after it.
+const ASCENDING_ROWS: &str =
+    "SELECT rowid FROM recall_words WHERE recall_words MATCH ?1 AND rowid >= ?2 AND rowid <= ?3";
 
-/// The index while it is read.
+/// The state of reading postings.
 struct PostingReader<'c> {
     conn: &'c Connection,
-    /// The nodes that are wanted, where they are known.
+    /// Sets of allowed nodes, if the filter enumerates them.
     among: [Option<&'c HashSet<u64>>; 2],
-    /// The rows that are looked at.
+    /// First and last row to read.
     range: (i64, i64),
-    /// Where in what was found a row stands.
+    /// Index of each row's passage in the result.
     known: HashMap<i64, usize, RandomState>,
 }
 
 impl PostingReader<'_> {
-    /// Notes that a word stands in a row.
-    fn note(&mut self, row: i64, word: usize, found: &mut Postings) {
-        let node = number(row / ROOM);
+    /// Adds a term's occurrence in a row.
+    fn add_hit(&mut self, row: i64, word: usize, found: &mut Postings) {
+        let node = number(row / PASSAGES_PER_NODE);
         if self.among.iter().flatten().any(|among| !among.contains(&node)) {
             return;
         }
         let place = *self.known.entry(row).or_insert_with(|| {
-            let part = u32::try_from(row % ROOM).unwrap_or(0);
+            let part = u32::try_from(row % PASSAGES_PER_NODE).unwrap_or(0);
             found.passages.push(PassageHit { node, part, place: None });
             found.passages.len() - 1
         });
         found.words[word].hits.push((place, 1));
     }
 
-    /// Reads all of a narrow range.
-    fn all(&mut self, words: &[String], found: &mut Postings) -> Result<()> {
+    /// Reads all rows of a narrow range.
+    fn read_all(&mut self, words: &[String], found: &mut Postings) -> Result<()> {
         let (first, last) = self.range;
-        let mut statement = self.conn.prepare_cached(ON)?;
+        let mut statement = self.conn.prepare_cached(ASCENDING_ROWS)?;
         for (at, word) in words.iter().enumerate() {
             let mut rows = statement.query(params![term(word), first, last])?;
             while let Some(row) = rows.next()? {
-                self.note(row.get(0)?, at, found);
+                self.add_hit(row.get(0)?, at, found);
             }
             let said = &mut found.words[at];
             (said.complete, said.about) = (true, said.hits.len() as u64);
@@ -162,11 +163,11 @@ impl PostingReader<'_> {
         Ok(())
     }
 
-    /// Reads the words in turns, from the newest passage back. Returns the row up to which each was read.
-    fn newest_back(&mut self, words: &[String], most: usize, found: &mut Postings) -> Result<Vec<i64>> {
+    /// Reads the terms in turns, newest passage first. Returns the lowest row read for each term.
+    fn read_newest_first(&mut self, words: &[String], most: usize, found: &mut Postings) -> Result<Vec<i64>> {
         let (first, last) = self.range;
         let mut statements: Vec<_> =
-            words.iter().map(|_| self.conn.prepare_cached(BACK)).collect::<rusqlite::Result<_>>()?;
+            words.iter().map(|_| self.conn.prepare_cached(DESCENDING_ROWS)).collect::<rusqlite::Result<_>>()?;
         let mut open = Vec::with_capacity(words.len());
         for (statement, word) in statements.iter_mut().zip(words) {
             open.push(Some(statement.query(params![term(word), first, last])?));
@@ -175,7 +176,7 @@ impl PostingReader<'_> {
         let mut read = 0;
         while read < most && open.iter().any(Option::is_some) {
             for (word, rows) in open.iter_mut().enumerate() {
-                for _ in 0..STEP {
+                for _ in 0..ROWS_PER_STEP {
                     let Some(reading) = rows else { break };
                     let Some(row) = reading.next()? else {
                         (*rows, found.words[word].complete, horizons[word]) = (None, true, first);
@@ -183,7 +184,7 @@ impl PostingReader<'_> {
                     };
                     read += 1;
                     horizons[word] = row.get(0)?;
-                    self.note(horizons[word], word, found);
+                    self.add_hit(horizons[word], word, found);
                 }
             }
         }
@@ -193,14 +194,14 @@ impl PostingReader<'_> {
         for (word, horizon) in found.words.iter_mut().zip(&horizons) {
             let (all, read) = ((last - first).max(1), (last - horizon).max(1));
             let hits = word.hits.len() as u64;
-            // What is read of a frequent word stands for the rest of it.
+            // Extrapolates from the rows that were read.
             word.about = if word.complete { hits } else { number(all) / (number(read) / hits.max(1)).max(1) };
         }
         Ok(horizons)
     }
 
-    /// Counts words that stand in fewer passages than so many where they stand more than once.
-    fn more_than_once(&self, words: &[String], most: u64, found: &mut Postings) -> Result<()> {
+    /// Counts repeated occurrences for terms with at most `most` passages.
+    fn count_repeats(&self, words: &[String], most: u64, found: &mut Postings) -> Result<()> {
         let sql = "SELECT doc, count(*) FROM recall_terms WHERE term = ?1 GROUP BY doc HAVING count(*) > 1";
         let mut statement = self.conn.prepare_cached(sql)?;
         for (word, said) in
@@ -220,8 +221,8 @@ impl PostingReader<'_> {
         Ok(())
     }
 
-    /// Finds frequent words beyond where they were read to.
-    fn beyond(&mut self, words: &[String], horizons: &[i64], found: &mut Postings) -> Result<()> {
+    /// Finds combinations of frequent terms in rows older than those read.
+    fn read_combinations(&mut self, words: &[String], horizons: &[i64], found: &mut Postings) -> Result<()> {
         let mut frequent: Vec<usize> = (0..words.len()).filter(|word| !found.words[*word].complete).collect();
         frequent.sort_by_key(|word| found.words[*word].about);
         let mut rare: Vec<usize> =
@@ -231,14 +232,14 @@ impl PostingReader<'_> {
             return Ok(());
         }
         if rare.is_empty() {
-            // All of them together, or all but the most frequent ones.
+            // First all terms together, then without the most frequent ones.
             while frequent.len() > 1 {
                 let all = frequent.iter().map(|word| term(&words[*word])).collect::<Vec<_>>().join(" AND ");
                 let rows = self.rows(&all, frequent.iter().map(|word| horizons[*word]).max().unwrap_or(0))?;
                 for row in &rows {
                     for word in &frequent {
                         if *row < horizons[*word] {
-                            self.note(*row, *word, found);
+                            self.add_hit(*row, *word, found);
                         }
                     }
                 }
@@ -249,25 +250,25 @@ impl PostingReader<'_> {
             }
             return Ok(());
         }
-        let any = rare.iter().take(RARE).map(|word| term(&words[*word])).collect::<Vec<_>>().join(" OR ");
+        let any = rare.iter().take(MAX_RARE_TERMS).map(|word| term(&words[*word])).collect::<Vec<_>>().join(" OR ");
         for word in frequent {
             for row in self.rows(&format!("{} AND ({any})", term(&words[word])), horizons[word])? {
-                self.note(row, word, found);
+                self.add_hit(row, word, found);
             }
         }
         Ok(())
     }
 
-    /// The newest rows of an expression before a row.
+    /// The newest rows of an expression below a row number.
     fn rows(&self, expression: &str, before: i64) -> Result<Vec<i64>> {
-        let mut statement = self.conn.prepare_cached(BACK)?;
+        let mut statement = self.conn.prepare_cached(DESCENDING_ROWS)?;
         let rows = statement.query_map(params![expression, self.range.0, before - 1], |r| r.get(0))?;
-        Ok(rows.take(TOGETHER).collect::<rusqlite::Result<_>>()?)
+        Ok(rows.take(MAX_COMBINED_ROWS).collect::<rusqlite::Result<_>>()?)
     }
 }
 
-/// Adds what is said by nodes that are not in the index yet.
-fn newest(
+/// Adds postings from nodes that are not indexed yet.
+fn add_unindexed(
     conn: &Connection,
     reader: &mut WordTokenizer,
     indexed: i64,
@@ -275,12 +276,12 @@ fn newest(
     filter: &WordFilter,
     found: &mut Postings,
 ) -> Result<()> {
-    // What is newer than the index is a few nodes: it is found by that, and not by what an index has of the rest.
-    let (elsewhere, own) =
-        (PassageInfos::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
-    let here = WordFilter { session: None, ..PassageInfos::without(filter) };
+    // Selects by row number: unindexed nodes are few, and an index on another column would read more rows.
+    let (infos, own) = (PassageInfos::of(conn, filter)?, filter.session.map(|id| sessions::row(conn, id)).transpose()?);
+    let here = WordFilter { session: None, ..PassageInfos::residual_filter(filter) };
     let conditions = Conditions::of(conn, &here, "n", "created_at")?;
-    let sql = format!("SELECT {SAID} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));
+    let sql =
+        format!("SELECT {INDEXED_TEXT} FROM nodes n WHERE n.seq > ?1{} ORDER BY n.seq", numbered(&conditions.sql));
     let mut statement = conn.prepare_cached(&sql)?;
     let values = std::iter::once(Value::from(indexed)).chain(conditions.values.iter().cloned());
     let mut rows = statement.query(params_from_iter(values))?;
@@ -289,7 +290,7 @@ fn newest(
         let said = IndexedText::read(row)?;
         let among = filter.among.as_ref().is_none_or(|among| among.contains(&number(said.row)));
         let own = own.is_none_or(|own| said.session == Some(own));
-        if !among || !own || !elsewhere.fit(said.tree, said.session) {
+        if !among || !own || !infos.fit(said.tree, said.session) {
             continue;
         }
         let passages = reader.passages(&said.text);
@@ -307,7 +308,7 @@ fn newest(
                 continue;
             }
             let at = found.passages.len();
-            let place = PassageInfo { sitting: number(sitting(conn, &said, indexed)?), words: passage.count };
+            let place = PassageInfo { burst: number(burst(conn, &said, indexed)?), length: passage.count };
             found.passages.push(PassageHit { node: number(said.row), part, place: Some(place) });
             for (word, count) in counts {
                 found.words[word].hits.push((at, count));
@@ -318,13 +319,14 @@ fn newest(
     Ok(())
 }
 
-/// The sitting of a node that is not in the index: that of the first one above it that is, unless time went by.
-fn sitting(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
+/// The burst of an unindexed node: that of its nearest indexed ancestor, unless a gap lies between them.
+fn burst(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
     let (mut first, mut at, mut next) = (said.row, said.at, said.parent);
     while let Some(parent) = next {
-        let before: Option<(i64, i64)> = if parent <= indexed { fts_index::place(conn, parent)? } else { None };
-        let (then, above, sitting) = match before {
-            Some((then, sitting)) => (then, None, sitting),
+        let before: Option<(i64, i64)> =
+            if parent <= indexed { fts_index::time_and_burst(conn, parent)? } else { None };
+        let (then, above, burst) = match before {
+            Some((then, burst)) => (then, None, burst),
             None => {
                 let (then, above) = conn
                     .prepare_cached("SELECT created_at, parent FROM nodes WHERE seq = ?1")?
@@ -332,10 +334,10 @@ fn sitting(conn: &Connection, said: &IndexedText, indexed: i64) -> Result<i64> {
                 (then, above, parent)
             }
         };
-        if at.saturating_sub(then) >= fts_index::SITTING {
+        if at.saturating_sub(then) >= fts_index::BURST_GAP_MS {
             break;
         }
-        (first, at, next) = (sitting, then, above);
+        (first, at, next) = (burst, then, above);
     }
     Ok(first)
 }

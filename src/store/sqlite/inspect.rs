@@ -1,4 +1,4 @@
-//! A quick check of a file that is not opened as a store: nothing in it is written or migrated.
+//! A quick check of a file without opening it as a store: nothing is written or migrated.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn look(conn: &Connection, path: &Path) -> Result<Inspection> {
     let tx = conn.unchecked_transaction()?;
     let schema = migrate::inspect(&tx, path)?;
     let mut report = VerifyReport::default();
-    // A corrupt page makes a check fail; the other one still runs.
+    // A corrupt page makes one check fail; the other one still runs.
     if let Err(error) = structure(&tx, "quick_check", &mut report) {
         report.problems.push(format!("the file's structure cannot be checked: {error}"));
     }

@@ -1,8 +1,7 @@
-//! Migrations: numbered SQL files, compiled in, each applied once; those that a file lacks in one transaction.
+//! Schema migrations: numbered SQL files, compiled in, each applied once. All missing ones run in one transaction.
 //!
-//! A file remembers what it went through, with a checksum of each migration's text, so that an edited migration is
-//! noticed. A file of a newer version, or of another program, is refused before anything is written. A file that
-//! has content and is older is first copied beside itself.
+//! The file stores a checksum of each applied migration, so that an edited migration is detected. A file of a newer
+//! version or of another program is refused before any write. An older file with content is copied first.
 
 use std::{
     path::{Path, PathBuf},
@@ -21,7 +20,7 @@ struct Migration {
     sql: &'static str,
 }
 
-/// In order: the first is version 1. Never edited, only added to.
+/// Migrations in order, from version 1. Append only: applied migrations must not change.
 const MIGRATIONS: &[Migration] = &[
     Migration { name: "0001_core", sql: include_str!("../../../migrations/0001_core.sql") },
     Migration { name: "0002_sessions_by_tree", sql: include_str!("../../../migrations/0002_sessions_by_tree.sql") },
@@ -38,13 +37,13 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "0013_roles", sql: include_str!("../../../migrations/0013_roles.sql") },
 ];
 
-/// The schema version that this build writes.
+/// Schema version of this build.
 pub(super) const VERSION: u32 = 13;
 
-/// The first version that keeps words to search by: an older file is filled with them.
-const INDEXED: usize = 6;
-/// The first version that keeps registers of sessions: an older file is given them.
-const REGISTERED: usize = 8;
+/// First version with a full-text index; older files are indexed after migrating.
+const FIRST_INDEXED_VERSION: usize = 6;
+/// First version with session states; older files get them after migrating.
+const FIRST_STATE_VERSION: usize = 8;
 
 fn checksum(sql: &str) -> String {
     blake3::hash(sql.replace("\r\n", "\n").as_bytes()).to_hex().to_string()
@@ -54,13 +53,13 @@ fn version(conn: &Connection) -> rusqlite::Result<u32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Refuses a file that this build must not touch; returns its version. Reads one moment: another process may be
-/// making the file, and half of what it writes (the mark without the version) would look like somebody else's.
+/// Checks that this build may open the file, and returns its version. Uses one transaction: another process may be
+/// creating the file, and the application id without the version would look like another program's file.
 fn inspect_now(conn: &Connection, path: &Path) -> Result<u32> {
     inspect(&*conn.unchecked_transaction()?, path)
 }
 
-/// [`inspect_now`] within a transaction.
+/// The check of [`inspect_now`], inside a transaction of the caller.
 pub(super) fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     let application: i32 = conn.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = version(conn)?;
@@ -92,7 +91,7 @@ pub(super) fn inspect(conn: &Connection, path: &Path) -> Result<u32> {
     Ok(found)
 }
 
-/// For a file that is only read: it must be of exactly this version.
+/// Checks that a file opened read-only has exactly this build's version.
 pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
     let found = inspect_now(conn, path)?;
     if found < VERSION {
@@ -104,7 +103,7 @@ pub(super) fn check(conn: &Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Brings a file to this build's version. Two processes may do so at once: one migrates, the other finds it done.
+/// Migrates a file to this build's version. If two processes do so at once, the second finds nothing to do.
 pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions) -> Result<()> {
     let found = inspect_now(conn, path)?;
     if found == VERSION {
@@ -113,8 +112,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
     if found == 0 {
         set_wal(conn, options)?;
     }
-    // In one transaction, so that nobody ever meets it half made; an older file after a copy of it was made. It looks
-    // again at what is there once it holds the lock.
+    // One transaction, so that no process sees a partial migration. The version is read again under the lock.
     let tx = begin(conn, options)?;
     let now = inspect(&tx, path)? as usize;
     let Some(next @ [_, ..]) = MIGRATIONS.get(now..) else { return Ok(()) };
@@ -137,11 +135,11 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path, options: &OpenOptions)
         )?;
         tx.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
     }
-    if now < INDEXED {
-        fts_index::catch_up(&tx, &mut WordTokenizer::default())?;
+    if now < FIRST_INDEXED_VERSION {
+        fts_index::index_missing(&tx, &mut WordTokenizer::default())?;
     }
-    if now < REGISTERED {
-        session_state::take_over(&tx, &options.ears)?;
+    if now < FIRST_STATE_VERSION {
+        session_state::migrate_legacy(&tx, &options.rules)?;
     }
     if now == 0 {
         for agent in default_agents() {
@@ -156,7 +154,7 @@ fn begin<'c>(conn: &'c mut Connection, options: &OpenOptions) -> Result<rusqlite
         .map_err(|error| if is_busy(&error) { StoreError::Busy { waited: options.wait } } else { error.into() })
 }
 
-/// Two processes that make a file at once may both find it locked for this, whatever the time-out says.
+/// Enables WAL. Retries, because two processes creating a file may both get `SQLITE_BUSY` despite the timeout.
 fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
     let start = Instant::now();
     loop {
@@ -170,9 +168,9 @@ fn set_wal(conn: &Connection, options: &OpenOptions) -> Result<()> {
     }
 }
 
-/// Copies the file beside itself, by a connection of its own: one that is about to write cannot be copied from, and
-/// while it holds the lock nobody else changes what is copied. The copy gets its name once it is whole; one of that
-/// name, left by a migration that was cut off, is replaced.
+/// Copies the file next to itself before a migration. Uses a second connection, since SQLite cannot copy from one with
+/// an open write transaction; the lock prevents other writers meanwhile. The copy is renamed when it is complete. A
+/// partial copy of the same name is replaced.
 fn backup_beside(path: &Path, version: usize, options: &OpenOptions) -> Result<()> {
     let named = |end: &str| {
         let mut name = path.as_os_str().to_owned();

@@ -1,16 +1,16 @@
-//! The store in one SQLite file.
+//! The SQLite backend: a store in one file.
 //!
-//! WAL mode with `synchronous=FULL`: a commit is one sync of the log, and readers never wait for the writer. One
-//! named thread owns the writing connection and takes whatever is queued into one transaction ([`writer`]); reads
-//! run on the caller's thread with a connection borrowed from a small pool ([`pool`]), because handing a 5 µs query
-//! to another thread would cost more than the query. All SQL is in this folder, each statement in the method that
-//! runs it.
+//! The file uses WAL mode with `synchronous=FULL`: a commit is one sync of the log, and readers never wait for the
+//! writer. One named thread owns the writing connection and commits all queued changes in one transaction ([`writer`]).
+//! Reads run on the caller's thread with a pooled connection ([`pool`]), because passing a 5 µs query to another thread
+//! would cost more than the query. All SQL is in this folder, each statement in the function that runs it.
 
 mod apply;
 mod apply_documents;
 mod apply_memory;
 mod apply_nodes;
 mod apply_plans;
+mod apply_sessions;
 mod apply_turns;
 mod backup;
 mod cache;
@@ -57,7 +57,7 @@ use crate::{
     types::Clock,
 };
 
-/// How to open a database. The clock and the ids come from the host.
+/// Options for opening a database. The host provides the clock and the ids.
 #[derive(Clone)]
 pub struct OpenOptions {
     clock: Arc<dyn Clock>,
@@ -66,11 +66,11 @@ pub struct OpenOptions {
     create: bool,
     read_only: bool,
     page_limit: Option<u32>,
-    ears: Arc<CompiledRules>,
+    rules: Arc<CompiledRules>,
 }
 
 impl OpenOptions {
-    /// Opens for reading and writing, makes the file if it is not there, and waits up to 10 s for other processes.
+    /// Creates the default options: read and write, create a missing file, wait up to 10 s for other processes.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>, ids: Arc<dyn IdSource>) -> Self {
         Self {
@@ -80,65 +80,66 @@ impl OpenOptions {
             create: true,
             read_only: false,
             page_limit: None,
-            ears: Arc::default(),
+            rules: Arc::default(),
         }
     }
 
-    /// How long a commit or a read waits for other processes before it fails with [`super::StoreError::Busy`].
+    /// Sets the time that a commit or a read waits for other processes before it fails with
+    /// [`super::StoreError::Busy`].
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// Whether a file that is not there is made.
+    /// Sets whether a missing file is created.
     #[must_use]
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
         self
     }
 
-    /// Only reads: commits fail with [`super::StoreError::ReadOnly`]. A file of an older version is refused, since
-    /// it could not be migrated.
+    /// Opens read-only: commits fail with [`super::StoreError::ReadOnly`]. A file of an older version is refused, since
+    /// it cannot be migrated.
     #[must_use]
     pub fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// The most pages of 4,096 bytes that the file may grow to; commits beyond fail with [`super::StoreError::Full`].
+    /// Limits the file to this many pages of 4,096 bytes; commits beyond fail with [`super::StoreError::Full`].
     #[must_use]
     pub fn page_limit(mut self, pages: u32) -> Self {
         self.page_limit = Some(pages);
         self
     }
 
-    /// By which rules the registers of sessions are kept. A register that several programs keep by different rules is
-    /// not compared with the archive when the file is checked.
+    /// Sets the rules that extract session states. A state written under other rules is not compared with the archive
+    /// by [`super::Store::verify`].
     #[must_use]
     pub fn register_rules(mut self, rules: ExtractionRules) -> Self {
-        self.ears = Arc::new(CompiledRules::new(rules));
+        self.rules = Arc::new(CompiledRules::new(rules));
         self
     }
 
-    /// Opens the file: migrates it if it is older (after a backup beside it), and starts the writer.
+    /// Opens the file, migrates it if needed (after a backup next to it), and starts the writer thread.
     ///
     /// # Errors
-    /// Where the file is no loomtree database, is newer than this build, cannot be written, or stays locked.
+    /// If the file is not a loomtree database, is newer than this build, cannot be written, or stays locked.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore> {
         open::open(path.as_ref(), self)
     }
 
-    /// Returns the schema version and the result of a quick check of the file, which is neither written nor migrated.
+    /// Returns the schema version and the result of a quick check. The file is neither written nor migrated.
     ///
     /// # Errors
-    /// Where the file is missing, is no loomtree database, is newer than this build, cannot be read, or stays locked.
+    /// If the file is missing, is not a loomtree database, is newer than this build, cannot be read, or stays locked.
     pub fn inspect(&self, path: impl AsRef<Path>) -> Result<Inspection> {
         inspect::inspect(path.as_ref(), self)
     }
 }
 
-/// The store in one SQLite file. Dropping it waits for the writer to finish what is queued.
+/// A store in one SQLite file. Dropping it waits until the writer thread has committed all queued changes.
 #[derive(Debug)]
 pub struct SqliteStore {
     // Dropped first: the connection that closes last empties the log into the file, and readers cannot write.
@@ -150,7 +151,7 @@ impl Store for SqliteStore {
     fn submit(&self, change: Change) -> Pending {
         let (reply, receipt) = oneshot::channel();
         let work = self.writer.submit(change, reply);
-        Pending { receipt, _handed_over: work.map(|work| work as _) }
+        Pending { receipt, _shared: work.map(|work| work as _) }
     }
 
     fn snapshot(&self) -> Result<Box<dyn Snapshot + '_>> {
@@ -166,8 +167,8 @@ impl Store for SqliteStore {
     }
 
     fn rebuild(&self) -> Result<RebuildReport> {
-        let ears = Arc::clone(self.pool.ears());
-        self.writer.run(move |conn| rebuild::rebuild(conn, &ears))
+        let rules = Arc::clone(self.pool.rules());
+        self.writer.run(move |conn| rebuild::rebuild(conn, &rules))
     }
 
     fn backup(&self, to: &Path, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Opening a file: is it ours, is it of our version, who writes it.
+//! Opening of a file: checks of its type and version, connection settings, start of the writer.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,20 +10,19 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{OpenOptions, SqliteStore, error::at_open, migrate, pool::ConnectionPool, scrub, writer::WriterHandle};
 use crate::store::{Result, StoreError};
 
-/// Marks our files in their header: "LOOM".
+/// SQLite application id of our files: "LOOM".
 pub(super) const APPLICATION_ID: i32 = 0x4C4F_4F4D;
 
-/// Frames of the write-ahead log after which even a commit that somebody waits for moves them into the file: 32 MB.
-/// Usually the writer does so when nobody waits. SQLite's own 4 MB would add a checkpoint's syncs to every 140th append
-/// or so.
+/// Frames of the write-ahead log after which a commit runs a checkpoint itself: 32 MB. Usually the writer thread does
+/// so when idle. SQLite's default of 4 MB would add a checkpoint's syncs to every 140th append.
 const CHECKPOINT_PAGES: u32 = 8_000;
 
-/// The longest time that opening a file waits for readers to finish another process' purge.
+/// Maximum time that opening a file waits for readers, to finish another process' purge.
 const LONGEST_WAIT_FOR_SCRUB: Duration = Duration::from_secs(1);
 
 pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     let path = path.to_owned();
-    // A pipe or a device has no end, and SQLite would read it.
+    // A pipe or a device has no end, and SQLite would read it forever.
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(StoreError::CannotOpen { path, cause: "not a regular file".to_owned() });
     }
@@ -33,7 +32,7 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     if options.read_only {
         let pool = ConnectionPool::new(&path, options, true);
         migrate::check(&*pool.borrow()?, &path).map_err(|e| name_file(e, &path, options))?;
-        return Ok(SqliteStore { pool, writer: WriterHandle::refusing(path) });
+        return Ok(SqliteStore { pool, writer: WriterHandle::read_only(path) });
     }
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     if options.create {
@@ -51,10 +50,10 @@ pub(super) fn open(path: &Path, options: &OpenOptions) -> Result<SqliteStore> {
     Ok(SqliteStore { pool: ConnectionPool::new(&path, options, false), writer })
 }
 
-/// Finishes a purge whose process was killed. Where a reader or another writer is in the way, the file opens all the same,
-/// and a later writer finishes it.
+/// Finishes a purge whose process was killed. If another process prevents it, the file opens anyway, and a later writer
+/// finishes the purge.
 fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
-    let scrubbed = scrub::owed(conn).and_then(|mark| match mark {
+    let scrubbed = scrub::pending_mark(conn).and_then(|mark| match mark {
         Some(_) => scrub::scrub(conn, options.wait.min(LONGEST_WAIT_FOR_SCRUB)),
         None => Ok(()),
     });
@@ -64,10 +63,10 @@ fn finish_purge(conn: &mut Connection, options: &OpenOptions) {
 }
 
 fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<()> {
-    // More than there are statements: one that falls out is prepared anew, which costs more than it does.
+    // More than there are statements: preparing an evicted one again costs more than the memory.
     conn.set_prepared_statement_cache_capacity(512);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // A file that is not a database says so here, at the first read.
+    // The first read fails here if the file is not a database.
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "FULL")?;
     conn.pragma_update(None, "foreign_keys", "ON")?;
@@ -79,7 +78,7 @@ fn prepare_writer(conn: &Connection, options: &OpenOptions) -> rusqlite::Result<
     Ok(())
 }
 
-/// Puts the path and the wait into errors that were made where they are not known.
+/// Adds the path and the wait to errors created where they are unknown.
 pub(super) fn name_file(error: StoreError, path: &Path, options: &OpenOptions) -> StoreError {
     match error {
         StoreError::Backend(source) => match source.downcast::<rusqlite::Error>() {

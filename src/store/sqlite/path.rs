@@ -1,29 +1,29 @@
-//! A path read from its end upwards.
+//! Reading of a path from its last node to the root.
 
 use rusqlite::Connection;
 
 use super::{
-    decode::{NodeRow, States, WORDS},
+    decode::{DESCENDING, NodeRow, States},
     tables::nodes::anchor,
     visibility::{self, version_read},
 };
 use crate::store::{Result, StoreError};
 
-/// Rows that a path is given room for at once, at the most: a damaged depth may be any number.
-const ROOM: usize = 16_384;
+/// Maximum initial capacity of a path: the depth in a damaged file may be any number.
+const MAX_CAPACITY: usize = 16_384;
 
-/// The path as rows, the newest first.
+/// Reads the path as rows, newest first.
 ///
-/// A node's parent was usually added just before it, so the table is scanned downwards for as long as that is so,
-/// and the scan begins anew at the parent where it is not.
+/// A node's parent was usually inserted just before it, so the table is scanned in descending order. Where the next row
+/// is not the parent, a new scan starts at the parent.
 pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -> Result<Vec<NodeRow>> {
     let mut path: Vec<NodeRow> = Vec::new();
-    // The places that versions on the path are read in. Versions of a root hang below it, since nothing is above:
-    // a path that comes from one to that root passes over it, for it has been read.
+    // Places whose version is already on the path. Versions of a root are its children, since a root has no parent, so
+    // a path through one of them must skip the root.
     let mut read_already: Vec<i64> = Vec::new();
-    // The node to be read next, and whether it is meant itself, whatever versions its place has.
+    // The next node, and whether it is requested itself regardless of the place's versions.
     let mut next = Some((to, true));
-    let mut statement = conn.prepare_cached(WORDS)?;
+    let mut statement = conn.prepare_cached(DESCENDING)?;
     let mut states = States::new(conn)?;
     while path.len() < limit
         && let Some((start, _)) = next
@@ -39,9 +39,9 @@ pub(super) fn rows(conn: &Connection, to: i64, versions: &[i64], limit: usize) -
                 }
                 break;
             }
-            let mut node = NodeRow::words(row)?;
+            let mut node = NodeRow::read_stateless(row)?;
             if path.is_empty() {
-                path.reserve_exact(limit.min(node.node.depth as usize + 1).min(ROOM));
+                path.reserve_exact(limit.min(node.node.depth as usize + 1).min(MAX_CAPACITY));
             }
             states.put(&mut node)?;
             next = node.parent.map(|parent| (parent, false));

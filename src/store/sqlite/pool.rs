@@ -1,5 +1,5 @@
-//! A small pool of reading connections. Callers borrow one for the length of a snapshot; when all are lent, more are
-//! opened, and no more than [`KEPT`] are kept when they come back.
+//! A pool of read connections. A caller borrows one for the duration of a snapshot. If all are in use, another one is
+//! opened; at most [`MAX_IDLE_CONNECTIONS`] stay open after their return.
 
 use std::{
     ops::Deref,
@@ -13,49 +13,49 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use super::{OpenOptions, error::at_open, prepared_change::TokenizerPool};
 use crate::{session_state::CompiledRules, store::Result};
 
-/// Connections that wait for the next reader.
-const KEPT: usize = 4;
-/// Pages that a connection holds at most, in KiB: a path of 10,000 messages, which is read again at every turn.
-const CACHE: i32 = 16_384;
+/// Maximum number of idle connections.
+const MAX_IDLE_CONNECTIONS: usize = 4;
+/// Page cache of a connection in KiB: enough for a path of 10,000 messages, which every turn reads again.
+const CACHE_KIB: i32 = 16_384;
 
 #[derive(Debug)]
 pub(super) struct ConnectionPool {
     path: PathBuf,
     wait: Duration,
-    /// Whether the store only reads, and so may meet a folder that cannot be written.
+    /// True if the store is read-only, whose folder may not be writable.
     read_only: bool,
     idle: Mutex<Vec<Connection>>,
-    words: TokenizerPool,
-    ears: Arc<CompiledRules>,
+    tokenizers: TokenizerPool,
+    rules: Arc<CompiledRules>,
 }
 
 impl ConnectionPool {
     pub(super) fn new(path: &Path, options: &OpenOptions, read_only: bool) -> Self {
-        let ears = Arc::clone(&options.ears);
-        let (idle, words) = (Mutex::default(), TokenizerPool::default());
-        Self { path: path.to_owned(), wait: options.wait, read_only, idle, words, ears }
+        let rules = Arc::clone(&options.rules);
+        let (idle, tokenizers) = (Mutex::default(), TokenizerPool::default());
+        Self { path: path.to_owned(), wait: options.wait, read_only, idle, tokenizers, rules }
     }
 
-    /// By which rules registers are kept here.
-    pub(super) fn ears(&self) -> &Arc<CompiledRules> {
-        &self.ears
+    /// Rules that extract session states.
+    pub(super) fn rules(&self) -> &Arc<CompiledRules> {
+        &self.rules
     }
 
-    /// A connection that only reads.
+    /// Borrows a read-only connection.
     pub(super) fn borrow(&self) -> Result<PooledConnection<'_>> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(conn) = idle {
-            return Ok(PooledConnection { pool: self, conn: Some(conn), kept: true });
+            return Ok(PooledConnection { pool: self, conn: Some(conn), reusable: true });
         }
-        let (conn, kept) = self.open()?;
-        Ok(PooledConnection { pool: self, conn: Some(conn), kept })
+        let (conn, reusable) = self.open()?;
+        Ok(PooledConnection { pool: self, conn: Some(conn), reusable })
     }
 
-    /// A connection of somebody's own that only reads, and whether it stays true of the file.
+    /// Opens a read-only connection; `false` if it does not see later changes of the file.
     pub(super) fn open(&self) -> Result<(Connection, bool)> {
         match self.connect(&self.path, OpenFlags::empty()) {
             Ok(conn) => Ok((conn, true)),
-            Err(error) => match self.closed_file(&error) {
+            Err(error) => match self.immutable_uri(&error) {
                 Some(uri) => self.connect(Path::new(&uri), OpenFlags::SQLITE_OPEN_URI).map(|conn| (conn, false)),
                 None => Err(error),
             }
@@ -63,10 +63,10 @@ impl ConnectionPool {
         }
     }
 
-    /// Even a reader needs the log's index beside the file, and makes it if it is not there. Where it may not (a
-    /// folder that cannot be written, a disc), but nobody has left a log either, the file is all there is, and is
-    /// read as it stands, for one snapshot: somebody with more rights may begin to write.
-    fn closed_file(&self, error: &rusqlite::Error) -> Option<String> {
+    /// Returns a URI that opens the file as immutable, if nothing else works. A reader needs the log's index next to
+    /// the file and creates it if missing, which fails in a read-only folder. If there is no log either, the file is
+    /// complete. Such a connection serves one snapshot only, since a process with more rights may start writing.
+    fn immutable_uri(&self, error: &rusqlite::Error) -> Option<String> {
         let refused = matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
@@ -86,32 +86,32 @@ impl ConnectionPool {
         conn.set_prepared_statement_cache_capacity(512);
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.pragma_update(None, "query_only", "ON")?;
-        conn.pragma_update(None, "cache_size", -CACHE)?;
+        conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
         if self.read_only {
-            // The first read is what fails where the index cannot be made.
+            // If the log's index cannot be created, the first read fails.
             conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         }
         Ok(conn)
     }
 }
 
-/// A borrowed connection; it goes back when dropped.
+/// A borrowed connection, returned to the pool when dropped.
 #[derive(Debug)]
 pub(super) struct PooledConnection<'p> {
     pool: &'p ConnectionPool,
     conn: Option<Connection>,
-    kept: bool,
+    reusable: bool,
 }
 
 impl<'p> PooledConnection<'p> {
-    /// By which rules registers are kept here.
-    pub(super) fn ears(&self) -> &'p CompiledRules {
-        &self.pool.ears
+    /// Rules that extract session states.
+    pub(super) fn rules(&self) -> &'p CompiledRules {
+        &self.pool.rules
     }
 
-    /// Who reads words here.
-    pub(super) fn words(&self) -> &'p TokenizerPool {
-        &self.pool.words
+    /// Tokenizers for unindexed nodes.
+    pub(super) fn tokenizers(&self) -> &'p TokenizerPool {
+        &self.pool.tokenizers
     }
 }
 
@@ -128,8 +128,8 @@ impl Drop for PooledConnection<'_> {
     fn drop(&mut self) {
         let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = self.conn.take()
-            && self.kept
-            && idle.len() < KEPT
+            && self.reusable
+            && idle.len() < MAX_IDLE_CONNECTIONS
         {
             idle.push(conn);
         }

@@ -1,10 +1,10 @@
-//! A change on its way to the writer, and what can be read of it without the file: the words of what it says, and the hashes of
-//! nodes that hang on others of the same change. The caller does so while the writer writes what came before, since the
-//! writer's time is everybody's.
+//! A queued change with precomputed words and hashes, so that the writer thread does not compute them. The submitting
+//! thread prepares it while the writer commits earlier changes. Only data that needs no access to the file is
+//! precomputed: the words of new nodes, and the hashes of nodes whose parent is in the same change.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use super::cache::NumberedMap;
+use super::cache::RowMap;
 use crate::{
     id::NodeId,
     store::{Change, Mutation},
@@ -12,13 +12,13 @@ use crate::{
     types::{ContentHash, HashInput, Json, NewNode, Parent},
 };
 
-/// Readers of words kept for the next caller.
-const READERS: usize = 4;
-/// Bytes of content that a caller reads the words of at the most: it may be on a thread that others wait for.
-const BY_CALLER: usize = 64 * 1024;
+/// Maximum number of idle tokenizers.
+const MAX_IDLE_TOKENIZERS: usize = 4;
+/// Maximum content in bytes that the submitting thread tokenizes: other tasks may wait for that thread.
+const MAX_CALLER_BYTES: usize = 64 * 1024;
 
-/// A change, and what can be read of it by itself: by the caller, while the writer writes what came before; or by the writer,
-/// should it need that sooner. Nodes are named by their place among those that the change adds.
+/// A change and its precomputed data. Either the submitting thread or the writer thread computes it, whichever needs it
+/// first. Nodes are identified by their index among the nodes that the change adds.
 #[derive(Debug)]
 pub(super) struct PreparedChange {
     pub(super) change: Change,
@@ -26,14 +26,14 @@ pub(super) struct PreparedChange {
     hashes: OnceLock<Vec<Option<PreparedHashes>>>,
 }
 
-/// The passages of one node after another, and where those of each end.
+/// The passages of all nodes, and the end of each node's passages.
 #[derive(Debug, Default)]
 pub(super) struct PreparedWords {
     passages: Vec<Passage>,
     ends: Vec<usize>,
 }
 
-/// The hash of a node, if its parent's is this one.
+/// A node's hash, valid if the parent has this hash.
 #[derive(Debug, Clone, Copy)]
 struct PreparedHashes {
     parent: ContentHash,
@@ -53,12 +53,12 @@ impl PreparedChange {
         })
     }
 
-    /// Whether a node's words are read with the change.
+    /// True if the node's words are precomputed.
     pub(super) fn has_words_of(node: &NewNode) -> bool {
-        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= BY_CALLER
+        node.content.len() + node.tool.calls.as_ref().map_or(0, |calls| calls.as_str().len()) <= MAX_CALLER_BYTES
     }
 
-    /// The words of its nodes, as [`super::index::Said`] will have them.
+    /// The words of the added nodes, equal to those of [`super::fts_index::IndexedText`].
     pub(super) fn words(&self, reader: &mut WordTokenizer) -> &PreparedWords {
         self.words.get_or_init(|| {
             let mut words = PreparedWords::default();
@@ -75,9 +75,9 @@ impl PreparedChange {
         })
     }
 
-    /// The hashes of those nodes that hang on others of the same change.
+    /// The hashes of nodes whose parent is in the same change.
     fn hashes(&self) -> Vec<Option<PreparedHashes>> {
-        let mut known: NumberedMap<NodeId, ContentHash> = NumberedMap::default();
+        let mut known: RowMap<NodeId, ContentHash> = RowMap::default();
         let hashes = self.added().map(|node| {
             let parent = match node.parent {
                 Parent::Node(parent) => known.get(&parent).copied(),
@@ -94,7 +94,7 @@ impl PreparedChange {
         hashes.collect()
     }
 
-    /// The hash of a node whose parent has this one, if somebody found it out already.
+    /// The precomputed hash of a node whose parent has this hash, if any.
     pub(super) fn hash(&self, place: usize, parent: ContentHash) -> Option<ContentHash> {
         let hashes = (*self.hashes.get()?.get(place)?)?;
         (hashes.parent == parent).then_some(hashes.own)
@@ -102,7 +102,7 @@ impl PreparedChange {
 }
 
 impl PreparedWords {
-    /// Those of the node at a place.
+    /// The passages of the node at this index.
     pub(super) fn of(&self, place: usize) -> &[Passage] {
         let start = place.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
         let range = start.zip(self.ends.get(place).copied());
@@ -110,32 +110,32 @@ impl PreparedWords {
     }
 }
 
-/// Readers of words for callers; each remembers what it read.
+/// A pool of tokenizers, each of which caches words.
 #[derive(Debug, Default)]
 pub(super) struct TokenizerPool(Mutex<Vec<WordTokenizer>>);
 
 impl TokenizerPool {
-    /// Reads what a change adds.
-    pub(super) fn read(&self, work: &PreparedChange) {
+    /// Precomputes the words and hashes of a change.
+    pub(super) fn prepare(&self, work: &PreparedChange) {
         if work.added().next().is_some() {
-            // One alone hangs on what is there.
+            // A single node has a stored parent, so its hash is not precomputed.
             if work.added().nth(1).is_some() {
                 work.hashes.get_or_init(|| work.hashes());
             }
-            let mut reader = self.lend();
+            let mut reader = self.acquire();
             work.words(&mut reader);
-            self.give_back(reader);
+            self.release(reader);
         }
     }
 
-    /// A reader that remembers what others had it read, if one is idle.
-    pub(super) fn lend(&self) -> WordTokenizer {
+    /// Takes an idle tokenizer, or creates one.
+    pub(super) fn acquire(&self) -> WordTokenizer {
         self.idle().pop().unwrap_or_default()
     }
 
-    pub(super) fn give_back(&self, reader: WordTokenizer) {
+    pub(super) fn release(&self, reader: WordTokenizer) {
         let mut idle = self.idle();
-        if idle.len() < READERS {
+        if idle.len() < MAX_IDLE_TOKENIZERS {
             idle.push(reader);
         }
     }

@@ -1,12 +1,12 @@
-//! Purging: a person's right to have content removed for good.
+//! Purging: permanent removal of content, as privacy law requires.
 //!
-//! The node stays as a tombstone with its place, author, time and hash, so that the rest of the tree still verifies.
-//! Its words go: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its summary
-//! and that of its tree, summaries and results stashed in its tree, its words in the index, and what the journal kept for undoing changes to them.
-//! The entries of agents' traces in its tree go too: they hold the words of recall queries. No count changes. Afterwards
-//! the whole file is written anew ([`scrub`]).
+//! The node stays as a tombstone with its position, author, time and hash, so that the rest of the tree still verifies.
+//! Its text is removed: content, raw output, tool fields, metadata, envelope, bookmark label, notes of its links, its
+//! summary and that of its tree, stashes of its tree, its words in the index, and the inverses in the journal. Action
+//! traces in its tree are removed too, because they contain recall queries. No count changes. Afterwards the whole file
+//! is rewritten ([`scrub`]).
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::{
     apply::{AppliedMutation, ChangeApplier},
@@ -24,61 +24,21 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         }
         PurgeTarget::Session(id) => {
             let row = apply.session_row(id)?;
-            conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
-            conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
-            todos::forget(conn, "session = ?1", row)?;
-            // A stash does not name its session; the journal's entry of the same time does.
-            conn.execute(
-                "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
-                     SELECT 1 FROM journal j WHERE j.session = ?1 AND j.change = 23 AND j.agent = stashes.agent
-                         AND j.tree = stashes.tree AND j.at = stashes.stashed_at)",
-                [row],
-            )?;
+            purge_session(conn, row)?;
             let tree = sessions::tree(conn, row)?;
-            apply.cache.unheard.insert(row);
+            apply.cache.stale_sessions.insert(row);
             ("session = ?1", row, AppliedMutation::new(Some(tree), None, None))
         }
         PurgeTarget::Tree(id) => {
             let row = apply.tree_row(id)?;
-            conn.execute(
-                "UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1",
-                [row],
-            )?;
-            conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
-            conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
-            todos::forget(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
-            // The undo of a changed tree (change 9) is its former words.
-            conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
-            let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
-            let sessions = sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-            apply.cache.unheard.extend(sessions);
+            apply.cache.stale_sessions.extend(purge_tree(conn, row)?);
             ("tree = ?1", row, AppliedMutation::new(Some(row), None, None))
         }
     };
-    fts_index::forget(conn, which, key)?;
-    // It may have to be made anew.
+    fts_index::remove(conn, which, key)?;
+    // The index may be rebuilt.
     apply.cache.unindexed = None;
-    let nodes = format!("SELECT seq FROM nodes WHERE {which}");
-    for sql in [
-        format!("DELETE FROM provenance WHERE node IN ({nodes})"),
-        format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
-        format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
-        format!("DELETE FROM summaries WHERE node IN ({nodes})"),
-        format!("DELETE FROM vectors WHERE node IN ({nodes})"),
-        // What was made of words of the tree may be made of these.
-        format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
-        format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
-        format!("DELETE FROM actions WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
-        // The undo of a stash (changes 23 and 24) is what stood there: words of the tree, perhaps of these.
-        format!(
-            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change IN (23, 24)
-                 AND tree IN (SELECT tree FROM nodes WHERE {which})"
-        ),
-        // The undo of a bookmark (change 5) is its former label; other entries of a node hold no words.
-        format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
-    ] {
-        conn.execute(&sql, [key])?;
-    }
+    purge_references(conn, which, key)?;
     let purged = conn.execute(
         &format!(
             "UPDATE nodes SET content = '', raw = NULL, metadata = NULL, tool_calls = NULL, tool_call_id = NULL,
@@ -87,13 +47,66 @@ pub(super) fn purge(apply: &mut ChangeApplier<'_>, target: PurgeTarget) -> Resul
         params![key, at],
     )?;
     if purged == 0 {
-        return Err(StoreError::Conflict("it is purged already, or holds nothing".to_owned()));
+        return Err(StoreError::Conflict("it is purged already, or has no content".to_owned()));
     }
     let sql = format!("SELECT DISTINCT session FROM nodes WHERE {which} AND session IS NOT NULL");
     let mut statement = conn.prepare(&sql)?;
     let sessions = statement.query_map([key], |r| r.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
-    apply.cache.unheard.extend(sessions);
-    scrub::owe(conn)?;
+    apply.cache.stale_sessions.extend(sessions);
+    scrub::set_mark(conn)?;
     apply.receipt.affected += purged as u64;
     Ok(trace)
+}
+
+/// Removes the text of a session that is not in its nodes.
+fn purge_session(conn: &Connection, row: i64) -> Result<()> {
+    conn.execute("UPDATE sessions SET metadata = '{}' WHERE id = ?1", [row])?;
+    conn.execute("DELETE FROM records WHERE session = ?1", [row])?;
+    todos::clear_text(conn, "session = ?1", row)?;
+    // A stash does not name its session; the journal entry of the same time does.
+    conn.execute(
+        "DELETE FROM stashes WHERE kind IN (0, 1) AND EXISTS (
+             SELECT 1 FROM journal j WHERE j.session = ?1 AND j.change = 23 AND j.agent = stashes.agent
+                 AND j.tree = stashes.tree AND j.at = stashes.stashed_at)",
+        [row],
+    )?;
+    Ok(())
+}
+
+/// Removes the text of a tree that is not in its nodes; returns its sessions.
+fn purge_tree(conn: &Connection, row: i64) -> Result<Vec<i64>> {
+    conn.execute("UPDATE trees SET title = 'purged', description = NULL, system_context = NULL WHERE id = ?1", [row])?;
+    conn.execute("DELETE FROM stashes WHERE tree = ?1", [row])?;
+    conn.execute("DELETE FROM records WHERE session IN (SELECT id FROM sessions WHERE tree = ?1)", [row])?;
+    todos::clear_text(conn, "session IN (SELECT id FROM sessions WHERE tree = ?1)", row)?;
+    // The inverse of an update of the tree (change 9) contains its former title and description.
+    conn.execute("UPDATE journal SET undo = NULL WHERE tree = ?1 AND change = 9 AND undo IS NOT NULL", [row])?;
+    let mut sessions = conn.prepare("SELECT id FROM sessions WHERE tree = ?1")?;
+    Ok(sessions.query_map([row], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Removes data in other tables that contains text of the nodes.
+fn purge_references(conn: &Connection, which: &str, key: i64) -> Result<()> {
+    let nodes = format!("SELECT seq FROM nodes WHERE {which}");
+    for sql in [
+        format!("DELETE FROM provenance WHERE node IN ({nodes})"),
+        format!("UPDATE bookmarks SET label = 'purged' WHERE node IN ({nodes})"),
+        format!("UPDATE links SET note = NULL WHERE source IN ({nodes}) OR target_node IN ({nodes})"),
+        format!("DELETE FROM summaries WHERE node IN ({nodes})"),
+        format!("DELETE FROM vectors WHERE node IN ({nodes})"),
+        // A summary of the tree may contain text of the purged nodes.
+        format!("DELETE FROM summaries WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
+        format!("DELETE FROM stashes WHERE kind IN (2, 3) AND tree IN (SELECT tree FROM nodes WHERE {which})"),
+        format!("DELETE FROM actions WHERE tree IN (SELECT tree FROM nodes WHERE {which})"),
+        // The inverse of a stash (changes 23 and 24) is its former content, which may contain text of the purged nodes.
+        format!(
+            "UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change IN (23, 24)
+                 AND tree IN (SELECT tree FROM nodes WHERE {which})"
+        ),
+        // The inverse of a bookmark (change 5) contains its former label; other entries of a node contain no text.
+        format!("UPDATE journal SET undo = NULL WHERE undo IS NOT NULL AND change = 5 AND node IN ({nodes})"),
+    ] {
+        conn.execute(&sql, [key])?;
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! Rebuilding everything that is derived, in one transaction.
+//! Recomputation of all derived data in one transaction.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -11,7 +11,7 @@ use crate::{
     store::{RebuildReport, Result},
 };
 
-pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<RebuildReport> {
+pub(super) fn rebuild(conn: &mut Connection, rules: &CompiledRules) -> Result<RebuildReport> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     nodes::rebuild_local_ids(&tx)?;
     let nodes = recount::wrong_nodes(&tx)?;
@@ -29,9 +29,9 @@ pub(super) fn rebuild(conn: &mut Connection, ears: &CompiledRules) -> Result<Reb
         trees::set_counts(&tx, tree.row, tree.counted)?;
     }
     let indexed = fts_index::rebuild(&tx)?;
-    // They cost a model's time, and are made when they are wanted.
+    // Vectors cost a model's time; they are computed again on demand.
     tx.execute("DELETE FROM vectors", [])?;
-    let registers = session_state::rebuild(&tx, ears)?;
+    let registers = session_state::rebuild(&tx, rules)?;
     tx.commit()?;
     Ok(RebuildReport { nodes: nodes.len() as u64, trees: wrong.len() as u64, indexed, registers })
 }

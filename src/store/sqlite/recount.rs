@@ -1,21 +1,21 @@
-//! Everything that is derived, counted from what it derives from. `verify` compares, `rebuild` sets right.
+//! Recounts of all derived counts. `verify` reports the differences, `rebuild` corrects them.
 
 use rusqlite::{Connection, Row};
 
 use super::tables::nodes::ONLY_CHILD;
 use crate::{store::Result, types::TreeCounts};
 
-/// A node whose kept counts are not what a recount says.
+/// A node whose stored counts differ from a recount.
 pub(super) struct WrongNode {
     pub(super) row: i64,
     pub(super) local: String,
-    /// Continuations, annotations, versions, links, bookmarked: as kept.
-    pub(super) kept: [i64; 5],
-    /// The same as counted.
+    /// Stored continuations, annotations, versions, links, bookmarks.
+    pub(super) stored: [i64; 5],
+    /// The same, recounted.
     pub(super) counted: [i64; 5],
 }
 
-/// Nodes whose counts are wrong.
+/// Finds nodes with wrong counts.
 pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
     let mut statement = conn.prepare(&format!(
         "WITH parts (node, c, a, v, l) AS (
@@ -45,19 +45,21 @@ pub(super) fn wrong_nodes(conn: &Connection) -> Result<Vec<WrongNode>> {
         Ok([r.get(at)?, r.get(at + 1)?, r.get(at + 2)?, r.get(at + 3)?, r.get(at + 4)?])
     };
     let found = statement
-        .query_map([], |r| Ok(WrongNode { row: r.get(0)?, local: r.get(1)?, kept: five(r, 2)?, counted: five(r, 7)? }))?
+        .query_map([], |r| {
+            Ok(WrongNode { row: r.get(0)?, local: r.get(1)?, stored: five(r, 2)?, counted: five(r, 7)? })
+        })?
         .collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
 
-/// A tree whose kept counts are not what a recount says. Its nodes' counts must be right.
+/// A tree whose stored counts differ from a recount. Requires correct counts of its nodes.
 pub(super) struct WrongTree {
     pub(super) row: i64,
-    pub(super) kept: TreeCounts,
+    pub(super) stored: TreeCounts,
     pub(super) counted: TreeCounts,
 }
 
-/// Trees whose counts are wrong.
+/// Finds trees with wrong counts.
 pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
     let mut statement = conn.prepare(&format!(
         "SELECT t.tree, t.nodes, t.leaves, t.branch_points, t.max_depth,
@@ -77,7 +79,7 @@ pub(super) fn wrong_trees(conn: &Connection) -> Result<Vec<WrongTree>> {
         })
     };
     let all: Vec<WrongTree> = statement
-        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, kept: four(r, 1)?, counted: four(r, 5)? }))?
+        .query_map([], |r| Ok(WrongTree { row: r.get(0)?, stored: four(r, 1)?, counted: four(r, 5)? }))?
         .collect::<rusqlite::Result<_>>()?;
-    Ok(all.into_iter().filter(|t| t.kept != t.counted).collect())
+    Ok(all.into_iter().filter(|t| t.stored != t.counted).collect())
 }

@@ -1,8 +1,8 @@
-//! The second half of a purge: the file is written anew, so that no byte of the purged words stays in it.
+//! The second step of a purge: rewriting the file, so that no byte of the purged text remains.
 //!
-//! SQLite may leave bytes of moved rows in the free space of pages, so the purge's transaction alone is not enough. That
-//! transaction writes a mark into `settings`, and the mark goes once the file is written anew. A process killed between
-//! the two leaves the mark, and the next writer that opens the file, or the next purge, finishes the work.
+//! SQLite may leave bytes of moved rows in the free space of pages, so the purge's transaction is not enough. That
+//! transaction sets a mark in `settings`, and rewriting the file removes it. If the process is killed between the two,
+//! the next writer that opens the file, or the next purge, finishes the work.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::{Result, StoreError};
 
-/// The name of the mark. Its value is random: a scrub removes the mark that it read and not one of a later purge.
-const OWED: &str = "scrub_owed";
+/// Key of the mark. Its value is random: a scrub removes only the mark that it read, and not that of a later purge.
+const MARK_KEY: &str = "scrub_owed";
 
-/// Marks the file as one that must be scrubbed. Part of the purge's transaction.
-pub(super) fn owe(conn: &Connection) -> Result<()> {
-    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, hex(randomblob(8)))", [OWED])?;
+/// Sets the mark. Called in the purge's transaction.
+pub(super) fn set_mark(conn: &Connection) -> Result<()> {
+    conn.execute("INSERT OR REPLACE INTO settings (name, value) VALUES (?1, hex(randomblob(8)))", [MARK_KEY])?;
     Ok(())
 }
 
-/// The mark, if a scrub is owed.
-pub(super) fn owed(conn: &Connection) -> Result<Option<String>> {
-    Ok(conn.query_row("SELECT value FROM settings WHERE name = ?1", [OWED], |r| r.get(0)).optional()?)
+/// Reads the mark; `None` if no scrub is pending.
+pub(super) fn pending_mark(conn: &Connection) -> Result<Option<String>> {
+    Ok(conn.query_row("SELECT value FROM settings WHERE name = ?1", [MARK_KEY], |r| r.get(0)).optional()?)
 }
 
-/// Writes the whole file anew, empties the log, and removes the mark. Waits for readers and other writers. Takes time in
-/// proportion to the file.
+/// Rewrites the file, empties the log, and removes the mark. Waits for readers and other writers. Takes time
+/// proportional to the size of the file.
 pub(super) fn scrub(conn: &mut Connection, wait: Duration) -> Result<()> {
     conn.busy_timeout(wait)?;
-    let mark = owed(conn)?;
+    let mark = pending_mark(conn)?;
     conn.execute_batch("VACUUM")?;
     let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |r| r.get(0))?;
     if busy != 0 {
         return Err(StoreError::Busy { waited: wait });
     }
     if let Some(mark) = mark {
-        conn.execute("DELETE FROM settings WHERE name = ?1 AND value = ?2", [OWED, &mark])?;
+        conn.execute("DELETE FROM settings WHERE name = ?1 AND value = ?2", [MARK_KEY, &mark])?;
     }
     Ok(())
 }
 
-/// The problem that `verify` reports while a scrub is owed.
+/// The problem that `verify` reports while a scrub is pending.
 pub(super) fn problem(conn: &Connection) -> Result<Option<String>> {
-    Ok(owed(conn)?.map(|_| {
+    Ok(pending_mark(conn)?.map(|_| {
         "a purge is unfinished: bytes of purged content may be left in the file until the next writer opens it"
             .to_owned()
     }))

@@ -1,4 +1,4 @@
-//! What a search asks beside where words stand: whether that fits, what it stands beside, turns, results of tools.
+//! Filters of a search, and the queries besides postings: ranking data, neighbors, turns, tool results.
 
 use std::{collections::HashSet, ops::RangeInclusive};
 
@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params, params_from_iter, types::V
 
 use super::{
     decode::{FROM, NODE, NameCache, NodeRow},
-    fts_index::ROOM,
+    fts_index::PASSAGES_PER_NODE,
     fts_query,
     tables::{agents, sessions, trees},
 };
@@ -16,15 +16,15 @@ use crate::{
     types::{Node, WorkItem},
 };
 
-/// A filter as conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Where a statement is run once for each
-/// row, what would be a query in it is read beforehand instead: see [`PassageInfos`].
+/// A filter as SQL conditions on the columns `tree`, `session`, `author`, `kind` and `at`. Subqueries would run once
+/// for each row; [`PassageInfos`] evaluates those once instead.
 pub(super) struct Conditions {
     pub(super) sql: String,
     pub(super) values: Vec<Value>,
 }
 
 impl Conditions {
-    /// `node` and `at` name the columns of what is filtered.
+    /// Translates a filter. `table` and `at` name the filtered table and its time column.
     pub(super) fn of(conn: &Connection, filter: &WordFilter, table: &str, at: &str) -> Result<Self> {
         let mut found = Self { sql: String::new(), values: Vec::new() };
         let mut and = |column: &str, test: &str, value: Value| {
@@ -60,8 +60,9 @@ impl Conditions {
             and("author", "=", agents::row(conn, author)?.into());
         }
         if let Some(role) = filter.role {
-            // The index does not say it of a passage, but its node does.
-            let of_node = format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {ROOM}) = ?");
+            // The index has no role column; the node has.
+            let of_node =
+                format!(" AND (SELECT author_type FROM nodes WHERE seq = {table}.id / {PASSAGES_PER_NODE}) = ?");
             found.sql.push_str(if table == "n" { " AND +n.author_type = ?" } else { &of_node });
             found.values.push(role.code().into());
         }
@@ -79,8 +80,8 @@ impl Conditions {
             and(at, "<=", to.as_millis().into());
         }
         if let Some(before) = filter.before {
-            let before = i64::try_from(before).unwrap_or(i64::MAX / ROOM);
-            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * ROOM) };
+            let before = i64::try_from(before).unwrap_or(i64::MAX / PASSAGES_PER_NODE);
+            let (column, first) = if table == "n" { ("seq", before) } else { ("id", before * PASSAGES_PER_NODE) };
             and(column, "<", first.into());
         }
         Ok(found)
@@ -91,11 +92,11 @@ pub(super) fn number(row: i64) -> u64 {
     row.unsigned_abs()
 }
 
-/// What of a filter asks for other tables, read once.
+/// Parts of a filter that need other tables, evaluated once.
 pub(super) struct PassageInfos {
-    /// The sessions of the workspace.
+    /// Sessions of the workspace.
     sessions: Option<HashSet<i64>>,
-    /// The trees of other work items.
+    /// Trees of other work items.
     others: HashSet<i64>,
 }
 
@@ -118,8 +119,8 @@ impl PassageInfos {
         })
     }
 
-    /// The rest of the filter.
-    pub(super) fn without(filter: &WordFilter) -> WordFilter {
+    /// The filter without these parts.
+    pub(super) fn residual_filter(filter: &WordFilter) -> WordFilter {
         WordFilter { workspace: None, seen_by: None, among: None, ..filter.clone() }
     }
 
@@ -129,24 +130,24 @@ impl PassageInfos {
     }
 }
 
-/// What ranking wants to know of passages, and whether they fit.
+/// Loads the ranking data of passages; `None` for one that does not match the filter.
 pub(super) fn places(
     conn: &Connection,
     passages: &[(u64, u32)],
     filter: &WordFilter,
 ) -> Result<Vec<Option<PassageInfo>>> {
     let elsewhere = PassageInfos::of(conn, filter)?;
-    let conditions = Conditions::of(conn, &PassageInfos::without(filter), "p", "at")?;
+    let conditions = Conditions::of(conn, &PassageInfos::residual_filter(filter), "p", "at")?;
     let sql = format!(
         "SELECT sitting, words, tree, session FROM recall_passages p WHERE p.id = ?1{}",
         numbered(&conditions.sql)
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let place = |(node, part): &(u64, u32)| -> Result<Option<PassageInfo>> {
-        let id = i64::try_from(*node).unwrap_or(i64::MAX / ROOM) * ROOM + i64::from(*part);
+        let id = i64::try_from(*node).unwrap_or(i64::MAX / PASSAGES_PER_NODE) * PASSAGES_PER_NODE + i64::from(*part);
         let values = std::iter::once(Value::from(id)).chain(conditions.values.iter().cloned());
         let read = |r: &rusqlite::Row<'_>| {
-            let place = PassageInfo { sitting: number(r.get(0)?), words: r.get(1)? };
+            let place = PassageInfo { burst: number(r.get(0)?), length: r.get(1)? };
             Ok(elsewhere.fit(r.get(2)?, r.get(3)?).then_some(place))
         };
         Ok(statement.query_row(params_from_iter(values), read).optional()?.flatten())
@@ -154,7 +155,7 @@ pub(super) fn places(
     passages.iter().map(place).collect()
 }
 
-/// `?` as numbered parameters from the second on.
+/// Numbers each `?` as a parameter, from 2.
 pub(super) fn numbered(sql: &str) -> String {
     let mut parts = sql.split('?');
     let mut text = parts.next().unwrap_or("").to_owned();
@@ -164,8 +165,8 @@ pub(super) fn numbered(sql: &str) -> String {
     text
 }
 
-/// What nodes stand beside.
-pub(super) fn beside(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>> {
+/// Loads the parent and the continuations of nodes.
+pub(super) fn neighbors(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>> {
     let mut statement = conn.prepare_cached(
         "SELECT n.parent, c.seq FROM nodes n
          LEFT JOIN nodes c ON c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0
@@ -183,7 +184,7 @@ pub(super) fn beside(conn: &Connection, nodes: &[u64]) -> Result<Vec<Neighbors>>
     nodes.iter().map(&mut one).collect()
 }
 
-/// Nodes by their sequence numbers, in the order in which they are asked for; those that are not there are left out.
+/// Loads nodes by sequence number, in the given order; missing ones are skipped.
 pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
     let mut statement = conn.prepare_cached(&format!("SELECT {NODE} {FROM} WHERE n.seq = ?1"))?;
     let mut rows = Vec::with_capacity(seqs.len());
@@ -193,7 +194,7 @@ pub(super) fn nodes_at(conn: &Connection, seqs: &[u64]) -> Result<Vec<Node>> {
     NameCache::new(conn).finish(rows)
 }
 
-/// Goes through nodes that fit, the newest first, at most `limit`, until `each` says that it has enough.
+/// Calls `each` for at most `limit` matching nodes, newest first, until it returns `false`.
 pub(super) fn newest_first(
     conn: &Connection,
     filter: &WordFilter,
@@ -210,7 +211,7 @@ pub(super) fn newest_first(
         Ok(each(seq, text))
     };
     let values = |first: i64| std::iter::once(Value::from(first)).chain(conditions.values.iter().cloned());
-    // Where it is few nodes, they are read one by one, and nothing that stands between them.
+    // If few nodes can match, reads them one by one instead of scanning the range.
     if let Some(nodes) = fts_query::range(conn, filter)?.nodes {
         let mut nodes: Vec<u64> = nodes.into_iter().collect();
         nodes.sort_unstable_by(|a, b| b.cmp(a));
@@ -240,7 +241,7 @@ pub(super) fn newest_first(
     Ok(())
 }
 
-/// Turns of a session that fit, from one to another, in order, at most `limit`.
+/// Loads at most `limit` matching nodes of a session's turns, in order.
 pub(super) fn turns(
     conn: &Connection,
     session: SessionId,
@@ -259,7 +260,7 @@ pub(super) fn turns(
     first(conn, &sql, values, filter, limit)
 }
 
-/// The first nodes that a statement gives and that are among those that are wanted, at most `limit`.
+/// Loads the first `limit` nodes of a statement that are in the filter's set.
 fn first(
     conn: &Connection,
     sql: &str,
@@ -281,20 +282,20 @@ fn first(
     NameCache::new(conn).finish(found)
 }
 
-/// Results of a tool, the newest first, at most `limit`.
+/// Loads at most `limit` results of a tool, newest first.
 pub(super) fn tool_results(conn: &Connection, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>> {
     let mut conditions = Conditions::of(conn, filter, "n", "created_at")?;
     if filter.tree.is_some() {
         let (first, last) = fts_query::range(conn, filter)?.rows;
         conditions.sql.push_str(" AND n.seq >= ? AND n.seq <= ?");
-        conditions.values.extend([Value::from(first / ROOM), Value::from(last / ROOM)]);
+        conditions.values.extend([Value::from(first / PASSAGES_PER_NODE), Value::from(last / PASSAGES_PER_NODE)]);
     }
     let sql = format!("SELECT {NODE} {FROM} WHERE n.tool_name = ?{} ORDER BY n.seq DESC", conditions.sql);
     let values = std::iter::once(Value::from(tool.to_owned())).chain(conditions.values);
     first(conn, &sql, values, filter, limit)
 }
 
-/// The names of tools whose results fit, by name, at most `limit`.
+/// Loads at most `limit` names of tools with matching results, sorted.
 pub(super) fn tool_names(conn: &Connection, filter: &WordFilter, limit: u32) -> Result<Vec<String>> {
     let conditions = Conditions::of(conn, filter, "n", "created_at")?;
     let sql = format!(

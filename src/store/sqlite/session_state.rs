@@ -1,9 +1,8 @@
-//! The state registers of sessions, kept up with what is said.
+//! The states of sessions, updated by the writer thread.
 //!
-//! Every turn is looked at in the commit that brings it; most tell nothing, and then nothing is read or written. Where
-//! something else changes what was said (a branch is hidden or shown, something is purged, a turn comes in out of its
-//! order), the register is made again from the archive at the end of the transaction. One that cannot be read, because
-//! somebody damaged it, is made again wherever it is asked for.
+//! The commit that adds a turn also applies it to the state; most turns change nothing. Some changes affect earlier
+//! turns: hiding or showing a branch, a purge, a turn added out of order. Then the state is rebuilt from the archive at
+//! the end of the transaction. A damaged state is rebuilt when it is read.
 
 use std::collections::BTreeSet;
 
@@ -20,28 +19,28 @@ use crate::{
     types::{AuthorType, EdgeKind, Json, NewNode},
 };
 
-/// Nodes above an answer in which its call is looked for.
-const ABOVE: u32 = 16;
+/// Maximum number of ancestors searched for the call that a tool result answers.
+const MAX_CALL_DISTANCE: u32 = 16;
 
-/// How a turn comes in.
+/// The position of an added turn relative to the session's other turns.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum TurnOrder {
-    /// After all others, and visible.
+    /// After all other turns, and visible.
     Next,
-    /// In a branch that is hidden.
+    /// In a hidden branch.
     Hidden,
-    /// Before turns that are there already.
+    /// Before existing turns.
     OutOfOrder,
 }
 
 impl ChangeApplier<'_> {
-    /// Hears a turn that was just added.
-    pub(super) fn hear(
+    /// Applies a turn that was just added to its session's state.
+    pub(super) fn ingest_turn(
         &mut self,
         node: &NewNode,
         row: i64,
         (session, turn): (i64, u64),
-        hearing: TurnOrder,
+        order: TurnOrder,
     ) -> Result<()> {
         let heard = TurnRecord {
             turn,
@@ -52,30 +51,30 @@ impl ChangeApplier<'_> {
             call: node.tool.call_id.as_deref(),
             metadata: node.metadata.as_ref().map(Json::as_str),
         };
-        if !heard.is_relevant(self.ears) {
+        if !heard.is_relevant(self.rules) {
             return Ok(());
         }
-        match hearing {
+        match order {
             TurnOrder::Next => {}
             TurnOrder::OutOfOrder => {
-                self.cache.unheard.insert(session);
+                self.cache.stale_sessions.insert(session);
                 return Ok(());
             }
-            // There has to be a register for the day on which the branch is shown.
+            // The state must exist, so that showing the branch rebuilds it.
             TurnOrder::Hidden => {
-                return match registers::kept(self.conn, session)? {
+                return match registers::load(self.conn, session)? {
                     Some(_) => Ok(()),
-                    None => registers::keep(self.conn, session, self.ears.fingerprint(), "{}"),
+                    None => registers::save(self.conn, session, self.rules.fingerprint(), "{}"),
                 };
             }
         }
-        let (conn, ears) = (self.conn, self.ears);
-        self.change_register(session, |register| {
-            register.ingest(ears, &heard, || calls_above(conn, row, heard.call).ok().flatten())
+        let (conn, rules) = (self.conn, self.rules);
+        self.update_state(session, |register| {
+            register.ingest(rules, &heard, || calls_above(conn, row, heard.call).ok().flatten())
         })
     }
 
-    /// Records something on purpose; what takes it back.
+    /// Adds a record and returns its inverse.
     pub(super) fn record(
         &mut self,
         session: i64,
@@ -84,15 +83,15 @@ impl ChangeApplier<'_> {
         turn: Option<u64>,
     ) -> Result<Mutation> {
         if content.trim().is_empty() {
-            return Err(StoreError::Refused("a record says something".to_owned()));
+            return Err(StoreError::Refused("a record must not be empty".to_owned()));
         }
         let record = registers::record(self.conn, session, kind, content, turn)?;
         match turn {
-            // What comes from a file comes before its turns are all there.
-            Some(_) => drop(self.cache.unheard.insert(session)),
+            // An import adds the record before all of its turns exist.
+            Some(_) => drop(self.cache.stale_sessions.insert(session)),
             None => {
-                let turn = sessions::turns(self.conn, session)?;
-                self.change_register(session, |register| {
+                let turn = sessions::newest_turn(self.conn, session)?;
+                self.update_state(session, |register| {
                     register.record(&SessionRecord { kind, content: content.to_owned(), turn });
                     true
                 })?;
@@ -101,23 +100,23 @@ impl ChangeApplier<'_> {
         Ok(Mutation::SetRecordRemoved { record: record.unsigned_abs(), removed: true })
     }
 
-    fn change_register(&mut self, session: i64, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
-        let own = self.ears.fingerprint();
-        let kept = registers::kept(self.conn, session)?;
-        let (rules, mut register) = match kept.map(|(rules, state)| (rules, parsed(&state).ok())) {
+    fn update_state(&mut self, session: i64, change: impl FnOnce(&mut SessionState) -> bool) -> Result<()> {
+        let own = self.rules.fingerprint();
+        let kept = registers::load(self.conn, session)?;
+        let (fingerprint, mut register) = match kept.map(|(fingerprint, state)| (fingerprint, parsed(&state).ok())) {
             None => (own, SessionState::default()),
-            Some((rules, Some(register))) => (if rules == own { own } else { 0 }, register),
+            Some((fingerprint, Some(register))) => (if fingerprint == own { own } else { 0 }, register),
             Some((_, None)) => {
-                self.cache.unheard.insert(session);
+                self.cache.stale_sessions.insert(session);
                 return Ok(());
             }
         };
-        if change(&mut register) { registers::keep(self.conn, session, rules, &json(&register)?) } else { Ok(()) }
+        if change(&mut register) { registers::save(self.conn, session, fingerprint, &json(&register)?) } else { Ok(()) }
     }
 
-    /// The registers of sessions that a branch holds turns of are made again: it was hidden, or shown.
-    pub(super) fn unhear_branch(&mut self) -> Result<()> {
-        self.cache.unheard.extend(registers::in_branch(self.conn)?);
+    /// Marks the sessions with turns in a hidden or shown branch for a rebuild.
+    pub(super) fn mark_sessions_stale(&mut self) -> Result<()> {
+        self.cache.stale_sessions.extend(registers::in_branch(self.conn)?);
         Ok(())
     }
 }
@@ -127,40 +126,40 @@ fn json(register: &SessionState) -> Result<String> {
 }
 
 fn parsed(state: &str) -> serde_json::Result<SessionState> {
-    // An object and nothing else: an empty list would be read as a register too.
+    // Must be an object: serde would accept an array as well.
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(state)?;
     serde_json::from_str(state)
 }
 
-/// At the end of a transaction: makes again what has to be.
-pub(super) fn keep_up(conn: &Connection, sessions: &mut BTreeSet<i64>, ears: &CompiledRules) -> Result<()> {
+/// Rebuilds the marked sessions' states at the end of a transaction.
+pub(super) fn refresh_stale(conn: &Connection, sessions: &mut BTreeSet<i64>, rules: &CompiledRules) -> Result<()> {
     while let Some(session) = sessions.pop_first() {
-        remake(conn, session, ears)?;
+        rebuild_session_state(conn, session, rules)?;
     }
     Ok(())
 }
 
-/// Makes a session's register and what belongs to it again, and keeps it; whether it was another one.
-fn remake(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<bool> {
-    let register = made(conn, session, ears)?;
-    let focus = sessions::set_focus(conn, session)?;
-    let kept = registers::kept(conn, session)?;
+/// Recomputes a session's state and newest human message, and stores them. Returns whether either changed.
+fn rebuild_session_state(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<bool> {
+    let register = compute(conn, session, rules)?;
+    let focus = sessions::refresh_newest_human_message(conn, session)?;
+    let kept = registers::load(conn, session)?;
     let same = match &kept {
         None => register.is_empty(),
-        Some((by, state)) => *by == ears.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
+        Some((by, state)) => *by == rules.fingerprint() && parsed(state).is_ok_and(|kept| kept == register),
     };
     if !same {
-        registers::keep(conn, session, ears.fingerprint(), &json(&register)?)?;
+        registers::save(conn, session, rules.fingerprint(), &json(&register)?)?;
     }
     Ok(focus || !same)
 }
 
-/// The register as the archive has it.
-fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
-    let since = sessions::since(conn, session)?;
+/// Computes a state from the archive.
+fn compute(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
+    let since = sessions::state_start(conn, session)?;
     let mut register = SessionState::default();
     let records = registers::records(conn, session)?;
-    // The first turn after that is the fresh root; before all turns, there was nothing to begin anew from.
+    // The first turn after `since` is the new root; turn 0 means that the session never changed its tree.
     let mut records = records.iter().filter(|record| record.turn > since || since == 0).peekable();
     let mut statement = conn.prepare_cached(
         "SELECT n.seq, n.turn, ifnull(n.role, n.author_type), n.kind, n.content, n.tool_name, n.tool_call_id, n.metadata
@@ -175,7 +174,7 @@ fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<Session
         while let Some(record) = records.next_if(|record| record.turn < turn) {
             register.record(record);
         }
-        hear_row(conn, &mut register, ears, row, turn)?;
+        hear_row(conn, &mut register, rules, row, turn)?;
     }
     records.for_each(|record| register.record(record));
     Ok(register)
@@ -184,7 +183,7 @@ fn made(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<Session
 fn hear_row(
     conn: &Connection,
     register: &mut SessionState,
-    ears: &CompiledRules,
+    rules: &CompiledRules,
     row: &Row<'_>,
     turn: u64,
 ) -> rusqlite::Result<()> {
@@ -199,15 +198,15 @@ fn hear_row(
         metadata: text(7)?,
     };
     let node: i64 = row.get(0)?;
-    register.ingest(ears, &heard, || calls_above(conn, node, heard.call).ok().flatten());
+    register.ingest(rules, &heard, || calls_above(conn, node, heard.call).ok().flatten());
     Ok(())
 }
 
-/// The calls of the nearest node above an answer that made any, or the one with that id.
+/// Returns the calls of the nearest ancestor of a tool result that made any, or that made the call with this id.
 fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Option<String>> {
     let mut statement = conn.prepare_cached("SELECT parent, tool_calls FROM nodes WHERE seq = ?1")?;
     let mut next = Some(node);
-    for _ in 0..ABOVE {
+    for _ in 0..MAX_CALL_DISTANCE {
         let Some(at) = next else { break };
         let found: Option<(Option<i64>, Option<String>)> =
             statement.query_row([at], |r| Ok((r.get(0)?, r.get(1)?))).optional()?;
@@ -222,16 +221,16 @@ fn calls_above(conn: &Connection, node: i64, call: Option<&str>) -> Result<Optio
     Ok(None)
 }
 
-/// A session's register: as it is kept, or made from the archive where that cannot be read.
-pub(super) fn of(conn: &Connection, session: i64, ears: &CompiledRules) -> Result<SessionState> {
-    let current_focus = sessions::focus(conn, session)?;
-    let mut register = match registers::kept(conn, session)? {
+/// Loads a session's state, or computes it if the stored one does not decode.
+pub(super) fn load(conn: &Connection, session: i64, rules: &CompiledRules) -> Result<SessionState> {
+    let current_focus = sessions::newest_human_message(conn, session)?;
+    let mut register = match registers::load(conn, session)? {
         None => SessionState::default(),
         Some((_, state)) => match parsed(&state) {
             Ok(register) => register,
             Err(error) => {
-                tracing::warn!(%error, "a state register is damaged: it is made again from the archive");
-                made(conn, session, ears)?
+                tracing::warn!(%error, "a session state is damaged and is recomputed");
+                compute(conn, session, rules)?
             }
         },
     };
@@ -239,43 +238,43 @@ pub(super) fn of(conn: &Connection, session: i64, ears: &CompiledRules) -> Resul
     Ok(register)
 }
 
-/// What is wrong with the registers that are kept.
-pub(super) fn problems(conn: &Connection, ears: &CompiledRules) -> Result<Vec<String>> {
+/// Compares the stored states with the archive and returns the problems.
+pub(super) fn problems(conn: &Connection, rules: &CompiledRules) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (session, name) in sessions::names(conn)? {
-        let made = made(conn, session, ears)?;
-        let wrong = match registers::kept(conn, session)? {
+        let made = compute(conn, session, rules)?;
+        let wrong = match registers::load(conn, session)? {
             None => (!made.is_empty()).then(|| "is missing".to_owned()),
             Some((by, state)) => match parsed(&state) {
                 Err(error) => Some(format!("is damaged ({error})")),
-                // Others keep it too, by rules that are not known here.
-                Ok(_) if by != ears.fingerprint() => None,
-                Ok(kept) => (kept != made).then(|| "is not what the archive says".to_owned()),
+                // The state was written under other rules, which are unknown here.
+                Ok(_) if by != rules.fingerprint() => None,
+                Ok(kept) => (kept != made).then(|| "differs from the archive".to_owned()),
             },
         };
         if let Some(wrong) = wrong {
-            problems.push(format!("the state register of session {name} {wrong}; a rebuild makes it from the archive"));
+            problems.push(format!("the state of session {name} {wrong}; a rebuild recomputes it"));
         }
-        if sessions::focus_is_wrong(conn, session)? {
-            problems.push(format!("session {name} takes an older message for the newest; a rebuild sets it right"));
+        if sessions::is_newest_human_message_wrong(conn, session)? {
+            problems.push(format!("session {name} has the wrong newest message; a rebuild corrects it"));
         }
     }
     Ok(problems)
 }
 
-/// Makes all registers from the archive; returns how many were others before.
-pub(super) fn rebuild(conn: &Connection, ears: &CompiledRules) -> Result<u64> {
+/// Recomputes all states; returns the number of changed ones.
+pub(super) fn rebuild(conn: &Connection, rules: &CompiledRules) -> Result<u64> {
     let mut changed = 0;
     for (session, _) in sessions::names(conn)? {
-        changed += u64::from(remake(conn, session, ears)?);
+        changed += u64::from(rebuild_session_state(conn, session, rules)?);
     }
     Ok(changed)
 }
 
-/// For a file of before there were registers: what was recorded stood in them as YAML, each with its turn at its end.
-pub(super) fn take_over(conn: &Connection, ears: &CompiledRules) -> Result<()> {
+/// Migrates a file without states: records were stored as YAML, each ending with its turn number.
+pub(super) fn migrate_legacy(conn: &Connection, rules: &CompiledRules) -> Result<()> {
     for (session, _) in sessions::names(conn)? {
-        let Some((_, state)) = registers::kept(conn, session)? else { continue };
+        let Some((_, state)) = registers::load(conn, session)? else { continue };
         let Ok(old) = serde_yaml::from_str::<serde_yaml::Value>(&state) else { continue };
         for (key, kind) in [("key_decisions", RecordKind::Decision), ("constraints", RecordKind::Constraint)] {
             for line in old[key].as_sequence().into_iter().flatten().filter_map(serde_yaml::Value::as_str) {
@@ -285,6 +284,6 @@ pub(super) fn take_over(conn: &Connection, ears: &CompiledRules) -> Result<()> {
             }
         }
     }
-    rebuild(conn, ears)?;
+    rebuild(conn, rules)?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! What continues a node, read from any place among its continuations: the index of children is in their order, so a
+//! Paged reading of a node's continuations from a cursor. The index of children has their order, so a view of twenty
+//! out of a million siblings reads twenty.
 //! view that shows twenty of a million reads twenty.
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -14,13 +15,13 @@ use crate::{
     types::{EdgeKind, Node},
 };
 
-/// Continuations of a node, at most `most`.
-pub(super) fn of(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
+/// Loads at most `most` continuations of a node.
+pub(super) fn list(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
     let Some(row) = row_of(conn, of)? else {
         return Ok(Vec::new());
     };
     let at = visibility::common(conn, anchor(conn, row)?)?;
-    // Below a pruned node, its children are seen as they were.
+    // Inside a pruned branch, children with the same `hidden_by` count as visible.
     let hidden = hidden_by(conn, row)?;
     let (seq, sign, order) = match from {
         SiblingCursor::First => (0, ">", "ASC"),
@@ -40,12 +41,12 @@ pub(super) fn of(conn: &Connection, of: NodeId, from: SiblingCursor, most: u32) 
     NameCache::new(conn).finish(rows)
 }
 
-/// The row that is reached from another by always taking the newest visible continuation.
+/// Follows the newest visible continuations from a row and returns the last row.
 pub(super) fn leaf(conn: &Connection, row: i64) -> Result<i64> {
     let own = anchor(conn, row)?;
     let mut at = visibility::common(conn, own)?;
     let hidden = hidden_by(conn, row)?;
-    // One statement that reads two numbers of the index a step: a tree may be a million nodes deep.
+    // One statement that reads two numbers of the index per step: a tree may be a million nodes deep.
     let mut statement = conn.prepare_cached(
         "SELECT n.seq FROM nodes n LEFT JOIN node_state s ON s.node = n.seq
          WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3 AND +n.kind = ?4

@@ -1,5 +1,5 @@
-//! Files beside the database: SQLite's log, drafts of streams, copies made before a migration. They may hold words that a
-//! purge of the database cannot reach.
+//! Files next to the database: SQLite's log, partial replies, copies made before a migration. They may hold text that a
+//! purge of the database does not reach.
 
 use std::{
     ffi::OsStr,
@@ -8,11 +8,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes of a file that are searched at once.
-const CHUNK: usize = 1 << 20;
+/// Bytes read at once.
+const CHUNK_BYTES: usize = 1 << 20;
 
-/// The regular files in the database's folder whose names begin with its own, the database included, and those in its
-/// folder of drafts; sorted.
+/// Lists the database and the regular files in its folder whose names start with its name, and the partial replies;
+/// sorted.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -34,8 +34,7 @@ pub fn sidecar_files(database: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Those of [`sidecar_files`] that were made before a migration, whole or in part: the purge of the database leaves their
-/// words.
+/// Lists the complete and partial copies made before a migration. A purge of the database leaves their text.
 ///
 /// # Errors
 /// If the folder cannot be read.
@@ -48,7 +47,7 @@ pub fn migration_copies(database: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Counts the places where a file holds these bytes. Bytes that SQLite stores compressed, or on two pages, are not found.
+/// Counts the occurrences of `bytes` in a file. Does not find bytes that SQLite stores compressed or across pages.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -57,14 +56,14 @@ pub fn count_bytes(file: &Path, bytes: &[u8]) -> io::Result<u64> {
         return Ok(0);
     }
     let mut file = File::open(file)?;
-    let mut window = Vec::with_capacity(CHUNK + bytes.len());
+    let mut window = Vec::with_capacity(CHUNK_BYTES + bytes.len());
     let mut count = 0;
     loop {
-        if file.by_ref().take(CHUNK as u64).read_to_end(&mut window)? == 0 {
+        if file.by_ref().take(CHUNK_BYTES as u64).read_to_end(&mut window)? == 0 {
             return Ok(count);
         }
         count += window.windows(bytes.len()).filter(|found| *found == bytes).count() as u64;
-        // A match may begin in this chunk and end in the next.
+        // A match may start in this chunk and end in the next.
         window.drain(..window.len().saturating_sub(bytes.len() - 1));
     }
 }

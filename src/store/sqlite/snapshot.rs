@@ -1,4 +1,4 @@
-//! A snapshot: a reader's connection inside one read transaction.
+//! The SQLite snapshot: a pooled connection inside one read transaction.
 
 use std::ops::RangeInclusive;
 
@@ -22,8 +22,9 @@ use crate::{
     id::{AgentId, DocumentId, LinkId, LocalId, NodeId, PatternText, SessionId, TreeId},
     session_state::{SessionRecord, SessionState},
     store::{
-        ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
-        Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, Snapshot, TreeFilter, UndoTarget, WordFilter,
+        ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, JournalReader, LocalIdLookup,
+        Neighbors, NodeReader, PassageInfo, Postings, PurgeTarget, Result, SearchReader, SessionFilter, SessionReader,
+        SiblingCursor, TreeFilter, UndoTarget, WordFilter,
     },
     tokens::TokenCalibration,
     types::{
@@ -32,8 +33,8 @@ use crate::{
     },
 };
 
-/// Candidates named for an ambiguous id.
-const CANDIDATES: i64 = 10;
+/// Maximum number of candidates for an ambiguous id.
+const MAX_CANDIDATES: i64 = 10;
 
 pub(super) struct SqliteSnapshot<'p> {
     conn: PooledConnection<'p>,
@@ -71,7 +72,7 @@ impl<'p> SqliteSnapshot<'p> {
 
 impl Drop for SqliteSnapshot<'_> {
     fn drop(&mut self) {
-        // A reader's rollback only ends its transaction; it has nothing to lose.
+        // A read transaction has nothing to lose; an error has no effect.
         let _ = self.conn.prepare_cached("ROLLBACK").and_then(|mut s| s.execute([]));
     }
 }
@@ -80,11 +81,7 @@ fn limit(limit: u32) -> i64 {
     if limit == 0 { -1 } else { i64::from(limit) }
 }
 
-impl Snapshot for SqliteSnapshot<'_> {
-    fn last_seq(&self) -> Result<u64> {
-        journal::last(&self.conn)
-    }
-
+impl NodeReader for SqliteSnapshot<'_> {
     fn tree(&self, id: TreeId) -> Result<Option<Tree>> {
         trees::get(&self.conn, id)
     }
@@ -108,7 +105,7 @@ impl Snapshot for SqliteSnapshot<'_> {
             Some(PatternText::Local(pattern)) => pattern.as_str().to_owned(),
             None => return Ok(LocalIdLookup::None(nearest(&self.conn, row, &text.to_lowercase())?)),
         };
-        // Whoever writes more than the local id writes more of the random part it was cut from.
+        // A text longer than the local id continues with the ULID's random part, from which the local id was cut.
         for length in (6..=pattern.len()).rev() {
             let found = self.nodes(
                 &format!(
@@ -128,7 +125,7 @@ impl Snapshot for SqliteSnapshot<'_> {
                      SELECT node FROM local_ids WHERE tree = ?1 AND local_id >= ?2 AND local_id < ?2 || '~'
                  ) ORDER BY n.seq LIMIT ?3"
             ),
-            params![row, pattern, CANDIDATES],
+            params![row, pattern, MAX_CANDIDATES],
         )?;
         Ok(match found.len() {
             0 => LocalIdLookup::None(nearest(&self.conn, row, &pattern)?),
@@ -159,14 +156,14 @@ impl Snapshot for SqliteSnapshot<'_> {
         let shared = visibility::common(&self.conn, own)?;
         let kind = filter.kind.map(EdgeKind::code);
         let most = limit(filter.limit);
-        // The plus keeps SQLite from trying the bound kind against partial indexes, for which it would plan anew each
-        // time.
+        // The plus keeps SQLite from matching the bound kind against partial indexes, which would plan the statement
+        // anew for each value.
         let sql = format!(
             "SELECT {NODE} {FROM} WHERE n.tree = ?1 AND n.depth = ?2 AND n.parent = ?3
                  AND (?4 IS NULL OR +n.kind = ?4) AND (?5 OR s.hidden_by IS NULL OR s.hidden_by IS ?6)
              ORDER BY n.seq LIMIT ?7"
         );
-        // Below a pruned node, its children are seen as they were.
+        // Inside a pruned branch, children with the same `hidden_by` count as visible.
         let hidden = hidden_by(&self.conn, row)?;
         let below = |at: Anchor, kind: Option<i64>| {
             self.nodes(&sql, params![at.tree, at.depth + 1, at.row, kind, filter.pruned, hidden, most])
@@ -191,11 +188,11 @@ impl Snapshot for SqliteSnapshot<'_> {
     }
 
     fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>> {
-        copies::of(&self.conn, target)
+        copies::list(&self.conn, target)
     }
 
     fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>> {
-        sibling_page::of(&self.conn, of, from, most)
+        sibling_page::list(&self.conn, of, from, most)
     }
 
     fn versions(&self, of: NodeId) -> Result<Vec<Node>> {
@@ -241,16 +238,121 @@ impl Snapshot for SqliteSnapshot<'_> {
         )
     }
 
-    fn words_said(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings> {
-        fts_query::said(&self.conn, self.conn.words(), words, filter, most)
+    fn links(&self, node: NodeId) -> Result<Vec<Link>> {
+        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| links::list(&self.conn, row))
+    }
+
+    fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>> {
+        links::get(&self.conn, id)
+    }
+
+    fn provenance(&self, node: NodeId) -> Result<Option<Json>> {
+        row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
+    }
+
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()> {
+        let tree = self.tree_row(filter.tree)?;
+        let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
+        let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
+        // A tree with few of the file's nodes is read by index; see there.
+        let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
+        let all: u64 =
+            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
+        let small = nodes.is_some_and(|nodes| nodes * 10 < all);
+        provenance::each(&self.conn, [tree, session, agent], small, each)
+    }
+
+    fn source(&self, source: &str) -> Result<Option<NodeId>> {
+        sources::node(&self.conn, source)?.map(|row| NameCache::new(&self.conn).node(row)).transpose()
+    }
+
+    fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
+        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| sources::list(&self.conn, row))
+    }
+
+    fn summary(&self, of: SummarySubject) -> Result<Option<Summary>> {
+        let target = match of {
+            SummarySubject::Node(id) => row_of(&self.conn, id)?.map(|row| ("node", row)),
+            SummarySubject::Document(id) => Some(("document", documents::row(&self.conn, id)?)),
+            SummarySubject::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
+        };
+        target.map_or(Ok(None), |target| summaries::load(&self.conn, target))
+    }
+
+    fn documents(&self) -> Result<Vec<Document>> {
+        documents::all(&self.conn)
+    }
+
+    fn document_version(&self, id: DocumentId, version: u64) -> Result<Option<DocumentVersion>> {
+        documents::version(&self.conn, documents::row(&self.conn, id)?, version)
+    }
+}
+
+impl SessionReader for SqliteSnapshot<'_> {
+    fn agents(&self) -> Result<Vec<Agent>> {
+        agents::all(&self.conn)
+    }
+
+    fn session(&self, id: SessionId) -> Result<Option<Session>> {
+        sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
+    }
+
+    fn session_state(&self, id: SessionId) -> Result<SessionState> {
+        session_state::load(&self.conn, sessions::row(&self.conn, id)?, self.conn.rules())
+    }
+
+    fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
+        registers::records(&self.conn, sessions::row(&self.conn, id)?)
+    }
+
+    fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
+        let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
+        let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
+        found.into_iter().map(|row| self.finish_session(row)).collect()
+    }
+
+    fn leases(&self, tree: TreeId) -> Result<Vec<Lease>> {
+        let tree = trees::row(&self.conn, tree)?;
+        Ok(leases::all(&self.conn, Some(tree))?.into_iter().map(|held| held.lease).collect())
+    }
+
+    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {
+        memory::load(&self.conn, agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?)
+    }
+
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<StashContent>> {
+        let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
+        memory::stashed(&self.conn, agent, tree, label, result)
+    }
+
+    fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
+        todos::list(&self.conn, session, turn)
+    }
+
+    fn delegation(&self, head: NodeId) -> Result<Vec<Json>> {
+        row_of(&self.conn, head)?.map_or(Ok(Vec::new()), |row| delegations::events(&self.conn, row))
+    }
+
+    fn delegations(&self) -> Result<Vec<(NodeId, Json)>> {
+        delegations::all(&self.conn)
+    }
+
+    fn correction(&self, model: &str) -> Result<Option<TokenCalibration>> {
+        estimates::correction(&self.conn, model)
+    }
+}
+
+impl SearchReader for SqliteSnapshot<'_> {
+    fn postings(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings> {
+        fts_query::postings(&self.conn, self.conn.tokenizers(), words, filter, most)
     }
 
     fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>> {
         search_filter::places(&self.conn, passages, filter)
     }
 
-    fn beside(&self, nodes: &[u64]) -> Result<Vec<Neighbors>> {
-        search_filter::beside(&self.conn, nodes)
+    fn neighbors(&self, nodes: &[u64]) -> Result<Vec<Neighbors>> {
+        search_filter::neighbors(&self.conn, nodes)
     }
 
     fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>> {
@@ -282,106 +384,11 @@ impl Snapshot for SqliteSnapshot<'_> {
     fn tool_names(&self, filter: &WordFilter, most: u32) -> Result<Vec<String>> {
         search_filter::tool_names(&self.conn, filter, most)
     }
+}
 
-    fn links(&self, node: NodeId) -> Result<Vec<Link>> {
-        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| links::of(&self.conn, row))
-    }
-
-    fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>> {
-        links::get(&self.conn, id)
-    }
-
-    fn provenance(&self, node: NodeId) -> Result<Option<Json>> {
-        row_of(&self.conn, node)?.map_or(Ok(None), |row| provenance::get(&self.conn, row))
-    }
-
-    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()> {
-        let tree = self.tree_row(filter.tree)?;
-        let session = filter.session.map(|id| sessions::row(&self.conn, id)).transpose()?;
-        let agent = filter.agent.map(|id| agents::row(&self.conn, id)).transpose()?;
-        // A tree that is little of the file is found by index; see there.
-        let nodes = filter.tree.map(|id| trees::get(&self.conn, id)).transpose()?.flatten().map(|t| t.counts.nodes);
-        let all: u64 =
-            self.conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?;
-        let small = nodes.is_some_and(|nodes| nodes * 10 < all);
-        provenance::each(&self.conn, [tree, session, agent], small, each)
-    }
-
-    fn source(&self, source: &str) -> Result<Option<NodeId>> {
-        sources::node(&self.conn, source)?.map(|row| NameCache::new(&self.conn).node(row)).transpose()
-    }
-
-    fn sources_of(&self, node: NodeId) -> Result<Vec<String>> {
-        row_of(&self.conn, node)?.map_or(Ok(Vec::new()), |row| sources::of(&self.conn, row))
-    }
-
-    fn agents(&self) -> Result<Vec<Agent>> {
-        agents::all(&self.conn)
-    }
-
-    fn session(&self, id: SessionId) -> Result<Option<Session>> {
-        sessions::get(&self.conn, id)?.map(|row| self.finish_session(row)).transpose()
-    }
-
-    fn register(&self, id: SessionId) -> Result<SessionState> {
-        session_state::of(&self.conn, sessions::row(&self.conn, id)?, self.conn.ears())
-    }
-
-    fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>> {
-        registers::records(&self.conn, sessions::row(&self.conn, id)?)
-    }
-
-    fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>> {
-        let agent = filter.agent.map(|a| agents::row(&self.conn, a)).transpose()?;
-        let found = sessions::list(&self.conn, filter, agent, self.tree_row(filter.tree)?)?;
-        found.into_iter().map(|row| self.finish_session(row)).collect()
-    }
-
-    fn leases(&self, tree: TreeId) -> Result<Vec<Lease>> {
-        let tree = trees::row(&self.conn, tree)?;
-        Ok(leases::all(&self.conn, Some(tree))?.into_iter().map(|held| held.lease).collect())
-    }
-
-    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory> {
-        memory::of(&self.conn, agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?)
-    }
-
-    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<StashContent>> {
-        let (agent, tree) = (agents::row(&self.conn, agent)?, trees::row(&self.conn, tree)?);
-        memory::stashed(&self.conn, agent, tree, label, result)
-    }
-
-    fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
-        todos::list(&self.conn, session, turn)
-    }
-
-    fn delegation(&self, head: NodeId) -> Result<Vec<Json>> {
-        row_of(&self.conn, head)?.map_or(Ok(Vec::new()), |row| delegations::events(&self.conn, row))
-    }
-
-    fn delegations(&self) -> Result<Vec<(NodeId, Json)>> {
-        delegations::all(&self.conn)
-    }
-
-    fn summary(&self, of: SummarySubject) -> Result<Option<Summary>> {
-        let target = match of {
-            SummarySubject::Node(id) => row_of(&self.conn, id)?.map(|row| ("node", row)),
-            SummarySubject::Document(id) => Some(("document", documents::row(&self.conn, id)?)),
-            SummarySubject::Tree(id) => Some(("tree", trees::row(&self.conn, id)?)),
-        };
-        target.map_or(Ok(None), |target| summaries::of(&self.conn, target))
-    }
-
-    fn correction(&self, model: &str) -> Result<Option<TokenCalibration>> {
-        estimates::correction(&self.conn, model)
-    }
-
-    fn documents(&self) -> Result<Vec<Document>> {
-        documents::all(&self.conn)
-    }
-
-    fn document_version(&self, id: DocumentId, version: u64) -> Result<Option<DocumentVersion>> {
-        documents::version(&self.conn, documents::row(&self.conn, id)?, version)
+impl JournalReader for SqliteSnapshot<'_> {
+    fn last_seq(&self) -> Result<u64> {
+        journal::last(&self.conn)
     }
 
     fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>> {

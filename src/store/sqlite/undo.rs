@@ -1,8 +1,8 @@
-//! The journal read: its entries, and undo and redo out of it alone.
+//! The journal's entries, and undo and redo based on them alone.
 //!
-//! Every entry holds the mutation that takes it back. Undoing a group applies those, the last first; what that does is
-//! journaled in the same way, so undoing the undo redoes. Which group is next follows from one walk from the newest
-//! entry backwards: an undo switches off what it targets, a redo switches off the undo that it targets.
+//! Every entry holds its inverse mutation. Undoing a group applies the inverses, the last first, which is journaled in
+//! the same way; undoing an undo is a redo. The next group is found by one walk over the entries, newest first: an undo
+//! deactivates its target, and a redo deactivates the undo that it targets.
 
 use std::collections::HashSet;
 
@@ -18,16 +18,16 @@ use crate::{
     types::{JournalEntry, Op},
 };
 
-/// Applies what takes back each entry of a group.
+/// Applies the inverse of each entry of a group.
 pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     if !apply.is_undo() {
-        return Err(StoreError::Refused("only an undo or redo takes changes back".to_owned()));
+        return Err(StoreError::Refused("only an undo or redo can revert changes".to_owned()));
     }
     let target = i64::try_from(group).map_err(|_| StoreError::not_found("operation", group))?;
     let mut statement = apply
         .conn
         .prepare_cached("SELECT op, change, node, undo FROM journal WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq DESC")?;
-    // The entries of a group follow each other without a gap.
+    // The entries of a group are consecutive.
     let last = group_end(apply.conn, target)?;
     let entries: Vec<(i64, i64, Option<i64>, Option<String>)> = statement
         .query_map(params![target, last], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)))?
@@ -39,9 +39,9 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
     if !op.can_be_undone() && !matches!(op, Op::Undo) {
         return Err(StoreError::Refused(format!("a {op} cannot be undone")));
     }
-    let mut did = false;
+    let mut applied = false;
     for (_, change, node, undo) in entries {
-        if is_left(op, change) {
+        if is_ignored(op, change) {
             continue;
         }
         let mutation = match (undo, node) {
@@ -49,24 +49,25 @@ pub(super) fn undo(apply: &mut ChangeApplier<'_>, group: u64) -> Result<()> {
                 serde_json::from_str(&text)
                     .map_err(|e| StoreError::Undecodable(format!("undo of entry {group}: {e}")))?,
             ),
-            (None, Some(node)) if change == ChangeKind::Append.code() => take_back_append(apply, node)?,
+            (None, Some(node)) if change == ChangeKind::Append.code() => inverse_of_append(apply, node)?,
             (None, _) => None,
         };
         if let Some(mutation) = mutation {
-            apply.mutate(&mutation, Some(target))?;
-            did = true;
+            apply.apply_and_journal(&mutation, Some(target))?;
+            applied = true;
         }
     }
-    if did { Ok(()) } else { Err(StoreError::Conflict("there is nothing left of it to take back".to_owned())) }
+    if applied { Ok(()) } else { Err(StoreError::Conflict("nothing of this operation is left to revert".to_owned())) }
 }
 
-/// Whether a change is left as it is when its operation is taken back: all that an import brought in goes with its trees.
-fn is_left(op: Op, change: i64) -> bool {
+/// True if undoing the operation ignores this change: undoing an import only archives its trees.
+fn is_ignored(op: Op, change: i64) -> bool {
     op == Op::Import && change != ChangeKind::CreateTree.code()
 }
 
-/// An appended node is taken back by pruning it; a root goes with its tree, a node pruned meanwhile stays so.
-fn take_back_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
+/// Returns the inverse of an append: pruning the node. `None` for a root, whose tree is archived, and for a node pruned
+/// since.
+fn inverse_of_append(apply: &ChangeApplier<'_>, node: i64) -> Result<Option<Mutation>> {
     let anchor = super::tables::nodes::anchor(apply.conn, node)?;
     if anchor.parent.is_none() || super::tables::nodes::hidden_by(apply.conn, node)? == Some(node) {
         return Ok(None);
@@ -83,7 +84,7 @@ fn group_end(conn: &Connection, group: i64) -> Result<i64> {
     )?)
 }
 
-/// An entry as the walk needs it.
+/// A journal entry's columns for the walk.
 struct UndoStep {
     seq: i64,
     group: i64,
@@ -109,7 +110,8 @@ fn step(conn: &Connection, seq: i64) -> Result<UndoStep> {
     Ok(read)
 }
 
-/// The next group to undo or redo for an agent in a tree. The chain of the tree and that of no tree are walked as one.
+/// Finds the next group to undo or redo for an agent in a tree. Merges the chain of the tree and that of entries
+/// without tree.
 pub(super) fn next(
     conn: &Connection,
     tree: Option<i64>,
@@ -129,7 +131,7 @@ pub(super) fn next(
         if !seen.insert(entry.group) {
             continue;
         }
-        // A person takes back what other agents did: their undo counts for each of them.
+        // A human may undo operations of other agents, so undo and redo entries of every agent count.
         let others = entry.agent != agent;
         if others && !matches!(entry.op, Op::Undo | Op::Redo) {
             continue;
@@ -138,17 +140,17 @@ pub(super) fn next(
         match (entry.op, entry.target) {
             (Op::Undo, Some(target)) if active => {
                 if direction == Direction::Redo && !others {
-                    return found(conn, entry.group, target).map(Some);
+                    return target_of(conn, entry.group, target).map(Some);
                 }
                 off.insert(target);
             }
             (Op::Redo, Some(target)) if active => {
                 off.insert(target);
             }
-            // Of what was purged nothing is left to take back.
+            // A purged operation has no inverse left.
             (op, _) if op.can_be_undone() && active => match has_inverse(conn, op, entry.group)? {
                 Some(_) if direction == Direction::Redo => return Ok(None),
-                Some(first) => return found(conn, entry.group, first).map(Some),
+                Some(first) => return target_of(conn, entry.group, first).map(Some),
                 None => {}
             },
             _ => {}
@@ -157,39 +159,39 @@ pub(super) fn next(
     Ok(None)
 }
 
-/// The entry before a group in the chain of a tree, or of no tree.
+/// The entry before a group in the chain of a tree, or of entries without tree.
 fn before_group(conn: &Connection, group: i64, tree: Option<i64>) -> Result<Option<i64>> {
     let mut statement =
         conn.prepare_cached("SELECT previous FROM journal WHERE seq >= ?1 AND tree IS ?2 ORDER BY seq LIMIT 1")?;
     Ok(statement.query_row(params![group, tree], |r| r.get(0))?)
 }
 
-/// The entry that a group is told by, if there is something that takes its changes back: its first, but of an import that of
-/// the tree which it made.
+/// The entry that describes a group, if the group has an inverse: its first one, or for an import the one that created
+/// the tree.
 fn has_inverse(conn: &Connection, op: Op, group: i64) -> Result<Option<i64>> {
     let mut statement = conn.prepare_cached(
         "SELECT seq, change FROM journal WHERE seq BETWEEN ?1 AND ?2 AND (undo IS NOT NULL OR change = ?3) ORDER BY seq",
     )?;
     let mut rows = statement.query(params![group, group_end(conn, group)?, ChangeKind::Append.code()])?;
     while let Some(row) = rows.next()? {
-        if !is_left(op, row.get(1)?) {
+        if !is_ignored(op, row.get(1)?) {
             return Ok(Some(if op == Op::Import { row.get(0)? } else { group }));
         }
     }
     Ok(None)
 }
 
-/// The group to take back, told by the first entry of the operation that stands behind it.
-fn found(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
+/// Returns the group with the first entry of the operation that it reverts or repeats.
+fn target_of(conn: &Connection, group: i64, operation: i64) -> Result<UndoTarget> {
     let entry = read_entry(conn, operation)?.ok_or_else(|| StoreError::not_found("operation", operation))?.0;
     Ok(UndoTarget { group: group.unsigned_abs(), entry })
 }
 
-/// Entries of the journal, the newest first: of a tree, or of all.
+/// Lists journal entries, newest first, of a tree or of the whole file.
 pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilter) -> Result<Vec<JournalEntry>> {
     let mut next = match tree {
         Some(tree) => journal::tree_head(conn, tree)?,
-        // Numbers without a gap: what is not wanted is not read.
+        // Entry numbers have no gaps, so a page is read by number.
         None => {
             let newest = journal::last(conn)?;
             let from = if filter.before == 0 { newest } else { newest.min(filter.before - 1) };
@@ -216,19 +218,19 @@ pub(super) fn entries(conn: &Connection, tree: Option<i64>, filter: JournalFilte
     Ok(entries)
 }
 
-/// What is read of a journal entry, and the one before it in its chain.
+/// Columns of a journal entry; column 11 is the previous entry in its chain.
 const ENTRY: &str = "j.seq, coalesce(j.grp, j.seq), j.at, a.ulid, se.ulid, t.ulid, j.op, j.change, n.ulid, n.local_id,
          j.target, j.previous, j.undo
      FROM journal j JOIN agents a ON a.id = j.agent LEFT JOIN sessions se ON se.id = j.session
          LEFT JOIN trees t ON t.id = j.tree LEFT JOIN nodes n ON n.seq = j.node";
 
-/// A journal entry and the one before it in its chain; `None` past the first.
+/// Reads a journal entry and the number of the previous one in its chain.
 fn read_entry(conn: &Connection, seq: i64) -> Result<Option<(JournalEntry, Option<i64>)>> {
     let mut statement = conn.prepare_cached(&format!("SELECT {ENTRY} WHERE j.seq = ?1"))?;
     Ok(statement.query_row([seq], |row| Ok((entry_of(row)?, row.get(11)?))).optional()?)
 }
 
-/// The newest entries of a chain, in one statement: starting one costs more than ten of its rows.
+/// Reads the newest entries of a chain in one statement: starting a statement costs more than ten rows.
 fn read_chain(conn: &Connection, head: i64, most: u32) -> Result<Vec<JournalEntry>> {
     let mut statement = conn.prepare_cached(&format!(
         "WITH RECURSIVE chain(seq) AS (

@@ -1,12 +1,12 @@
-//! Vectors of what nodes say: one a node and model. Derived; the numbers are little-endian, four bytes each.
+//! Embedding vectors of nodes: one for each node and model, as little-endian `f32`. Derived data.
 
 use rusqlite::{Connection, params, params_from_iter, types::Value};
 
 use super::search_filter::{Conditions, numbered};
 use crate::store::{Result, WordFilter};
 
-/// Keeps vectors, unless what they are of was purged meanwhile.
-pub(super) fn keep(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) -> Result<()> {
+/// Saves vectors, except those of nodes that were purged since.
+pub(super) fn save(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) -> Result<()> {
     let mut statement = conn.prepare_cached(
         "INSERT OR REPLACE INTO vectors (model, node, vector)
          SELECT ?1, seq, ?3 FROM nodes WHERE seq = ?2 AND purged_at IS NULL",
@@ -18,7 +18,7 @@ pub(super) fn keep(conn: &Connection, model: &str, vectors: &[(u64, Vec<f32>)]) 
     Ok(())
 }
 
-/// Goes through a model's vectors of what fits.
+/// Calls `each` with every vector of a model for matching nodes.
 pub(super) fn each(
     conn: &Connection,
     model: &str,

@@ -1,4 +1,4 @@
-//! Checking a file from end to end: SQLite's structure, every hash, every count, the journal's numbering.
+//! Verification of a whole file: SQLite's structure, every hash, every count, the journal's numbering.
 
 use rusqlite::{Connection, Row, types::ValueRef};
 
@@ -15,22 +15,22 @@ use crate::{
     types::{EdgeKind, HashInput, ToolCallFields},
 };
 
-/// Problems listed at the most; a damaged file may have millions.
-const LISTED: usize = 100;
-/// Nodes between two reports of progress.
-const STEP: u64 = 10_000;
+/// Maximum number of listed problems; a damaged file may have millions.
+const MAX_PROBLEMS: usize = 100;
+/// Nodes between two calls of `progress`.
+const PROGRESS_NODES: u64 = 10_000;
 
-/// Checks one thing and reports what is wrong.
-type Part<'p> = &'p mut dyn FnMut(&mut VerifyReport) -> Result<()>;
+/// A check that adds its problems to the report.
+type Check<'p> = &'p mut dyn FnMut(&mut VerifyReport) -> Result<()>;
 
 pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
     let conn = pool.borrow()?;
     let tx = conn.unchecked_transaction()?;
     let mut report = VerifyReport::default();
-    // Each part runs even where another cannot: a corrupt page must not hide a wrong hash.
-    let parts: [(&str, Part<'_>); 8] = [
+    // Each check runs even if another fails: a corrupt page must not hide a wrong hash.
+    let parts: [(&str, Check<'_>); 8] = [
         ("the file's structure", &mut |report| {
-            // The check takes the index for what this connection last saw of it; reading makes it look again.
+            // The integrity check uses this connection's cached state of the index; a read refreshes it.
             tx.query_row("SELECT count(*) FROM (SELECT 1 FROM recall_terms LIMIT 1)", [], |_| Ok(()))?;
             structure(&tx, "integrity_check", report)
         }),
@@ -41,9 +41,9 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
         }),
         ("counts", &mut |report| counts(&tx, report)),
         ("the journal", &mut |report| journal(&tx, report)),
-        ("the index of words", &mut |report| words(&tx, report)),
-        ("state registers", &mut |report| {
-            report.problems.extend(session_state::problems(&tx, conn.ears())?);
+        ("the full-text index", &mut |report| words(&tx, report)),
+        ("session states", &mut |report| {
+            report.problems.extend(session_state::problems(&tx, conn.rules())?);
             Ok(())
         }),
         ("unfinished purges", &mut |report| {
@@ -56,35 +56,35 @@ pub(super) fn verify(pool: &ConnectionPool, progress: &mut dyn FnMut(u64)) -> Re
             report.problems.push(format!("{what} cannot be checked: {error}"));
         }
     }
-    let more = report.problems.len().saturating_sub(LISTED);
+    let more = report.problems.len().saturating_sub(MAX_PROBLEMS);
     if more > 0 {
-        report.problems.truncate(LISTED);
+        report.problems.truncate(MAX_PROBLEMS);
         report.problems.push(format!("and {more} more"));
     }
     Ok(report)
 }
 
-/// Runs SQLite's own check, `integrity_check` or `quick_check`, and that of foreign keys.
+/// Runs SQLite's own check, `integrity_check` or `quick_check`, and the foreign key check.
 pub(super) fn structure(conn: &Connection, check: &str, report: &mut VerifyReport) -> Result<()> {
     let mut check = conn.prepare(&format!("PRAGMA {check}(20)"))?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
-        let said: String = row.get(0)?;
+        let finding: String = row.get(0)?;
         // One row may hold several findings, under a line that names the database.
-        let findings = said.lines().filter(|line| *line != "ok" && !line.starts_with("***"));
+        let findings = finding.lines().filter(|line| *line != "ok" && !line.starts_with("***"));
         report.problems.extend(findings.map(|line| format!("the file: {line}")));
     }
     let mut check = conn.prepare("PRAGMA foreign_key_check")?;
     let mut rows = check.query([])?;
     while let Some(row) = rows.next()? {
         let (table, id): (String, Option<i64>) = (row.get(0)?, row.get(1)?);
-        report.problems.push(format!("row {} of {table} names something that is not there", id.unwrap_or(0)));
+        report.problems.push(format!("row {} of {table} refers to a missing row", id.unwrap_or(0)));
     }
     Ok(())
 }
 
 fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut(u64)) -> Result<()> {
-    // After the columns of a node from 25: author, parent, what hides it and its place, links.
+    // From column 25: author, parent, `hidden_by` of the node, its parent and its place, links.
     let mut statement = conn.prepare(&format!(
         "SELECT {COLUMNS}, a.ulid, p.hash, p.depth, s.hidden_by, ps.hidden_by, os.hidden_by,
              n.tree = coalesce(p.tree, n.tree), v.ulid, e.ulid
@@ -97,7 +97,7 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         report.nodes += 1;
-        if report.nodes.is_multiple_of(STEP) {
+        if report.nodes.is_multiple_of(PROGRESS_NODES) {
             progress(report.nodes);
         }
         if let Some(problem) = damage(row).unwrap_or_else(|e| Some(format!("does not decode: {e}"))) {
@@ -109,7 +109,7 @@ fn hashes(conn: &Connection, report: &mut VerifyReport, progress: &mut dyn FnMut
     Ok(())
 }
 
-/// What is wrong with a node, if anything.
+/// Returns a node's problem, if any.
 fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
     match row.get_ref(22)? {
         ValueRef::Text(bytes) if std::str::from_utf8(bytes).is_err() => {
@@ -118,7 +118,7 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
         ValueRef::Text(_) => {}
         _ => return Ok(Some("has no content".to_owned())),
     }
-    let mut node = NodeRow::words(row)?.node;
+    let mut node = NodeRow::read_stateless(row)?.node;
     let link = |at: usize| Ok::<_, rusqlite::Error>(row.get::<_, Option<[u8; 16]>>(at)?.map(NodeId::from_bytes));
     node.author = AgentId::from_bytes(row.get(25)?);
     (node.version_of, node.edited_from) = (link(32)?, link(33)?);
@@ -128,17 +128,17 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
             || node.metadata.is_some()
             || node.tool != ToolCallFields::default()
         {
-            return Ok(Some("is damaged: it is marked as purged and holds content".to_owned()));
+            return Ok(Some("is damaged: it is marked as purged but has content".to_owned()));
         }
     } else {
         let parent = if row.get_ref(26)? == ValueRef::Null { None } else { Some(decode::hash(row, 26)?) };
         if node.hash.recomputed(&HashInput::of(&node, parent)) != node.hash {
-            return Ok(Some("is damaged: it is not what its hash says".to_owned()));
+            return Ok(Some("is damaged: it does not match its hash".to_owned()));
         }
     }
     let parent_depth: Option<i64> = row.get(27)?;
     if i64::from(node.depth) != parent_depth.map_or(0, |d| d + 1) || !row.get::<_, bool>(31)? {
-        return Ok(Some("does not hang where it says".to_owned()));
+        return Ok(Some("has a wrong depth, or a parent in another tree".to_owned()));
     }
     let (own, kind): (i64, _) = (row.get(0)?, node.kind);
     let (hidden, parent_hidden, other_hidden): (Option<i64>, Option<i64>, Option<i64>) =
@@ -148,22 +148,22 @@ fn damage(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
         Some(by) => by == own || parent_hidden.is_some() || place_hidden.is_some(),
         None => parent_hidden.is_none() && place_hidden.is_none(),
     };
-    Ok((!consistent).then(|| "is hidden, or shown, against what hides its parent".to_owned()))
+    Ok((!consistent).then(|| "has another visibility than its parent".to_owned()))
 }
 
 fn counts(conn: &Connection, report: &mut VerifyReport) -> Result<()> {
     report.trees = conn.query_row("SELECT count(*) FROM trees", [], |r| r.get(0))?;
     for node in recount::wrong_nodes(conn)? {
         report.problems.push(format!(
-            "node [{}] keeps the counts {:?}, a recount says {:?} (continuations, annotations, versions, links, bookmark)",
-            node.local, node.kept, node.counted
+            "node [{}] has the counts {:?}, a recount gives {:?} (continuations, annotations, versions, links, bookmark)",
+            node.local, node.stored, node.counted
         ));
     }
     for tree in recount::wrong_trees(conn)? {
         report.problems.push(format!(
-            "tree {} keeps {}, a recount says {}",
+            "tree {} has {}, a recount gives {}",
             tree.row,
-            described(tree.kept),
+            described(tree.stored),
             described(tree.counted)
         ));
     }
@@ -187,7 +187,7 @@ pub(super) fn journal(conn: &Connection, report: &mut VerifyReport) -> Result<()
         conn.query_row("SELECT count(*), coalesce(max(seq), 0) FROM journal", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
     report.entries = count;
     if count != last {
-        report.problems.push(format!("the journal has {count} entries, numbered up to {last}"));
+        report.problems.push(format!("the journal has {count} entries, but the last number is {last}"));
     }
     let mut undo = conn.prepare("SELECT seq, undo FROM journal WHERE undo IS NOT NULL ORDER BY seq")?;
     let mut rows = undo.query([])?;

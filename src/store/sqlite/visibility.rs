@@ -1,13 +1,12 @@
-//! What is visible: pruning, restoring, and the counts that follow.
+//! Visibility of nodes: pruning, restoring, and the resulting counts.
 //!
-//! A node's `hidden_by` names the node whose pruning hides it. A node is visible while its parent is, and for a version
-//! also the place it is a version of, and it is not pruned itself. Pruning X re-marks exactly those nodes of its branch
-//! that are hidden by whatever hides X itself (usually nothing); a branch pruned earlier inside it keeps its own
-//! mark. Restoring X gives the nodes marked X the mark of what X hangs on. So each is the exact inverse of the other,
-//! and they nest in any order.
+//! A node's `hidden_by` is a tag: the node whose pruning hides it. A node is visible if it is not pruned and its parent
+//! is visible; a version also needs a visible place. Pruning X retags the nodes of its branch that have the same tag as
+//! X (usually none); a branch pruned earlier inside it keeps its own tag. Restoring X gives the nodes tagged X the tag
+//! of X's parent. So each is the exact inverse of the other, and they nest in any order.
 //!
-//! A node's counts are of children that are visible whenever the node is, so only the parent of a pruned node
-//! changes; a tree's counts are of visible nodes.
+//! A node counts its children that have the same tag, so pruning changes only the parent's count. A tree counts its
+//! visible nodes.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -33,9 +32,9 @@ pub(super) fn prune(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Applied
     if from == Some(root.row) {
         return Err(StoreError::Conflict("it is pruned already".to_owned()));
     }
-    apply.receipt.affected += remark(apply.conn, root, from, Some(root.row))?;
-    apply.may_prune()?;
-    apply.unhear_branch()?;
+    apply.receipt.affected += retag_branch(apply.conn, root, from, Some(root.row))?;
+    apply.check_prune_lease()?;
+    apply.mark_sessions_stale()?;
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Restore { node: id })))
 }
 
@@ -50,29 +49,29 @@ pub(super) fn restore(apply: &mut ChangeApplier<'_>, id: NodeId) -> Result<Appli
         }
         None => return Err(StoreError::Conflict("it is not pruned".to_owned())),
     }
-    let to = support_mark(apply.conn, root)?;
-    apply.receipt.affected += remark(apply.conn, root, Some(root.row), to)?;
-    apply.unhear_branch()?;
+    let to = inherited_tag(apply.conn, root)?;
+    apply.receipt.affected += retag_branch(apply.conn, root, Some(root.row), to)?;
+    apply.mark_sessions_stale()?;
     if to.is_none() {
         hide_unsupported(apply.conn)?;
     }
     Ok(AppliedMutation::new(Some(root.tree), Some(root.row), Some(Mutation::Prune { node: id })))
 }
 
-/// What hides a node that is not pruned itself: the mark of its parent, or, for a version, of the place it is a version
-/// of (for the first half of a split: of what was split).
-fn support_mark(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
+/// The tag that a node without its own pruning has: that of its parent or, for a version, of its place. For the first
+/// half of a split the place is the split node.
+fn inherited_tag(conn: &Connection, node: Anchor) -> Result<Option<i64>> {
     let place = match node.kind {
         EdgeKind::Version => conn
             .prepare_cached("SELECT coalesce(version_of, edited_from) FROM nodes WHERE seq = ?1")?
             .query_row([node.row], |r| r.get(0))?,
         _ => None,
     };
-    mark_of(conn, node.parent, place)
+    tag_of(conn, node.parent, place)
 }
 
-/// What hides whatever hangs on `parent` and, if it is a version, takes `place`.
-pub(super) fn mark_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
+/// The tag inherited from `parent` and, for a version, from `place`.
+pub(super) fn tag_of(conn: &Connection, parent: Option<i64>, place: Option<i64>) -> Result<Option<i64>> {
     for node in [parent, place].into_iter().flatten() {
         if let Some(mark) = nodes::hidden_by(conn, node)? {
             return Ok(Some(mark));
@@ -81,7 +80,7 @@ pub(super) fn mark_of(conn: &Connection, parent: Option<i64>, place: Option<i64>
     Ok(None)
 }
 
-/// After a branch was shown: versions in it whose place was pruned meanwhile stay hidden, by that.
+/// After showing a branch, hides its versions again whose place is pruned.
 fn hide_unsupported(conn: &Connection) -> Result<()> {
     let versions: Vec<i64> = conn
         .prepare_cached(
@@ -92,16 +91,16 @@ fn hide_unsupported(conn: &Connection) -> Result<()> {
     for version in versions {
         let version = nodes::anchor(conn, version)?;
         if nodes::hidden_by(conn, version.row)?.is_none()
-            && let Some(mark) = support_mark(conn, version)?
+            && let Some(mark) = inherited_tag(conn, version)?
         {
-            remark(conn, version, None, Some(mark))?;
+            retag_branch(conn, version, None, Some(mark))?;
         }
     }
     Ok(())
 }
 
-/// Gives the nodes of the branch at `root` that are marked `from` the mark `to`; returns how many they are.
-fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
+/// Changes the tag `from` to `to` in the branch at `root`; returns the number of changed nodes.
+fn retag_branch(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -> Result<u64> {
     let counts = collect(conn, root, from)?;
     conn.execute(
         &format!(
@@ -111,7 +110,7 @@ fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -
         ),
         [to],
     )?;
-    // Whatever hides the parent hides or showed this branch too, apart from the mark that is set or taken here.
+    // The parent shares this branch's visibility, apart from the tag that changes here.
     let shown = from == Some(root.row);
     let by = if shown { 1 } else { -1 };
     let children = match (root.kind, root.parent) {
@@ -124,14 +123,14 @@ fn remark(conn: &Connection, root: Anchor, from: Option<i64>, to: Option<i64>) -
     Ok(counts.nodes)
 }
 
-/// Collects the branch in `temp.branch` and counts it as if it were visible.
+/// Collects the branch in `temp.branch` and counts it as visible.
 fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCounts> {
     conn.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS branch (node INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
          DELETE FROM temp.branch;",
     )?;
-    // A node's branch is its children, and its versions: those that can take its place, and the first halves of its
-    // splits. CROSS JOIN fixes the order of the loops: left to itself, SQLite reads the whole tree for every node.
+    // A branch consists of children, versions, and first halves of splits. CROSS JOIN fixes the order of the loops;
+    // SQLite's own plan reads the whole tree for every node.
     conn.prepare_cached(
         "INSERT OR IGNORE INTO temp.branch
          WITH RECURSIVE branch (node, depth) AS (
@@ -163,7 +162,7 @@ fn collect(conn: &Connection, root: Anchor, mark: Option<i64>) -> Result<TreeCou
     Ok(counts)
 }
 
-/// Takes a branch out of its tree's counts, or adds it. `children` is how many continuations the parent has now.
+/// Subtracts a branch from its tree's counts, or adds it. `children` is the parent's current number of continuations.
 fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool, children: i64) -> Result<()> {
     let mut tree = trees::counts(conn, root.tree)?;
     let mut parent_leaf = false;
@@ -194,10 +193,10 @@ fn count_tree(conn: &Connection, root: Anchor, branch: &TreeCounts, shown: bool,
 /// The node itself if it is visible, else its nearest visible ancestor.
 pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
     let mut node = nodes::anchor(conn, row)?;
-    // Each step leaves a pruned branch at its root, so there are as many steps as prunes nest.
+    // Each step leaves a pruned branch at its root, so the steps are as many as nested prunes.
     while let Some(by) = nodes::hidden_by(conn, node.row)? {
         let pruned = nodes::anchor(conn, by)?;
-        // A pruned version leaves the place it was a version of.
+        // The nearest ancestor of a pruned version is its place.
         let above = match pruned.version_of {
             Some(first) if nodes::hidden_by(conn, first)?.is_none() => Some(first),
             _ => pruned.parent,
@@ -208,7 +207,7 @@ pub(super) fn nearest_visible(conn: &Connection, row: i64) -> Result<Anchor> {
     Ok(node)
 }
 
-/// The node on which the continuations of all versions of a place hang.
+/// The original of a place, which is the parent of all versions' continuations.
 pub(super) fn common(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
     while let Some(first) = node.version_of {
         node = nodes::anchor(conn, first)?;
@@ -216,7 +215,7 @@ pub(super) fn common(conn: &Connection, mut node: Anchor) -> Result<Anchor> {
     Ok(node)
 }
 
-/// The wording of a place that is read: the one of `wanted` that is a version of it, else its newest visible one.
+/// Selects a version of a place: the one in `wanted`, else the newest visible one.
 pub(super) fn version_read(conn: &Connection, place: i64, wanted: &[i64]) -> Result<i64> {
     if wanted.contains(&place) {
         return Ok(place);
@@ -237,7 +236,7 @@ pub(super) fn version_read(conn: &Connection, place: i64, wanted: &[i64]) -> Res
     Ok(newest.unwrap_or(place))
 }
 
-/// The row of a node, if it is there.
+/// The row number of a node; `None` if it does not exist.
 pub(super) fn row_of(conn: &Connection, id: NodeId) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("SELECT seq FROM nodes WHERE ulid = ?1")?

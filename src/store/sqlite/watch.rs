@@ -1,6 +1,6 @@
-//! Watching for changes. SQLite counts, for each connection, how often others have committed; the number stands in the
-//! index of the log, in shared memory. So a look costs no page of the file, and tells of everything: the journal's last
-//! number would not tell of leases. It needs a connection of its own, since the number means nothing to another one.
+//! Detection of commits. SQLite counts other connections' commits in the log's index, in shared memory. Reading that
+//! count touches no page of the file and covers every commit; the journal's last number would miss leases. The count is
+//! relative to a connection, so a watch owns one.
 
 use rusqlite::Connection;
 

@@ -1,11 +1,11 @@
-//! The writer: one named thread that owns the writing connection.
+//! The writer: a named thread that owns the writing connection.
 //!
-//! It takes what is queued into one transaction, so that many callers share one sync (group commit). When a change
-//! fails, the transaction is taken back and the others are made again without it: failures are rare, and a savepoint
-//! for each change would cost every one of them. Callers get their receipts only after the transaction's sync.
+//! All queued changes are committed in one transaction, so that many callers share one sync (group commit). If a change
+//! fails, the transaction is rolled back and the others are applied again: failures are rare, and a savepoint per
+//! change would slow down all of them. Callers get their receipts after the sync.
 //!
-//! Other processes hold the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
-//! short sleeps between tries rather than SQLite's own, which grow to 100 ms and let eight writers starve.
+//! Other processes may write the file too. The lock is taken at the start of the transaction (`BEGIN IMMEDIATE`), with
+//! short sleeps between attempts. SQLite's own sleeps grow to 100 ms and let eight writers starve.
 
 use std::{
     path::PathBuf,
@@ -32,16 +32,16 @@ use crate::{
     store::{Change, Mutation, Receipt, Result, StoreError},
 };
 
-/// Mutations after which a transaction takes no further change: bounds how long the first of them waits.
-const GROUP: usize = 1_024;
-/// Looks at the queue before sleeping: about 50 µs, what waking a thread may cost on a virtual machine.
-const SPINS: u32 = 1_024;
-/// How long nobody must want anything before the log is moved into the file.
-const IDLE: Duration = Duration::from_millis(50);
-/// Transactions that make this worth its syncs.
-const WORTH_MOVING: u32 = 100;
-/// The longest sleep between two tries for the lock.
-const LONGEST_SLEEP: Duration = Duration::from_millis(4);
+/// Number of mutations after which a transaction accepts no further change: bounds the latency of the first one.
+const MAX_GROUP_MUTATIONS: usize = 1_024;
+/// Polls of the queue before the thread sleeps: about 50 µs, the cost of waking a thread on a virtual machine.
+const MAX_QUEUE_POLLS: u32 = 1_024;
+/// Idle time before a checkpoint.
+const CHECKPOINT_IDLE: Duration = Duration::from_millis(50);
+/// Minimum number of transactions that make a checkpoint worth its syncs.
+const MIN_CHECKPOINT_TRANSACTIONS: u32 = 100;
+/// Maximum sleep between two attempts to take the lock.
+const MAX_LOCK_SLEEP: Duration = Duration::from_millis(4);
 
 type Reply = oneshot::Sender<Result<Receipt>>;
 type Task = Box<dyn FnOnce(&mut Connection) + Send>;
@@ -56,7 +56,7 @@ pub(super) struct WriterHandle {
     queue: Option<mpsc::Sender<WriteJob>>,
     thread: Option<JoinHandle<()>>,
     path: PathBuf,
-    readers: TokenizerPool,
+    tokenizers: TokenizerPool,
 }
 
 impl WriterHandle {
@@ -66,38 +66,38 @@ impl WriterHandle {
         let worker = WriterThread {
             conn,
             ids: Arc::clone(&options.ids),
-            ears: Arc::clone(&options.ears),
+            rules: Arc::clone(&options.rules),
             wait: options.wait,
             cache: WriterCache::default(),
             path: path.clone(),
-            logged: 0,
+            uncheckpointed: 0,
         };
         let thread = thread::Builder::new()
             .name("loomtree-writer".to_owned())
             .spawn(move || worker.run(&jobs))
             .map_err(|e| StoreError::Io { detail: e.to_string() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), path, readers: TokenizerPool::default() })
+        Ok(Self { queue: Some(queue), thread: Some(thread), path, tokenizers: TokenizerPool::default() })
     }
 
-    /// A writer of a file that is only read: it refuses.
-    pub(super) fn refusing(path: PathBuf) -> Self {
-        Self { queue: None, thread: None, path, readers: TokenizerPool::default() }
+    /// Creates a writer that refuses all changes, for a read-only store.
+    pub(super) fn read_only(path: PathBuf) -> Self {
+        Self { queue: None, thread: None, path, tokenizers: TokenizerPool::default() }
     }
 
-    /// Queues a change; returns what the writer has of it.
+    /// Queues a change; returns its prepared form, shared with the writer thread.
     pub(super) fn submit(&self, change: Change, reply: Reply) -> Option<Arc<PreparedChange>> {
-        // Where nobody listens any more, the caller has stopped waiting too, or finds the channel closed.
+        // Send errors are ignored: the caller has dropped its receiver, or finds the channel closed.
         let Some(queue) = &self.queue else {
             drop(reply.send(Err(StoreError::ReadOnly { path: self.path.clone() })));
             return None;
         };
         let work = PreparedChange::new(change);
         drop(queue.send(WriteJob::Change(Arc::clone(&work), reply)));
-        self.readers.read(&work);
+        self.tokenizers.prepare(&work);
         Some(work)
     }
 
-    /// Runs `task` on the writer's thread between two transactions, and waits for it.
+    /// Runs `task` on the writer thread between two transactions, and waits for its result.
     pub(super) fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
@@ -116,7 +116,7 @@ impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.queue = None;
         if let Some(thread) = self.thread.take() {
-            // The thread does not panic; if it did, there is nobody left to tell.
+            // The thread does not panic; if it did, no caller is left to report to.
             let _ = thread.join();
         }
     }
@@ -125,46 +125,45 @@ impl Drop for WriterHandle {
 struct WriterThread {
     conn: Connection,
     ids: Arc<dyn IdSource>,
-    ears: Arc<CompiledRules>,
+    rules: Arc<CompiledRules>,
     wait: Duration,
     cache: WriterCache,
     path: PathBuf,
-    /// Transactions since the log was last moved into the file.
-    logged: u32,
+    /// Transactions since the last checkpoint.
+    uncheckpointed: u32,
 }
 
 impl WriterThread {
-    /// The next job. Looks for a few microseconds before it sleeps: a caller that appends one message after another
-    /// sends its next one that soon, and waking a thread costs as much as the append.
-    fn take(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
-        for _ in 0..SPINS {
+    /// Receives the next job. Polls briefly before it sleeps: a caller that appends one message after another sends the
+    /// next one soon, and waking a thread costs as much as an append.
+    fn next_job(&mut self, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+        for _ in 0..MAX_QUEUE_POLLS {
             match jobs.try_recv() {
                 Ok(job) => return Some(job),
                 Err(mpsc::TryRecvError::Disconnected) => return None,
                 Err(mpsc::TryRecvError::Empty) => std::hint::spin_loop(),
             }
         }
-        if self.logged >= WORTH_MOVING {
-            match jobs.recv_timeout(IDLE) {
+        if self.uncheckpointed >= MIN_CHECKPOINT_TRANSACTIONS {
+            match jobs.recv_timeout(CHECKPOINT_IDLE) {
                 Ok(job) => return Some(job),
                 Err(mpsc::RecvTimeoutError::Disconnected) => return None,
-                Err(mpsc::RecvTimeoutError::Timeout) => self.move_log(),
+                Err(mpsc::RecvTimeoutError::Timeout) => self.checkpoint(),
             }
         }
         jobs.recv().ok()
     }
 
-    /// Moves what readers do not hold from the log into the file, while nobody waits for its syncs. If it cannot, a
-    /// later one will.
-    fn move_log(&mut self) {
-        self.logged = 0;
+    /// Checkpoints the log while no caller waits. If tokenizers prevent it, a later checkpoint does the work.
+    fn checkpoint(&mut self) {
+        self.uncheckpointed = 0;
         if let Err(error) = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
             tracing::debug!(%error, "moving the log into the file");
         }
     }
 
     fn run(mut self, jobs: &mpsc::Receiver<WriteJob>) {
-        let mut next = self.take(jobs);
+        let mut next = self.next_job(jobs);
         while let Some(job) = next.take() {
             match job {
                 WriteJob::Task(task) => {
@@ -173,24 +172,28 @@ impl WriterThread {
                     task(&mut self.conn);
                     let _ = self.conn.busy_timeout(Duration::ZERO);
                 }
-                WriteJob::Change(work, reply) => next = self.group(work, reply, jobs),
+                WriteJob::Change(work, reply) => next = self.commit_group(work, reply, jobs),
             }
             if next.is_none() {
-                next = self.take(jobs);
+                next = self.next_job(jobs);
             }
         }
     }
 
-    /// One transaction: this change and those that are queued by the time it is done. Returns a job that was taken
-    /// from the queue and is not a change.
-    fn group(&mut self, work: Arc<PreparedChange>, reply: Reply, jobs: &mpsc::Receiver<WriteJob>) -> Option<WriteJob> {
+    /// Commits this change and those queued meanwhile in one transaction. Returns a received job that is not a change.
+    fn commit_group(
+        &mut self,
+        work: Arc<PreparedChange>,
+        reply: Reply,
+        jobs: &mpsc::Receiver<WriteJob>,
+    ) -> Option<WriteJob> {
         let mut other = None;
         let mut refused: Vec<(Reply, StoreError)> = Vec::new();
         let mut group: Vec<(Arc<PreparedChange>, Reply, Receipt)> = Vec::new();
         let mut job = Some((work, reply));
         let mut mutations = 0;
         if let Err(error) = self.begin() {
-            self.fail(job.map(|(_, reply)| reply), &error);
+            self.reply_all(job.map(|(_, reply)| reply), &error);
             return None;
         }
         while let Some((work, reply)) = job.take() {
@@ -198,21 +201,21 @@ impl WriterThread {
             match self.apply(&work) {
                 Ok(receipt) => group.push((work, reply, receipt)),
                 Err(error) => {
-                    let error = self.explain(error);
-                    // A purge that finds nothing left finishes what an earlier one owes before it is answered.
-                    if purges(&work.change) {
+                    let error = self.with_context(error);
+                    // A purge that finds nothing may still have to finish an earlier one before its reply.
+                    if is_purge(&work.change) {
                         refused.push((reply, error));
                     } else {
                         let _ = reply.send(Err(error));
                     }
-                    if let Err(error) = self.again(&mut group) {
-                        answer(refused, &Ok(()));
-                        self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
+                    if let Err(error) = self.replay_without(&mut group) {
+                        reply_refused(refused, &Ok(()));
+                        self.reply_all(group.into_iter().map(|(_, reply, _)| reply), &error);
                         return None;
                     }
                 }
             }
-            if mutations < GROUP {
+            if mutations < MAX_GROUP_MUTATIONS {
                 match jobs.try_recv() {
                     Ok(WriteJob::Change(work, reply)) => job = Some((work, reply)),
                     Ok(task @ WriteJob::Task(_)) => other = Some(task),
@@ -220,35 +223,35 @@ impl WriterThread {
                 }
             }
         }
-        self.logged += 1;
+        self.uncheckpointed += 1;
         if let Err(error) = self.commit() {
-            answer(refused, &Ok(()));
-            self.fail(group.into_iter().map(|(_, reply, _)| reply), &error);
+            reply_refused(refused, &Ok(()));
+            self.reply_all(group.into_iter().map(|(_, reply, _)| reply), &error);
             return other;
         }
-        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| purges(&work.change));
+        let purged = !refused.is_empty() || group.iter().any(|(work, ..)| is_purge(&work.change));
         let scrubbed = if purged { self.scrub() } else { Ok(()) };
-        answer(refused, &scrubbed);
+        reply_refused(refused, &scrubbed);
         for (work, reply, receipt) in group {
-            // Only purges are told of traces that are left: what shared their transaction is done.
-            let told = match &scrubbed {
-                Err(error) if purges(&work.change) => Err(clone_error(error)),
+            // A failed scrub concerns only purges: other changes of the transaction are complete.
+            let result = match &scrubbed {
+                Err(error) if is_purge(&work.change) => Err(clone_error(error)),
                 _ => Ok(receipt),
             };
             drop(work);
-            let _ = reply.send(told);
+            let _ = reply.send(result);
         }
         other
     }
 
     fn apply(&mut self, work: &Arc<PreparedChange>) -> Result<Receipt> {
-        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.ears, work)
+        ChangeApplier::begin(&self.conn, &mut self.cache, self.ids.as_ref(), &self.rules, work)
             .and_then(ChangeApplier::run)
     }
 
-    /// Takes the transaction back because its last change failed, and makes the others again without it. A change
-    /// that fails now (the disk is full) is told so and left out too.
-    fn again(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
+    /// Rolls back after the last change failed, and applies the other changes again. A change that fails now (disk
+    /// full) is answered with its error and dropped.
+    fn replay_without(&mut self, group: &mut Vec<(Arc<PreparedChange>, Reply, Receipt)>) -> Result<()> {
         let mut left = std::mem::take(group);
         loop {
             self.cache.clear();
@@ -271,7 +274,7 @@ impl WriterThread {
             }
             let Some((at, error)) = failed else { break };
             let (_, reply, _) = left.remove(at);
-            let _ = reply.send(Err(self.explain(error)));
+            let _ = reply.send(Err(self.with_context(error)));
         }
         *group = left;
         Ok(())
@@ -279,18 +282,19 @@ impl WriterThread {
 
     fn commit(&mut self) -> Result<()> {
         let flushed = self.cache.flush(&self.conn);
-        let written = flushed.and_then(|()| fts_index::keep_up(&self.conn, &mut self.cache));
-        let written = written.and_then(|()| session_state::keep_up(&self.conn, &mut self.cache.unheard, &self.ears));
+        let written = flushed.and_then(|()| fts_index::index_if_due(&self.conn, &mut self.cache));
+        let written = written
+            .and_then(|()| session_state::refresh_stale(&self.conn, &mut self.cache.stale_sessions, &self.rules));
         written.and_then(|()| Ok(self.conn.prepare_cached("COMMIT")?.execute([]).map(drop)?)).map_err(|error| {
             self.cache.clear();
             if !self.conn.is_autocommit() {
                 let _ = self.conn.execute_batch("ROLLBACK");
             }
-            self.explain(error)
+            self.with_context(error)
         })
     }
 
-    /// After a purge: leaves no trace of what it emptied.
+    /// Rewrites the file after a purge.
     fn scrub(&mut self) -> Result<()> {
         let scrubbed = scrub::scrub(&mut self.conn, self.wait);
         let _ = self.conn.busy_timeout(Duration::ZERO);
@@ -301,8 +305,8 @@ impl WriterThread {
         })
     }
 
-    /// Tells everybody the same error: one failed sync fails every change of its group.
-    fn fail(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
+    /// Replies with the same error to all: a failed sync fails every change of its group.
+    fn reply_all(&self, replies: impl IntoIterator<Item = Reply>, error: &StoreError) {
         for reply in replies {
             let _ = reply.send(Err(clone_error(error)));
         }
@@ -324,15 +328,15 @@ impl WriterThread {
                         return Err(StoreError::Busy { waited: self.wait });
                     }
                     thread::sleep(sleep);
-                    sleep = (sleep * 2).min(LONGEST_SLEEP);
+                    sleep = (sleep * 2).min(MAX_LOCK_SLEEP);
                 }
-                Err(error) => return Err(self.explain(error.into())),
+                Err(error) => return Err(self.with_context(error.into())),
             }
         }
     }
 
-    /// Names the file where SQLite does not.
-    fn explain(&self, error: StoreError) -> StoreError {
+    /// Adds the path or the wait to an error that lacks it.
+    fn with_context(&self, error: StoreError) -> StoreError {
         match error {
             StoreError::Backend(source)
                 if source.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code)
@@ -346,15 +350,15 @@ impl WriterThread {
     }
 }
 
-/// Answers refused purges: with the error of the scrub, if that failed too.
-fn answer(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
+/// Replies to refused purges, with the scrub's error if it failed too.
+fn reply_refused(refused: Vec<(Reply, StoreError)>, scrubbed: &Result<()>) {
     for (reply, error) in refused {
         let _ = reply.send(Err(scrubbed.as_ref().err().map_or(error, clone_error)));
     }
 }
 
-/// Whether a change purges.
-fn purges(change: &Change) -> bool {
+/// True if the change contains a purge.
+fn is_purge(change: &Change) -> bool {
     change.mutations.iter().any(|m| matches!(m, Mutation::Purge(_)))
 }
 

@@ -1,4 +1,4 @@
-//! Agents.
+//! Statements of the table `agents`.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -12,12 +12,12 @@ fn stop(agent: &NewAgent) -> String {
     serde_json::Value::from(agent.stop.clone()).to_string()
 }
 
-/// A taken name is [`StoreError::Conflict`].
-fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
+/// Converts a violated unique name to [`StoreError::Conflict`].
+fn unique_name(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
         Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) && !name.is_empty() => {
-            Err(StoreError::Conflict(format!("an agent named {name:?} is there already")))
+            Err(StoreError::Conflict(format!("an agent named {name:?} exists already")))
         }
         Err(e) => Err(e.into()),
     }
@@ -40,7 +40,7 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, agent: &NewAgent, at: 
             at.as_millis()
         ],
     );
-    named(inserted, &agent.name)?;
+    unique_name(inserted, &agent.name)?;
     Ok(conn.last_insert_rowid())
 }
 
@@ -59,12 +59,12 @@ pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, agent: &NewA
             agent.permissions.bits()
         ],
     );
-    named(updated, &agent.name)
+    unique_name(updated, &agent.name)
 }
 
 pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed: bool) -> Result<()> {
     let name: String = conn.query_row("SELECT name FROM agents WHERE id = ?1", [row], |r| r.get(0))?;
-    named(conn.execute("UPDATE agents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)
+    unique_name(conn.execute("UPDATE agents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)
 }
 
 pub(in crate::store::sqlite) fn row(conn: &Connection, id: AgentId) -> Result<i64> {

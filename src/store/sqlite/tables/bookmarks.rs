@@ -1,4 +1,5 @@
-//! Bookmarks: at most one a node. `node_state.bookmarked` says which nodes have one.
+//! Statements of the table `bookmarks`: at most one for each node. `node_state.bookmarked` marks the nodes that have
+//! one.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -1,4 +1,4 @@
-//! What happened in delegations.
+//! Statements of the table `delegation_events`.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::{
     types::{Json, Timestamp},
 };
 
-/// Keeps an event; its number must be the next one, else somebody else is at it.
+/// Appends an event. Its number must be the next one; otherwise another process runs the delegation.
 pub(in crate::store::sqlite) fn insert(
     conn: &Connection,
     (delegation, number): (i64, u32),
@@ -21,7 +21,7 @@ pub(in crate::store::sqlite) fn insert(
         |row| row.get(0),
     )?;
     if last + 1 != number {
-        return Err(StoreError::Conflict("somebody else carries this delegation on".to_owned()));
+        return Err(StoreError::Conflict("another process runs this delegation".to_owned()));
     }
     conn.execute(
         "INSERT INTO delegation_events (delegation, number, at, event) VALUES (?1, ?2, ?3, ?4)",
@@ -30,7 +30,7 @@ pub(in crate::store::sqlite) fn insert(
     Ok(())
 }
 
-/// The events of a delegation, in their order.
+/// Lists the events of a delegation in order.
 pub(in crate::store::sqlite) fn events(conn: &Connection, delegation: i64) -> Result<Vec<Json>> {
     let mut statement =
         conn.prepare_cached("SELECT event FROM delegation_events WHERE delegation = ?1 ORDER BY number")?;
@@ -38,9 +38,9 @@ pub(in crate::store::sqlite) fn events(conn: &Connection, delegation: i64) -> Re
     read.map(|text| json(text?)).collect()
 }
 
-/// Every delegation with its last event, the newest delegation first.
+/// Lists every delegation with its last event, newest delegation first.
 pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<(NodeId, Json)>> {
-    // With `max` the other columns are those of the row that has it.
+    // With `max`, SQLite takes the other columns from the row with the maximum.
     let mut statement = conn.prepare_cached(
         "SELECT n.ulid, e.event, max(e.number) FROM delegation_events e JOIN nodes n ON n.seq = e.delegation
          GROUP BY e.delegation ORDER BY e.delegation DESC",

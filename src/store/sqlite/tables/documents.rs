@@ -1,4 +1,4 @@
-//! Documents and their versions.
+//! Statements of the tables `documents` and `document_versions`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -16,7 +16,7 @@ pub(in crate::store::sqlite) fn insert(
     author: i64,
     at: Timestamp,
 ) -> Result<()> {
-    named(
+    unique_name(
         conn.execute(
             "INSERT INTO documents (ulid, name, created_at) VALUES (?1, ?2, ?3)",
             params![id.to_bytes(), name, at.as_millis()],
@@ -48,26 +48,26 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: DocumentId) -> Result
         .ok_or_else(|| StoreError::not_found("document", id))
 }
 
-/// The newest version's number.
-pub(in crate::store::sqlite) fn newest(conn: &Connection, row: i64) -> Result<u64> {
+/// The number of the newest version.
+pub(in crate::store::sqlite) fn newest_version(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.query_row("SELECT max(version) FROM document_versions WHERE document = ?1", [row], |r| r.get(0))?)
 }
 
-/// Marks a document; `false` if it was so marked already.
+/// Marks a document as removed or restores it; returns `false` if nothing changed.
 pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: i64, removed: bool) -> Result<bool> {
     let (name, was): (String, bool) =
         conn.query_row("SELECT name, removed FROM documents WHERE id = ?1", [row], |r| Ok((r.get(0)?, r.get(1)?)))?;
     if was != removed {
-        named(conn.execute("UPDATE documents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)?;
+        unique_name(conn.execute("UPDATE documents SET removed = ?2 WHERE id = ?1", params![row, removed]), &name)?;
     }
     Ok(was != removed)
 }
 
-fn named(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
+fn unique_name(result: rusqlite::Result<usize>, name: &str) -> Result<()> {
     match result {
         Ok(_) => Ok(()),
         Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) && !name.is_empty() => {
-            Err(StoreError::Conflict(format!("a document named {name:?} is there already")))
+            Err(StoreError::Conflict(format!("a document named {name:?} exists already")))
         }
         Err(e) => Err(e.into()),
     }
@@ -95,7 +95,7 @@ pub(in crate::store::sqlite) fn all(conn: &Connection) -> Result<Vec<Document>> 
     Ok(documents)
 }
 
-/// A version, the newest for 0.
+/// Loads a version; 0 selects the newest.
 pub(in crate::store::sqlite) fn version(conn: &Connection, row: i64, version: u64) -> Result<Option<DocumentVersion>> {
     let found = conn
         .prepare_cached(

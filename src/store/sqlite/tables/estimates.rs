@@ -1,18 +1,18 @@
-//! Estimates: what models counted where so much was estimated.
+//! Statements of the table `estimates`: sums of estimated and reported token counts for each model.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::{store::Result, tokens::TokenCalibration};
 
-/// Estimated tokens above which a model's sums are halved before more are added, so that the last prompts count most.
-const REMEMBERED: i64 = 400_000;
-/// How much more than estimated is believed: a report beyond that would spoil the sums for long.
-const BELIEVED: u64 = 4;
+/// Estimated tokens above which a model's sums are halved before more are added, so that recent prompts weigh most.
+const HALVING_TOKENS: i64 = 400_000;
+/// Maximum ratio of reported to estimated tokens; a higher report would distort the sums for long.
+const MAX_RATIO: u64 = 4;
 
-/// Adds what was estimated and what the model counted.
+/// Adds the estimated and the reported count of a prompt.
 pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u64, reported: u64) -> Result<()> {
-    let estimated = estimated.min(REMEMBERED.unsigned_abs());
-    let reported = reported.min(estimated * BELIEVED);
+    let estimated = estimated.min(HALVING_TOKENS.unsigned_abs());
+    let reported = reported.min(estimated * MAX_RATIO);
     if estimated == 0 || reported == 0 {
         return Ok(());
     }
@@ -22,11 +22,11 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, model: &str, estimated: u
              estimated = CASE WHEN estimated > ?4 THEN estimated / 2 ELSE estimated END + ?2,
              reported = CASE WHEN estimated > ?4 THEN reported / 2 ELSE reported END + ?3",
     )?
-    .execute(params![model, estimated, reported, REMEMBERED])?;
+    .execute(params![model, estimated, reported, HALVING_TOKENS])?;
     Ok(())
 }
 
-/// How a model's count compares with the estimate, as far as that is known.
+/// The calibration of a model's estimates; `None` if too few tokens were recorded.
 pub(in crate::store::sqlite) fn correction(conn: &Connection, model: &str) -> Result<Option<TokenCalibration>> {
     let sums = conn
         .prepare_cached("SELECT estimated, reported FROM estimates WHERE model = ?1")?

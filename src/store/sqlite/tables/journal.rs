@@ -1,5 +1,5 @@
-//! The journal. Entries of one tree are chained through `previous`, so that a tree's history is read without an
-//! index, whose page every append would have to write; entries of no tree have a chain of their own.
+//! Statements of the table `journal`. Entries of a tree form a chain through `previous`, so that a tree's history is
+//! read without an index, whose page every append would have to write. Entries without tree form a chain of their own.
 
 use std::collections::hash_map;
 
@@ -9,7 +9,7 @@ use crate::{
     store::{
         ChangeKind, Result,
         sqlite::{
-            cache::NumberedMap,
+            cache::RowMap,
             insert::{MultiInsert, in_order},
         },
     },
@@ -29,14 +29,14 @@ pub(in crate::store::sqlite) struct Entry {
     pub(in crate::store::sqlite) target: Option<i64>,
 }
 
-/// An entry with its number and its place in a chain.
+/// An entry with its number and the previous entry of its chain.
 pub(in crate::store::sqlite) struct NewRow {
     entry: Entry,
     seq: i64,
     previous: Option<i64>,
 }
 
-/// What a visible node adds to its tree's counts.
+/// The contribution of a visible node to its tree's counts.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) nodes: i64,
@@ -45,14 +45,14 @@ pub(in crate::store::sqlite) struct Added {
     pub(in crate::store::sqlite) depth: u32,
 }
 
-/// The ends of the trees' chains, and what entries came to that is not yet in `tree_state`: many entries of a
-/// transaction are written there once. What is known stays true until somebody else writes or something is rolled back.
+/// The last entries of the chains, and changes to `tree_state` that are written once per transaction. Valid until
+/// another connection commits or a transaction is rolled back.
 #[derive(Default)]
 pub(in crate::store::sqlite) struct Ends {
-    /// The newest entry of all, those not yet written included, once somebody asked.
+    /// Number of the newest entry, unwritten ones included; `None` until it is read.
     last: Option<i64>,
-    heads: NumberedMap<i64, Option<i64>>,
-    unwritten: NumberedMap<i64, Unwritten>,
+    heads: RowMap<i64, Option<i64>>,
+    unwritten: RowMap<i64, Unwritten>,
 }
 
 #[derive(Default)]
@@ -62,7 +62,7 @@ struct Unwritten {
 }
 
 impl Ends {
-    /// Writes what was left to the trees' states, and forgets the ends if there are more than `most` of them.
+    /// Writes the deferred changes to `tree_state`. Clears the cache if it holds more than `most` trees.
     pub(in crate::store::sqlite) fn write(&mut self, conn: &Connection, most: usize) -> Result<()> {
         for (tree, Unwritten { at, added }) in self.unwritten.drain() {
             conn.prepare_cached(
@@ -86,7 +86,7 @@ impl Ends {
         Ok(())
     }
 
-    /// The newest entry of a tree, those not yet written included.
+    /// The newest entry of a tree, unwritten ones included.
     fn head(&mut self, conn: &Connection, tree: i64) -> Result<Option<i64>> {
         Ok(*match self.heads.entry(tree) {
             hash_map::Entry::Occupied(known) => known.into_mut(),
@@ -95,8 +95,8 @@ impl Ends {
     }
 }
 
-/// Numbers an entry, which is to be written ([`write`]) before anything reads the journal. What it does to its tree's state
-/// is left in `ends`. Returns its number too.
+/// Numbers an entry and defers its change of `tree_state` to `ends`. The caller must write the row ([`write`]) before
+/// it reads the journal. Returns the number and the row.
 pub(in crate::store::sqlite) fn number(
     conn: &Connection,
     entry: Entry,
@@ -130,10 +130,10 @@ pub(in crate::store::sqlite) fn number(
     Ok((seq, NewRow { entry, seq, previous }))
 }
 
-/// The newest entry of all, 0 before there is one.
+/// Number of the newest entry, 0 if there is none.
 const LAST: &str = "SELECT ifnull(max(seq), 0) FROM journal";
 
-/// Writes entries, in their order.
+/// Inserts entries in order.
 pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Result<()> {
     static STATEMENT: MultiInsert = MultiInsert::new(
         "INSERT INTO journal (grp, at, agent, session, tree, op, change, node, undo, target, previous)",
@@ -155,7 +155,7 @@ pub(in crate::store::sqlite) fn write(conn: &Connection, rows: &[NewRow]) -> Res
     in_order(conn, rows.last().map(|row| row.seq))
 }
 
-/// The newest entry of no tree.
+/// The newest entry without tree.
 pub(in crate::store::sqlite) fn head(conn: &Connection) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("SELECT CAST(value AS INTEGER) FROM settings WHERE name = 'journal_head'")?
@@ -170,14 +170,14 @@ pub(in crate::store::sqlite) fn tree_head(conn: &Connection, tree: i64) -> Resul
         .query_row([tree], |r| r.get(0))?)
 }
 
-/// Whether there was a change of this kind after an entry.
+/// True if a change of this kind follows an entry.
 pub(in crate::store::sqlite) fn has_since(conn: &Connection, after: u64, kind: ChangeKind) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT 1 FROM journal WHERE seq > ?1 AND change = ?2")?
         .exists(params![after, kind.code()])?)
 }
 
-/// The newest entry of all.
+/// Number of the newest entry, 0 if there is none.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached(LAST)?.query_row([], |r| r.get(0))?)
 }

@@ -1,4 +1,4 @@
-//! Leases: a few rows at any time.
+//! Statements of the table `leases`, which holds few rows at any time.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,7 +8,7 @@ use crate::{
     types::{Lease, Timestamp},
 };
 
-/// A lease by row numbers, for the writer.
+/// A lease with row numbers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store::sqlite) struct Held {
     pub(in crate::store::sqlite) node: i64,
@@ -17,8 +17,8 @@ pub(in crate::store::sqlite) struct Held {
     pub(in crate::store::sqlite) lease: Lease,
 }
 
-/// Takes or renews a lease; those that have run out go.
-pub(in crate::store::sqlite) fn take(
+/// Acquires or renews a lease, and deletes expired ones.
+pub(in crate::store::sqlite) fn acquire(
     conn: &Connection,
     [node, agent]: [i64; 2],
     session: Option<i64>,
@@ -36,14 +36,14 @@ pub(in crate::store::sqlite) fn take(
     Ok(())
 }
 
-/// Lets go of a lease of this agent in this session, if there is one.
+/// Releases the lease of this agent in this session, if there is one.
 pub(in crate::store::sqlite) fn release(conn: &Connection, node: i64, agent: i64, session: Option<i64>) -> Result<()> {
     conn.prepare_cached("DELETE FROM leases WHERE node = ?1 AND agent = ?2 AND session IS ?3")?
         .execute(params![node, agent, session])?;
     Ok(())
 }
 
-/// All leases, or those in a tree; also such as have run out.
+/// Lists the leases of all trees or of one, expired ones included.
 pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Result<Vec<Held>> {
     let mut statement = conn.prepare_cached(
         "SELECT l.node, l.agent, l.session, n.ulid, a.ulid, s.ulid, l.expires_at
@@ -67,7 +67,7 @@ pub(in crate::store::sqlite) fn all(conn: &Connection, tree: Option<i64>) -> Res
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The first of these leases whose node is in the branch that was just collected for pruning.
+/// The first lease whose node is in the collected branch (`temp.branch`).
 pub(in crate::store::sqlite) fn in_branch<'h>(conn: &Connection, held: &'h [Held]) -> Result<Option<&'h Held>> {
     for lease in held {
         let inside = conn.prepare_cached("SELECT 1 FROM temp.branch WHERE node = ?1")?.exists([lease.node])?;
@@ -78,7 +78,7 @@ pub(in crate::store::sqlite) fn in_branch<'h>(conn: &Connection, held: &'h [Held
     Ok(None)
 }
 
-/// What a change is told that a lease stands in the way of.
+/// The error for a change that a lease prevents.
 pub(in crate::store::sqlite) fn refusal(conn: &Connection, held: &Held, at: Timestamp) -> Result<StoreError> {
     let (agent, node) = conn
         .prepare_cached("SELECT a.name, n.local_id FROM agents a, nodes n WHERE a.id = ?1 AND n.seq = ?2")?

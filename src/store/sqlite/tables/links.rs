@@ -1,4 +1,4 @@
-//! Links. One that is taken away is only marked, so that it can come back.
+//! Statements of the table `links`. A removed link is only marked, so that it can be restored.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -9,7 +9,7 @@ use crate::{
     types::{Link, LinkTarget, Timestamp},
 };
 
-/// A link's target by row number: node, tree or document, and the section.
+/// Row numbers of a link's target: node, tree or document, and the section.
 pub(in crate::store::sqlite) struct Target<'a> {
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) tree: Option<i64>,
@@ -51,7 +51,7 @@ pub(in crate::store::sqlite) fn insert(
     count(conn, source, target.node, 1)
 }
 
-/// Marks a link; returns its source, or `None` if it was so marked already.
+/// Marks a link as removed or restores it; returns its source, or `None` if nothing changed.
 pub(in crate::store::sqlite) fn set_removed(conn: &Connection, id: LinkId, removed: bool) -> Result<Option<i64>> {
     let (row, source, target, was): (i64, i64, Option<i64>, bool) = conn
         .query_row("SELECT id, source, target_node, removed FROM links WHERE ulid = ?1", [id.to_bytes()], |r| {
@@ -67,7 +67,7 @@ pub(in crate::store::sqlite) fn set_removed(conn: &Connection, id: LinkId, remov
     Ok(Some(source))
 }
 
-/// A link counts at both ends that are nodes, once if they are the same.
+/// Counts a link at both of its nodes, once if they are the same.
 fn count(conn: &Connection, source: i64, target: Option<i64>, by: i64) -> Result<()> {
     for end in [Some(source), target.filter(|t| *t != source)].into_iter().flatten() {
         nodes::ensure_state(conn, end)?;
@@ -105,8 +105,8 @@ pub(in crate::store::sqlite) fn get(conn: &Connection, id: LinkId) -> Result<Opt
     Ok(conn.query_row(&format!("{LINK} WHERE l.ulid = ?1"), [id.to_bytes()], read).optional()?)
 }
 
-/// Links that stand, from and to a node.
-pub(in crate::store::sqlite) fn of(conn: &Connection, node: i64) -> Result<Vec<Link>> {
+/// Lists the links from and to a node, without removed ones.
+pub(in crate::store::sqlite) fn list(conn: &Connection, node: i64) -> Result<Vec<Link>> {
     let mut statement = conn.prepare_cached(&format!(
         "{LINK} WHERE (l.source = ?1 OR l.target_node = ?1) AND l.removed = 0 ORDER BY l.id"
     ))?;

@@ -1,4 +1,4 @@
-//! What agents keep at hand: pins, stashes, their last actions.
+//! Statements of the agents' memory: the tables of pins, stashes and actions.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -8,41 +8,41 @@ use crate::{
     types::{AgentAction, Memory, Pin, PinTarget, Stash, StashContent, StashKind, Timestamp},
 };
 
-/// Actions kept for an agent in a tree.
-const ACTIONS: u32 = 64;
-/// Results kept for an agent in a tree.
-const RESULTS: u32 = 8;
+/// Maximum number of stored actions of an agent in a tree.
+const MAX_ACTIONS: u32 = 64;
+/// Maximum number of stored results of an agent in a tree.
+const MAX_RESULTS: u32 = 8;
 
-/// A pin's target by row number.
+/// Row numbers of a pin's target.
 pub(in crate::store::sqlite) struct PinRow<'a> {
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) document: Option<i64>,
     pub(in crate::store::sqlite) section: Option<&'a str>,
 }
 
-/// The number of a row that is put in, if that is free: 0 is none that anything stood at. (A table's last number is given
-/// anew once its row has gone.)
-const NUMBER: &str = "SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM";
+/// Start of a query for the row number of a restored row: the former one if it is still free, else null. 0 is no former
+/// number.
+const FREE_NUMBER: &str = "SELECT nullif(?1, 0) WHERE NOT EXISTS (SELECT 1 FROM";
 
-/// Keeps a pin; `false` if it was there.
+/// Inserts a pin; returns `false` if it exists.
 pub(in crate::store::sqlite) fn pin(
     conn: &Connection,
     agent: i64,
     tree: i64,
     pin: &PinRow<'_>,
-    stood: PriorPlacement,
+    placement: PriorPlacement,
 ) -> Result<bool> {
     let added = conn.execute(
         &format!(
             "INSERT OR IGNORE INTO pins (id, agent, tree, node, document, section, pinned_at)
-             VALUES (({NUMBER} pins WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7)"
+             VALUES (({FREE_NUMBER} pins WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7)"
         ),
-        params![stood.number, agent, tree, pin.node, pin.document, pin.section, stood.since.as_millis()],
+        params![placement.number, agent, tree, pin.node, pin.document, pin.section, placement.since.as_millis()],
     )?;
     Ok(added > 0)
 }
 
-/// Lets go of a pin; says where it stood, if there was one.
+/// Deletes a pin; returns its placement, or `None` if it did not exist.
 pub(in crate::store::sqlite) fn unpin(
     conn: &Connection,
     agent: i64,
@@ -54,36 +54,36 @@ pub(in crate::store::sqlite) fn unpin(
             "DELETE FROM pins WHERE agent = ?1 AND tree = ?2 AND node IS ?3 AND document IS ?4 AND section IS ?5
              RETURNING id, pinned_at",
         )?
-        .query_row(params![agent, tree, pin.node, pin.document, pin.section], |row| stood(row, 0))
+        .query_row(params![agent, tree, pin.node, pin.document, pin.section], |row| decode_placement(row, 0))
         .optional()?;
     Ok(gone)
 }
 
-fn stood(row: &Row<'_>, at: usize) -> rusqlite::Result<PriorPlacement> {
+fn decode_placement(row: &Row<'_>, at: usize) -> rusqlite::Result<PriorPlacement> {
     Ok(PriorPlacement { number: row.get(at)?, since: Timestamp::from_millis(row.get(at + 1)?) })
 }
 
-/// Something to be put aside.
+/// A stash to be inserted.
 pub(in crate::store::sqlite) struct NewStash<'a> {
     pub(in crate::store::sqlite) label: &'a str,
     pub(in crate::store::sqlite) content: &'a StashContent,
     pub(in crate::store::sqlite) node: Option<i64>,
     pub(in crate::store::sqlite) tokens: u32,
-    pub(in crate::store::sqlite) stood: PriorPlacement,
+    pub(in crate::store::sqlite) placement: PriorPlacement,
 }
 
-/// Puts something aside, in the place of what has the same label. Of results the oldest go.
+/// Inserts a stash, replacing one of the same label. Deletes the oldest results beyond the maximum.
 pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, stash: &NewStash<'_>) -> Result<()> {
     let content = match stash.content {
         StashContent::Words(text) | StashContent::Summary(text) | StashContent::Result(text) => Some(text),
         StashContent::Node(_) => None,
     };
     let kind = stash.content.kind();
-    let (number, since) = (stash.stood.number, stash.stood.since.as_millis());
+    let (number, since) = (stash.placement.number, stash.placement.since.as_millis());
     conn.execute(
         &format!(
             "INSERT OR REPLACE INTO stashes (id, agent, tree, label, kind, node, content, tokens, stashed_at)
-             VALUES (({NUMBER} stashes WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+             VALUES (({FREE_NUMBER} stashes WHERE id = ?1)), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
         ),
         params![number, agent, tree, stash.label, kind.code(), stash.node, content, stash.tokens, since],
     )?;
@@ -92,13 +92,13 @@ pub(in crate::store::sqlite) fn stash(conn: &Connection, agent: i64, tree: i64, 
             "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind = 3 AND id <= (
                  SELECT id FROM stashes WHERE agent = ?1 AND tree = ?2 AND kind = 3 ORDER BY id DESC LIMIT 1 OFFSET ?3
              )",
-            params![agent, tree, RESULTS],
+            params![agent, tree, MAX_RESULTS],
         )?;
     }
     Ok(())
 }
 
-/// Lets go of a stash.
+/// Deletes a stash.
 pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64, label: &str) -> Result<()> {
     conn.execute(
         "DELETE FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
@@ -107,8 +107,8 @@ pub(in crate::store::sqlite) fn unstash(conn: &Connection, agent: i64, tree: i64
     Ok(())
 }
 
-/// How long a stash is, and where it stands.
-pub(in crate::store::sqlite) fn standing(
+/// The token count and the placement of a stash.
+pub(in crate::store::sqlite) fn stash_placement(
     conn: &Connection,
     agent: i64,
     tree: i64,
@@ -118,12 +118,12 @@ pub(in crate::store::sqlite) fn standing(
         .prepare_cached(
             "SELECT tokens, id, stashed_at FROM stashes WHERE agent = ?1 AND tree = ?2 AND label = ?3 AND kind <> 3",
         )?
-        .query_row(params![agent, tree, label], |row| Ok((row.get(0)?, stood(row, 1)?)))
+        .query_row(params![agent, tree, label], |row| Ok((row.get(0)?, decode_placement(row, 1)?)))
         .optional()?)
 }
 
-/// Keeps an action; the oldest go.
-pub(in crate::store::sqlite) fn act(
+/// Inserts an action and deletes the oldest beyond the maximum.
+pub(in crate::store::sqlite) fn add_action(
     conn: &Connection,
     agent: i64,
     tree: i64,
@@ -138,13 +138,13 @@ pub(in crate::store::sqlite) fn act(
         "DELETE FROM actions WHERE agent = ?1 AND tree = ?2 AND id <= (
              SELECT id FROM actions WHERE agent = ?1 AND tree = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?3
          )",
-        params![agent, tree, ACTIONS],
+        params![agent, tree, MAX_ACTIONS],
     )?;
     Ok(())
 }
 
-/// Everything that an agent keeps at hand in a tree, without the stashes' words.
-pub(in crate::store::sqlite) fn of(conn: &Connection, agent: i64, tree: i64) -> Result<Memory> {
+/// Loads an agent's memory in a tree, without the content of stashes.
+pub(in crate::store::sqlite) fn load(conn: &Connection, agent: i64, tree: i64) -> Result<Memory> {
     Ok(Memory {
         pins: pins(conn, agent, tree)?,
         stashes: stashes(conn, agent, tree)?,
@@ -187,7 +187,7 @@ fn actions(conn: &Connection, agent: i64, tree: i64) -> Result<Vec<AgentAction>>
     Ok(read.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What is under a label: of the results, or of the rest.
+/// Loads the content under a label, of results or of the agent's own stashes.
 pub(in crate::store::sqlite) fn stashed(
     conn: &Connection,
     agent: i64,

@@ -1,4 +1,4 @@
-//! The statements of each table, one file a table.
+//! SQL statements, one file for each table.
 
 pub(super) mod agents;
 pub(super) mod bookmarks;

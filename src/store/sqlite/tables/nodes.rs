@@ -1,4 +1,4 @@
-//! Nodes and what changes about them.
+//! Statements of the tables `nodes`, `node_state` and `local_ids`.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::{
     types::{AuthorType, ContentHash, EdgeKind, Json, NewNode, Timestamp},
 };
 
-/// What never changes about a node and is needed to hang another one on it.
+/// The immutable columns of a node that appending a child needs.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::store::sqlite) struct Anchor {
     pub(in crate::store::sqlite) row: i64,
@@ -50,21 +50,22 @@ pub(in crate::store::sqlite) fn anchor(conn: &Connection, row: i64) -> Result<An
     Ok(conn.prepare_cached(&format!("{ANCHOR} WHERE seq = ?1"))?.query_row([row], read)?)
 }
 
-/// The role of a node's words.
+/// The role of a node.
 pub(in crate::store::sqlite) fn role(conn: &Connection, row: i64) -> Result<AuthorType> {
     let mut statement = conn.prepare_cached("SELECT ifnull(role, author_type) FROM nodes WHERE seq = ?1")?;
     Ok(statement.query_row([row], |row| decode::coded(row, 0, AuthorType::from_code))?)
 }
 
-/// Nodes whose local ids wait to be moved among those of the others: enough that they share the pages they change there.
-const NEWEST: i64 = 32_768;
+/// Number of local ids in the table of newest ones before they move to the main table in one batch, which then changes
+/// each page once.
+const MAX_NEWEST_IDS: i64 = 32_768;
 
-/// A node to be inserted, with what the store adds.
+/// A node to be inserted, with the columns that the store computes.
 pub(in crate::store::sqlite) struct NewRow<'a> {
     pub(in crate::store::sqlite) node: Cow<'a, NewNode>,
-    /// The number that it will have: the next one.
+    /// Its row number: the next one.
     pub(in crate::store::sqlite) row: i64,
-    /// The local id that it gets, if that is free.
+    /// Its preferred local id.
     pub(in crate::store::sqlite) local: LocalId,
     pub(in crate::store::sqlite) tree: i64,
     pub(in crate::store::sqlite) parent: Option<i64>,
@@ -76,21 +77,21 @@ pub(in crate::store::sqlite) struct NewRow<'a> {
     pub(in crate::store::sqlite) version_of: Option<i64>,
 }
 
-/// The row of the newest node, 0 before there is one.
+/// Row number of the newest node, 0 if there is none.
 pub(in crate::store::sqlite) fn last(conn: &Connection) -> Result<i64> {
     Ok(conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM nodes")?.query_row([], |r| r.get(0))?)
 }
 
-/// The local id that a node would like to have.
+/// The preferred local id of a node.
 pub(in crate::store::sqlite) fn wanted_local_id(node: &NewNode) -> LocalId {
     node.local.clone().unwrap_or_else(|| LocalId::derive(node.id, 6))
 }
 
-/// Inserts nodes, each under the shortest local id that is free in its tree.
+/// Inserts nodes, each with the shortest local id that is free in its tree.
 pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>]) -> Result<()> {
     let [first, ..] = rows else { return Ok(()) };
     let before = first.row - 1;
-    // Rarely is an id taken, so the rows are tried first; the table's own rules refuse one whose id is.
+    // Local ids rarely collide, so the insert is tried first; a unique constraint refuses a collision.
     if let Err(error) = try_insert(conn, rows) {
         if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
             return Err(error.into());
@@ -102,10 +103,10 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, rows: &mut [NewRow<'_>
     }
     let last = rows.last().map_or(before, |row| row.row);
     in_order(conn, Some(last))?;
-    if last / NEWEST != before / NEWEST { keep_local_ids(conn) } else { Ok(()) }
+    if last / MAX_NEWEST_IDS != before / MAX_NEWEST_IDS { move_local_ids(conn) } else { Ok(()) }
 }
 
-/// Inserts a node, under a longer local id if the one it was to have is taken.
+/// Inserts a node with a longer local id if its preferred one is taken.
 fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
     while let Err(error) = try_insert(conn, std::slice::from_ref(row)) {
         if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation)
@@ -115,23 +116,23 @@ fn insert_longer(conn: &Connection, row: &mut NewRow<'_>) -> Result<()> {
         }
         let longer = if row.node.local.as_ref() == Some(&row.local) { 6 } else { row.local.len() + 1 };
         if longer > 16 {
-            return Err(StoreError::Conflict(format!("node {} is there already", row.node.id)));
+            return Err(StoreError::Conflict(format!("node {} exists already", row.node.id)));
         }
         row.local = LocalId::derive(row.node.id, longer);
     }
     Ok(())
 }
 
-/// Moves the local ids of the newest nodes to those of the others, in the order in which these stand.
-fn keep_local_ids(conn: &Connection) -> Result<()> {
-    // FAIL, so that no page is copied to take the statement back: the transaction can.
+/// Moves the newest local ids to the main table, in that table's order.
+fn move_local_ids(conn: &Connection) -> Result<()> {
+    // `OR FAIL` copies no page for undoing the statement; the transaction can undo it.
     conn.prepare_cached("INSERT OR FAIL INTO local_ids_kept SELECT * FROM local_ids_newest ORDER BY local_id, tree")?
         .execute([])?;
     conn.prepare_cached("DELETE FROM local_ids_newest")?.execute([])?;
     Ok(())
 }
 
-/// What is wrong with the tables by local id, if anything: each node stands once in one of them.
+/// Checks that each node is in exactly one of the two tables of local ids. Returns the problems.
 pub(in crate::store::sqlite) fn wrong_local_ids(conn: &Connection) -> Result<Option<String>> {
     let wrong: bool = conn.query_row(
         "SELECT (SELECT count(*) FROM nodes) <> (SELECT count(*) FROM local_ids) OR EXISTS (
@@ -140,10 +141,10 @@ pub(in crate::store::sqlite) fn wrong_local_ids(conn: &Connection) -> Result<Opt
         [],
         |r| r.get(0),
     )?;
-    Ok(wrong.then(|| "the tables by local id are not what the nodes say; a rebuild makes them anew".to_owned()))
+    Ok(wrong.then(|| "the tables of local ids differ from the nodes; a rebuild recomputes them".to_owned()))
 }
 
-/// Makes the tables by local id anew.
+/// Rebuilds the tables of local ids.
 pub(in crate::store::sqlite) fn rebuild_local_ids(conn: &Connection) -> Result<()> {
     conn.execute("DELETE FROM local_ids_newest", [])?;
     conn.execute("DELETE FROM local_ids_kept", [])?;
@@ -193,14 +194,14 @@ fn local_taken(conn: &Connection, tree: i64, local: &str) -> Result<bool> {
         .exists(params![tree, local])?)
 }
 
-/// How many continuations a node `n` has that has no row in `node_state`: none or one.
+/// SQL for the number of continuations (0 or 1) of a node `n` without a row in `node_state`.
 ///
-/// A row is made when there is something to say, which an only child that is as visible as its parent is not: a
-/// conversation that just goes on writes one page less a message. Whatever makes a row says how many there are.
+/// A row is created when it holds information. An only child with its parent's visibility needs none, so a linear
+/// conversation writes one page less per message. Code that creates a row must set its counts.
 pub(in crate::store::sqlite) const ONLY_CHILD: &str = "(SELECT count(*) FROM nodes c
     WHERE c.tree = n.tree AND c.depth = n.depth + 1 AND c.parent = n.seq AND c.kind = 0)";
 
-/// Gives a node its row in `node_state`, if it has none.
+/// Creates a node's row in `node_state` if it has none.
 pub(in crate::store::sqlite) fn ensure_state(conn: &Connection, node: i64) -> Result<()> {
     conn.prepare_cached(&format!(
         "INSERT OR IGNORE INTO node_state (node, continuations) SELECT seq, {ONLY_CHILD} FROM nodes n WHERE n.seq = ?1"
@@ -209,7 +210,7 @@ pub(in crate::store::sqlite) fn ensure_state(conn: &Connection, node: i64) -> Re
     Ok(())
 }
 
-/// The statements that read and change the count which children of a kind have at their parent.
+/// The statements that read and update a parent's count of children of a kind.
 fn counted(kind: EdgeKind) -> Option<[&'static str; 2]> {
     macro_rules! statements {
         ($column:literal) => {
@@ -227,8 +228,8 @@ fn counted(kind: EdgeKind) -> Option<[&'static str; 2]> {
     }
 }
 
-/// Counts a child of `kind` that is added at `node`, or (`by` other than 1) taken away or shown again. Returns
-/// that count (0 for kinds that are not counted) and what hides the node.
+/// Updates the parent's count when a child of `kind` is added, hidden or shown. Returns the count (0 for kinds without
+/// count) and the parent's `hidden_by`.
 pub(in crate::store::sqlite) fn count_child(
     conn: &Connection,
     node: i64,
@@ -251,8 +252,8 @@ pub(in crate::store::sqlite) fn count_child(
     Ok((count, kept.1))
 }
 
-/// Counts a continuation `child` that is about to be added at `parent`: the first one needs no row. Returns how many there
-/// are with it and what hides the parent.
+/// Counts a continuation `child` that is about to be inserted at `parent`. The first one needs no row in `node_state`.
+/// Returns the new count and the parent's `hidden_by`.
 pub(in crate::store::sqlite) fn count_continuation(
     conn: &Connection,
     parent: i64,
@@ -276,14 +277,14 @@ pub(in crate::store::sqlite) fn count_continuation(
     Ok((count, hidden))
 }
 
-/// Gives a node that has no row in `node_state` one with its continuations.
+/// Creates a node's row in `node_state` with its number of continuations.
 pub(in crate::store::sqlite) fn start_count(conn: &Connection, node: i64, continuations: i64) -> Result<()> {
     conn.prepare_cached("INSERT INTO node_state (node, continuations) VALUES (?1, ?2)")?
         .execute([node, continuations])?;
     Ok(())
 }
 
-/// What hides a node.
+/// The `hidden_by` of a node.
 pub(in crate::store::sqlite) fn hidden_by(conn: &Connection, node: i64) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("SELECT hidden_by FROM node_state WHERE node = ?1")?
@@ -292,7 +293,7 @@ pub(in crate::store::sqlite) fn hidden_by(conn: &Connection, node: i64) -> Resul
         .flatten())
 }
 
-/// Says what hides a node that is about to be added.
+/// Sets the `hidden_by` of a node that is about to be inserted.
 pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: i64) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO node_state (node, hidden_by) VALUES (?1, ?2)
@@ -302,7 +303,7 @@ pub(in crate::store::sqlite) fn set_hidden(conn: &Connection, node: i64, by: i64
     Ok(())
 }
 
-/// Keeps a node out of contexts, or lets it in; `false` if it was so already.
+/// Excludes a node from contexts or includes it; returns `false` if nothing changed.
 pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, excluded: bool) -> Result<bool> {
     let was: bool = conn
         .query_row("SELECT excluded FROM node_state WHERE node = ?1", [node], |r| r.get(0))
@@ -315,27 +316,27 @@ pub(in crate::store::sqlite) fn set_excluded(conn: &Connection, node: i64, exclu
     Ok(was != excluded)
 }
 
-/// Hints given for an id that names nothing.
-const HINTS: usize = 3;
-/// Local ids compared for hints: the newest, so that a typo in a huge tree does not cost a second.
-const COMPARED: u32 = 200_000;
+/// Maximum number of similar ids in an error.
+const MAX_HINTS: usize = 3;
+/// Maximum number of local ids compared, newest first, so that a typo in a huge tree does not cost a second.
+const MAX_COMPARED_IDS: u32 = 200_000;
 
-/// The local ids of a tree nearest to a text by edit distance, the nearest first.
+/// The local ids of a tree with the smallest edit distance to a text, nearest first.
 pub(in crate::store::sqlite) fn nearest(conn: &Connection, tree: i64, wanted: &str) -> Result<Vec<LocalId>> {
     let mut statement = conn.prepare_cached("SELECT local_id FROM nodes WHERE tree = ?1 ORDER BY seq DESC LIMIT ?2")?;
-    let mut rows = statement.query(params![tree, COMPARED])?;
-    let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(HINTS + 1);
+    let mut rows = statement.query(params![tree, MAX_COMPARED_IDS])?;
+    let mut best: Vec<(usize, LocalId)> = Vec::with_capacity(MAX_HINTS + 1);
     while let Some(row) = rows.next()? {
         let local: String = row.get(0)?;
         let distance = strsim::osa_distance(&local, wanted);
-        // More than half of the characters wrong is no typo.
-        if distance > wanted.len().div_ceil(2) || best.len() == HINTS && distance >= best[HINTS - 1].0 {
+        // A text with more than half of its characters wrong is no typo.
+        if distance > wanted.len().div_ceil(2) || best.len() == MAX_HINTS && distance >= best[MAX_HINTS - 1].0 {
             continue;
         }
         if let Ok(local) = LocalId::try_from(local) {
             let at = best.partition_point(|(d, _)| *d <= distance);
             best.insert(at, (distance, local));
-            best.truncate(HINTS);
+            best.truncate(MAX_HINTS);
         }
     }
     Ok(best.into_iter().map(|(_, local)| local).collect())

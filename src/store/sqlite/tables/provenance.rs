@@ -1,4 +1,4 @@
-//! Provider envelopes, as deflate streams.
+//! Statements of the table `provenance`: provider envelopes as deflate streams.
 
 use std::io::{self, Read, Write};
 
@@ -13,12 +13,12 @@ use crate::{
     types::{AuthorType, Json},
 };
 
-/// Envelopes up to this many bytes are stored: compressed they would be a third shorter, and building the tables of a
-/// stream takes longer than all else that is done to read or write it.
-const SHORT: usize = 1_024;
+/// Maximum size in bytes of an uncompressed envelope. Compression would save a third, but building a stream's tables
+/// takes longer than the rest of reading or writing it.
+const MAX_STORED_BYTES: usize = 1_024;
 
-/// The head of a deflate stream that is one stored block: what follows are length, its complement, and the text.
-const STORED: u8 = 1;
+/// First byte of a deflate stream of one stored block; its length, the complement, and the text follow.
+const STORED_BLOCK: u8 = 1;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, node: i64, envelope: &Json) -> Result<()> {
     let packed = pack(envelope.as_str()).map_err(|e| StoreError::Io { detail: e.to_string() })?;
@@ -43,10 +43,10 @@ fn undecodable(node: i64, error: impl std::fmt::Display) -> StoreError {
     StoreError::Undecodable(format!("envelope of node {node}: {error}"))
 }
 
-/// A deflate stream of the text.
+/// Encodes a text as a deflate stream.
 fn pack(text: &str) -> io::Result<Vec<u8>> {
-    if let Some(length) = u16::try_from(text.len()).ok().filter(|_| text.len() <= SHORT) {
-        let head = [&[STORED][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
+    if let Some(length) = u16::try_from(text.len()).ok().filter(|_| text.len() <= MAX_STORED_BYTES) {
+        let head = [&[STORED_BLOCK][..], &length.to_le_bytes(), &(!length).to_le_bytes()];
         return Ok([&head.concat(), text.as_bytes()].concat());
     }
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
@@ -54,10 +54,10 @@ fn pack(text: &str) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// Reads a deflate stream into `text`; one that is a stored block without a decoder.
+/// Decodes a deflate stream into `text`; a stored block needs no decoder.
 fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
     text.clear();
-    if let Some(([STORED, low, high, ..], stored)) = packed.split_at_checked(5)
+    if let Some(([STORED_BLOCK, low, high, ..], stored)) = packed.split_at_checked(5)
         && usize::from(u16::from_le_bytes([*low, *high])) == stored.len()
     {
         text.push_str(std::str::from_utf8(stored).map_err(io::Error::other)?);
@@ -66,11 +66,10 @@ fn unpack(packed: &[u8], text: &mut String) -> io::Result<()> {
     DeflateDecoder::new(packed).read_to_string(text).map(|_| ())
 }
 
-/// Goes through what models wrote: of a tree, a session and an agent, each if it is given.
+/// Calls `each` with every generated node of a tree, a session and an agent, each if given.
 ///
-/// A session's nodes are found by index, and those of a `small` tree. Otherwise all nodes are scanned in the order of
-/// their rows, and the envelopes beside them: by index, a tree's are read in the order of their depth, each from another
-/// page.
+/// Nodes of a session, or of a `small` tree, are found by index. Otherwise all nodes are scanned in row order, and
+/// their envelopes with them: by index, a tree's nodes would be read by depth, each from another page.
 pub(in crate::store::sqlite) fn each(
     conn: &Connection,
     [tree, session, agent]: [Option<i64>; 3],
@@ -120,14 +119,14 @@ mod tests {
 
     #[test]
     fn envelopes_of_all_lengths_come_back_and_every_decoder_reads_them() {
-        for length in [0, 1, 5, SHORT - 1, SHORT, SHORT + 1, 70_000] {
+        for length in [0, 1, 5, MAX_STORED_BYTES - 1, MAX_STORED_BYTES, MAX_STORED_BYTES + 1, 70_000] {
             let text = "ä{".repeat(length / 3) + &"x".repeat(length % 3);
             let packed = pack(&text).unwrap();
             let (mut read, mut inflated) = (String::from("before"), String::new());
             unpack(&packed, &mut read).unwrap();
             DeflateDecoder::new(&packed[..]).read_to_string(&mut inflated).unwrap();
             assert!(read == text && inflated == text, "{length}");
-            assert_eq!(packed.len() == text.len() + 5, length <= SHORT, "{length}");
+            assert_eq!(packed.len() == text.len() + 5, length <= MAX_STORED_BYTES, "{length}");
         }
         for wrong in [&[][..], &[1, 1, 0, 254, 255], &[1, 2, 0, 253, 255, b'x', 0xff], &[7, 7, 7]] {
             assert!(unpack(wrong, &mut String::new()).is_err(), "{wrong:?}");

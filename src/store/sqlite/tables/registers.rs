@@ -1,4 +1,4 @@
-//! State registers of sessions, and what was recorded in them on purpose.
+//! Statements of the session states (table `registers`) and of records.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -7,17 +7,17 @@ use crate::{
     store::{Result, StoreError, sqlite::decode::coded},
 };
 
-/// A register as it is kept: by which rules, and its JSON.
-pub(in crate::store::sqlite) type Kept = (i64, String);
+/// A stored state: the fingerprint of its rules, and its JSON.
+pub(in crate::store::sqlite) type StoredState = (i64, String);
 
-pub(in crate::store::sqlite) fn kept(conn: &Connection, session: i64) -> Result<Option<Kept>> {
+pub(in crate::store::sqlite) fn load(conn: &Connection, session: i64) -> Result<Option<StoredState>> {
     Ok(conn
         .prepare_cached("SELECT rules, state FROM registers WHERE session = ?1")?
         .query_row([session], |r| Ok((r.get(0)?, r.get(1)?)))
         .optional()?)
 }
 
-pub(in crate::store::sqlite) fn keep(conn: &Connection, session: i64, rules: i64, state: &str) -> Result<()> {
+pub(in crate::store::sqlite) fn save(conn: &Connection, session: i64, rules: i64, state: &str) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO registers (session, rules, state) VALUES (?1, ?2, ?3)
          ON CONFLICT (session) DO UPDATE SET rules = ?2, state = ?3",
@@ -26,7 +26,7 @@ pub(in crate::store::sqlite) fn keep(conn: &Connection, session: i64, rules: i64
     Ok(())
 }
 
-/// Those of the sessions that caused a node of the branch that was just collected, and of which something is kept.
+/// The sessions of the nodes in the collected branch (`temp.branch`) that have a state or records.
 pub(in crate::store::sqlite) fn in_branch(conn: &Connection) -> Result<Vec<i64>> {
     let mut statement = conn.prepare_cached(
         "SELECT DISTINCT n.session FROM temp.branch b JOIN nodes n ON n.seq = b.node
@@ -35,7 +35,7 @@ pub(in crate::store::sqlite) fn in_branch(conn: &Connection) -> Result<Vec<i64>>
     Ok(statement.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Records something after a turn, the newest if none is said; returns its row.
+/// Inserts a record after a turn; `None`: after the newest. Returns its row number.
 pub(in crate::store::sqlite) fn record(
     conn: &Connection,
     session: i64,
@@ -51,7 +51,7 @@ pub(in crate::store::sqlite) fn record(
     Ok(conn.last_insert_rowid())
 }
 
-/// Takes a record back, or sets it again; its session, or `None` if it was so already.
+/// Marks a record as removed or restores it; returns its session, or `None` if nothing changed.
 pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: u64, removed: bool) -> Result<Option<i64>> {
     let session = conn.query_row("SELECT session FROM records WHERE id = ?1", [row], |r| r.get(0)).optional()?;
     let session = session.ok_or_else(|| StoreError::not_found("record", row))?;
@@ -60,7 +60,7 @@ pub(in crate::store::sqlite) fn set_removed(conn: &Connection, row: u64, removed
     Ok((changed > 0).then_some(session))
 }
 
-/// What was recorded in a session and stands, in order.
+/// Lists a session's records in order, without removed ones.
 pub(in crate::store::sqlite) fn records(conn: &Connection, session: i64) -> Result<Vec<SessionRecord>> {
     let mut statement = conn.prepare_cached(
         "SELECT turn, kind, content FROM records WHERE session = ?1 AND removed = 0 ORDER BY turn, id",

@@ -1,4 +1,4 @@
-//! Sessions.
+//! Statements of the table `sessions`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -49,7 +49,7 @@ pub(in crate::store::sqlite) fn row(conn: &Connection, id: SessionId) -> Result<
         .ok_or_else(|| StoreError::not_found("session", id))
 }
 
-/// Counts a turn; returns its number.
+/// Adds a turn; returns its number.
 pub(in crate::store::sqlite) fn next_turn(
     conn: &Connection,
     row: i64,
@@ -64,16 +64,16 @@ pub(in crate::store::sqlite) fn next_turn(
         .query_row(params![row, tokens.unwrap_or(0), at.as_millis()], |r| r.get(0))?)
 }
 
-/// Says that somebody is at work in a session.
+/// Updates the time of last activity.
 pub(in crate::store::sqlite) fn touch(conn: &Connection, row: i64, at: Timestamp) -> Result<()> {
     conn.prepare_cached("UPDATE sessions SET last_active_at = ?2 WHERE id = ?1 AND last_active_at < ?2")?
         .execute(params![row, at.as_millis()])?;
     Ok(())
 }
 
-/// Counts a turn that an import brings with its number; returns the newest before.
+/// Registers an imported turn with its number; returns the newest number before.
 pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u64, tokens: Option<u32>) -> Result<u64> {
-    let before = turns(conn, row)?;
+    let before = newest_turn(conn, row)?;
     conn.prepare_cached(
         "UPDATE sessions SET turn_count = max(turn_count, ?2), total_tokens = total_tokens + ?3 WHERE id = ?1",
     )?
@@ -81,35 +81,35 @@ pub(in crate::store::sqlite) fn count_turn(conn: &Connection, row: i64, turn: u6
     Ok(before)
 }
 
-/// The newest turn.
-pub(in crate::store::sqlite) fn turns(conn: &Connection, row: i64) -> Result<u64> {
+/// The number of the newest turn.
+pub(in crate::store::sqlite) fn newest_turn(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT turn_count FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
-/// The turn after which the register begins.
-pub(in crate::store::sqlite) fn since(conn: &Connection, row: i64) -> Result<u64> {
+/// The turn after which the current state starts.
+pub(in crate::store::sqlite) fn state_start(conn: &Connection, row: i64) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT since FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
-/// The tree that it works in.
+/// The tree of a session.
 pub(in crate::store::sqlite) fn tree(conn: &Connection, row: i64) -> Result<i64> {
     Ok(conn.prepare_cached("SELECT tree FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
-/// Whose it is.
+/// The agent of a session.
 pub(in crate::store::sqlite) fn agent(conn: &Connection, row: i64) -> Result<i64> {
     Ok(conn.prepare_cached("SELECT agent FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
-/// The work item that it is for.
+/// The work item of a session.
 pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
     Ok(conn
         .prepare_cached("SELECT project, external_ref FROM sessions WHERE id = ?1")?
         .query_row([row], |r| decode::item(r, 0))?)
 }
 
-/// Goes to another tree, where it stands nowhere yet, and begins its register anew.
-pub(in crate::store::sqlite) fn begin_anew(conn: &Connection, row: i64, tree: i64) -> Result<()> {
+/// Moves a session to another tree, without a position there, and starts a new state.
+pub(in crate::store::sqlite) fn reset(conn: &Connection, row: i64, tree: i64) -> Result<()> {
     conn.execute(
         "UPDATE sessions SET tree = ?2, position = NULL, versions = '[]', since = turn_count WHERE id = ?1",
         [row, tree],
@@ -117,12 +117,12 @@ pub(in crate::store::sqlite) fn begin_anew(conn: &Connection, row: i64, tree: i6
     Ok(())
 }
 
-/// Where it stands.
+/// The position of a session.
 pub(in crate::store::sqlite) fn position(conn: &Connection, row: i64) -> Result<Option<i64>> {
     Ok(conn.prepare_cached("SELECT position FROM sessions WHERE id = ?1")?.query_row([row], |r| r.get(0))?)
 }
 
-/// Moves a session to a node, if that is of its own tree, and takes it for the newest message of a person; each if wanted.
+/// Moves a session to a node of its own tree, and sets it as the newest human message; each if requested.
 pub(in crate::store::sqlite) fn advance(
     conn: &Connection,
     row: i64,
@@ -137,24 +137,27 @@ pub(in crate::store::sqlite) fn advance(
     Ok(())
 }
 
-/// The newest message of a person, as the archive has it.
-const NEWEST: &str = "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
+/// SQL for the newest visible human message, computed from the nodes.
+const NEWEST_HUMAN_MESSAGE: &str =
+    "(SELECT n.seq FROM nodes n WHERE n.session = sessions.id AND n.turn > sessions.since
     AND ifnull(n.role, n.author_type) = 0 AND n.kind = 0 ORDER BY n.turn DESC LIMIT 1)";
 
-/// Sets right which message is the newest of a person; whether it was another one.
-pub(in crate::store::sqlite) fn set_focus(conn: &Connection, row: i64) -> Result<bool> {
-    let sql = format!("UPDATE sessions SET focus = {NEWEST} WHERE id = ?1 AND focus IS NOT {NEWEST}");
+/// Recomputes the newest human message; returns whether it changed.
+pub(in crate::store::sqlite) fn refresh_newest_human_message(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!(
+        "UPDATE sessions SET focus = {NEWEST_HUMAN_MESSAGE} WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}"
+    );
     Ok(conn.prepare_cached(&sql)?.execute([row])? > 0)
 }
 
-/// Whether another message is the newest of a person than is kept.
-pub(in crate::store::sqlite) fn focus_is_wrong(conn: &Connection, row: i64) -> Result<bool> {
-    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST}");
+/// True if the stored newest human message differs from the nodes.
+pub(in crate::store::sqlite) fn is_newest_human_message_wrong(conn: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT 1 FROM sessions WHERE id = ?1 AND focus IS NOT {NEWEST_HUMAN_MESSAGE}");
     Ok(conn.prepare_cached(&sql)?.exists([row])?)
 }
 
-/// What the newest visible message of a person says.
-pub(in crate::store::sqlite) fn focus(conn: &Connection, row: i64) -> Result<Option<String>> {
+/// The text of the newest visible human message.
+pub(in crate::store::sqlite) fn newest_human_message(conn: &Connection, row: i64) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached(
             "SELECT n.content FROM sessions s JOIN nodes n ON n.seq = s.focus LEFT JOIN node_state h ON h.node = n.seq
@@ -164,7 +167,7 @@ pub(in crate::store::sqlite) fn focus(conn: &Connection, row: i64) -> Result<Opt
         .optional()?)
 }
 
-/// All sessions, with their ids for people.
+/// Lists the row number and the id of every session.
 pub(in crate::store::sqlite) fn names(conn: &Connection) -> Result<Vec<(i64, String)>> {
     let mut statement = conn.prepare_cached("SELECT id, text_id FROM sessions ORDER BY id")?;
     Ok(statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?)
@@ -198,7 +201,7 @@ pub(in crate::store::sqlite) fn update(
     Ok(())
 }
 
-/// A session with row numbers where it names others: agent, tree, position.
+/// A session, and the row numbers of its agent, tree and position.
 pub(in crate::store::sqlite) type SessionRow = (Session, i64, i64, Option<i64>);
 
 const SESSION: &str = "SELECT ulid, workspace, agent, tree, position, versions, started_at, last_active_at, expires_at,
@@ -237,7 +240,7 @@ pub(in crate::store::sqlite) fn list(
     agent: Option<i64>,
     tree: Option<i64>,
 ) -> Result<Vec<SessionRow>> {
-    // A plain comparison lets SQLite take the index of a tree's sessions, which has them in this order.
+    // A plain comparison lets SQLite use the index of a tree's sessions, which has this order.
     let of_tree = if tree.is_some() { "tree = ?3" } else { "?3 IS NULL" };
     let mut statement = conn.prepare_cached(&format!(
         "{SESSION} WHERE (?1 IS NULL OR workspace = ?1) AND (?2 IS NULL OR agent = ?2) AND {of_tree}

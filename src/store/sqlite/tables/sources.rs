@@ -1,4 +1,4 @@
-//! Where imported nodes came from.
+//! Statements of the table `sources`: origins of imported nodes.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -16,7 +16,7 @@ pub(in crate::store::sqlite) fn node(conn: &Connection, source: &str) -> Result<
         .optional()?)
 }
 
-pub(in crate::store::sqlite) fn of(conn: &Connection, node: i64) -> Result<Vec<String>> {
+pub(in crate::store::sqlite) fn list(conn: &Connection, node: i64) -> Result<Vec<String>> {
     let mut statement = conn.prepare_cached("SELECT source FROM sources WHERE node = ?1 ORDER BY source")?;
     let found = statement.query_map([node], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(found)

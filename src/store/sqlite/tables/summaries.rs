@@ -1,4 +1,4 @@
-//! Summaries: at most one of a thing.
+//! Statements of the table `summaries`: at most one for each subject.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -7,11 +7,11 @@ use crate::{
     types::{Summary, Timestamp},
 };
 
-/// What a summary is of, by row number: in one of three columns.
+/// The subject of a summary: one of three columns, and a row number.
 pub(in crate::store::sqlite) type Target = (&'static str, i64);
 
-/// Keeps a summary, in the place of an older one.
-pub(in crate::store::sqlite) fn keep(conn: &Connection, (column, row): Target, summary: &Summary) -> Result<()> {
+/// Saves a summary, replacing an older one.
+pub(in crate::store::sqlite) fn save(conn: &Connection, (column, row): Target, summary: &Summary) -> Result<()> {
     conn.prepare_cached(&format!(
         "INSERT INTO summaries ({column}, made_of, model, made_at, content) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT ({column}) DO UPDATE SET made_of = ?2, model = ?3, made_at = ?4, content = ?5"
@@ -20,8 +20,8 @@ pub(in crate::store::sqlite) fn keep(conn: &Connection, (column, row): Target, s
     Ok(())
 }
 
-/// What is kept of something.
-pub(in crate::store::sqlite) fn of(conn: &Connection, (column, row): Target) -> Result<Option<Summary>> {
+/// Loads the summary of a subject.
+pub(in crate::store::sqlite) fn load(conn: &Connection, (column, row): Target) -> Result<Option<Summary>> {
     let sql = format!("SELECT content, made_of, model, made_at FROM summaries WHERE {column} = ?1");
     let read = |row: &rusqlite::Row<'_>| {
         Ok(Summary {

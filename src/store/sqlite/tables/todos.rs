@@ -1,4 +1,4 @@
-//! Items of plans.
+//! Statements of the table `todos`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -8,7 +8,7 @@ use crate::{
     types::{NewTodo, Timestamp, Todo, TodoStatus},
 };
 
-/// Adds an item, with the plan's next number, at its place; those that stand there move on by one.
+/// Inserts a todo at its place, with the plan's next number; later ones move back by one.
 pub(in crate::store::sqlite) fn insert(conn: &Connection, session: i64, todo: &NewTodo, at: Timestamp) -> Result<()> {
     let draft = &todo.draft;
     let place = open_place(conn, session, todo.turn, draft.order)?;
@@ -32,7 +32,7 @@ pub(in crate::store::sqlite) fn insert(conn: &Connection, session: i64, todo: &N
     begin_next(conn, session, todo.turn, at)
 }
 
-/// The place in a plan that is `order` from its beginning, made free; its end where that is not said or lies behind it.
+/// Frees the place `order` of a plan, counted from 1, and returns it. `None` or a place beyond the end: the end.
 fn open_place(conn: &Connection, session: i64, turn: u64, order: Option<u32>) -> Result<i64> {
     let end = conn.query_row(
         "SELECT coalesce(max(place), 0) + 1 FROM todos WHERE session = ?1 AND turn = ?2",
@@ -49,7 +49,7 @@ fn open_place(conn: &Connection, session: i64, turn: u64, order: Option<u32>) ->
     Ok(place)
 }
 
-/// Says what became of an open item; returns its session's row, or `None` if that was said before.
+/// Closes an open todo; returns its session's row, or `None` if it was closed before.
 pub(in crate::store::sqlite) fn finish(
     conn: &Connection,
     todo: TodoId,
@@ -66,9 +66,9 @@ pub(in crate::store::sqlite) fn finish(
     Ok((done > 0).then_some(session))
 }
 
-/// Takes an open item up into the plan of another turn, at its end and with its next number; returns its session's row,
-/// or `None` if there is nothing left to do of it.
-pub(in crate::store::sqlite) fn take_up(
+/// Moves an open todo to the end of another turn's plan, with its next number. Returns its session's row, or `None` if
+/// the todo is closed or in that plan already.
+pub(in crate::store::sqlite) fn carry_over(
     conn: &Connection,
     todo: TodoId,
     turn: u64,
@@ -89,7 +89,7 @@ pub(in crate::store::sqlite) fn take_up(
     Ok((done > 0).then_some(session))
 }
 
-/// Of a plan with open items the first one is being done.
+/// Starts the first open todo of a plan if none is in progress.
 fn begin_next(conn: &Connection, session: i64, turn: u64, at: Timestamp) -> Result<()> {
     conn.execute(
         "UPDATE todos SET status = 1, started_at = coalesce(started_at, ?3) WHERE id = (
@@ -108,7 +108,7 @@ fn row(conn: &Connection, todo: TodoId) -> Result<(i64, i64, u64)> {
     .ok_or_else(|| StoreError::not_found("todo", todo))
 }
 
-/// The items of a session, those of a turn or of all, plan by plan, each in its order.
+/// Lists the todos of a session, of one turn or all, ordered by turn and place.
 pub(in crate::store::sqlite) fn list(conn: &Connection, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>> {
     let mut statement = conn.prepare_cached(
         "SELECT t.ulid, t.turn, t.made_in, t.number, t.title, t.context, t.criteria, t.agent_type, t.status, t.outcome,
@@ -140,8 +140,8 @@ fn read(row: &Row<'_>, session: SessionId) -> rusqlite::Result<Todo> {
     })
 }
 
-/// Empties the words of items.
-pub(in crate::store::sqlite) fn forget(conn: &Connection, which: &str, key: i64) -> Result<()> {
+/// Deletes the text of todos.
+pub(in crate::store::sqlite) fn clear_text(conn: &Connection, which: &str, key: i64) -> Result<()> {
     conn.execute(
         &format!(
             "UPDATE todos SET title = '', context = '', criteria = '', agent_type = NULL,

@@ -1,4 +1,4 @@
-//! Trees and their running counts.
+//! Statements of the tables `trees` and `tree_state`.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -9,8 +9,8 @@ use crate::{
     types::{Mode, NewTree, Timestamp, Tree, TreeCounts, TreePatch, WorkItem, first_words},
 };
 
-/// The longest title made from a root, in characters.
-const TITLE: usize = 60;
+/// Maximum length of a title derived from a root, in characters.
+const MAX_TITLE_CHARS: usize = 60;
 
 pub(in crate::store::sqlite) fn insert(conn: &Connection, tree: &NewTree) -> Result<i64> {
     conn.execute(
@@ -43,7 +43,7 @@ pub(in crate::store::sqlite) fn find(conn: &Connection, id: TreeId) -> Result<Op
         .optional()?)
 }
 
-/// Changes the words; returns the patch that changes them back.
+/// Updates a tree's text columns; returns the inverse patch.
 pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, patch: &TreePatch) -> Result<TreePatch> {
     let (title, description, system_context): (Option<String>, Option<String>, Option<String>) =
         conn.query_row("SELECT title, description, system_context FROM trees WHERE id = ?1", [row], |r| {
@@ -66,8 +66,8 @@ pub(in crate::store::sqlite) fn update(conn: &Connection, row: i64, patch: &Tree
     Ok(before)
 }
 
-/// Has a tree belong to a work item, if it is to belong to one; a tree belongs to one at the most.
-pub(in crate::store::sqlite) fn belong(conn: &Connection, row: i64, item: Option<&WorkItem>) -> Result<()> {
+/// Assigns a tree to a session's work item, if it has one. Fails if the tree belongs to another.
+pub(in crate::store::sqlite) fn assign_work_item(conn: &Connection, row: i64, item: Option<&WorkItem>) -> Result<()> {
     let Some(item) = item else { return Ok(()) };
     let before = self::item(conn, row)?;
     if before.as_ref().is_some_and(|before| before != item) {
@@ -80,14 +80,14 @@ pub(in crate::store::sqlite) fn belong(conn: &Connection, row: i64, item: Option
     Ok(())
 }
 
-/// The work item that a tree belongs to.
+/// The work item of a tree.
 pub(in crate::store::sqlite) fn item(conn: &Connection, row: i64) -> Result<Option<WorkItem>> {
     Ok(conn
         .prepare_cached("SELECT project, external_ref FROM trees WHERE id = ?1")?
         .query_row([row], |r| decode::item(r, 0))?)
 }
 
-/// Puts a tree away or takes it out; `false` if it was so already.
+/// Archives a tree or restores it; returns `false` if nothing changed.
 pub(in crate::store::sqlite) fn set_archived(
     conn: &Connection,
     row: i64,
@@ -101,7 +101,7 @@ pub(in crate::store::sqlite) fn set_archived(
     Ok(changed > 0)
 }
 
-/// Counts as they are now.
+/// The stored counts of a tree.
 pub(in crate::store::sqlite) fn counts(conn: &Connection, row: i64) -> Result<TreeCounts> {
     Ok(conn
         .prepare_cached("SELECT nodes, leaves, branch_points, max_depth FROM tree_state WHERE tree = ?1")?
@@ -118,7 +118,7 @@ pub(in crate::store::sqlite) fn set_counts(conn: &Connection, row: i64, counts: 
     Ok(())
 }
 
-/// Adds what a visible node adds.
+/// Adds a visible node's contribution to the counts.
 pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) -> Result<()> {
     conn.prepare_cached(
         "UPDATE tree_state SET nodes = nodes + ?2, leaves = leaves + ?3, branch_points = branch_points + ?4,
@@ -128,7 +128,7 @@ pub(in crate::store::sqlite) fn add(conn: &Connection, row: i64, added: &Added) 
     Ok(())
 }
 
-/// The depth of a tree's deepest visible node.
+/// The depth of the deepest visible node.
 pub(in crate::store::sqlite) fn deepest(conn: &Connection, row: i64) -> Result<u32> {
     Ok(conn
         .query_row(
@@ -153,7 +153,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tree> {
     let titled = given.is_some();
     let title = match given {
         Some(title) => title,
-        None => match first_words(row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""), TITLE) {
+        None => match first_words(row.get::<_, Option<String>>(10)?.as_deref().unwrap_or(""), MAX_TITLE_CHARS) {
             words if words.is_empty() => "untitled".to_owned(),
             words => words,
         },

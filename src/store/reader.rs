@@ -1,0 +1,150 @@
+//! The queries of a snapshot, in one trait for each subject.
+//!
+//! Every method fails only if the file cannot be read or a row does not decode ([`StoreError`](super::StoreError)). A
+//! missing item is `None` or an empty list. The traits are object-safe; [`Snapshot`] combines them for trait objects.
+#![allow(clippy::missing_errors_doc)] // documented once, above
+
+use std::ops::RangeInclusive;
+
+use super::{
+    ChildFilter, Direction, GenerationFilter, GenerationRow, JournalFilter, LocalIdLookup, Neighbors, PassageInfo,
+    Postings, PurgeTarget, Result, SessionFilter, SiblingCursor, TreeFilter, UndoTarget, WordFilter,
+};
+use crate::{
+    id::{AgentId, DocumentId, LinkId, NodeId, SessionId, TreeId},
+    types::{
+        Agent, Document, DocumentVersion, JournalEntry, Json, Lease, Link, Memory, Node, Session, SessionRecord,
+        SessionState, StashContent, Summary, SummarySubject, Todo, TokenCalibration, Tree,
+    },
+};
+
+/// A consistent view of one moment: all queries of the store.
+pub trait Snapshot: NodeReader + SessionReader + SearchReader + JournalReader {}
+
+impl<T: NodeReader + SessionReader + SearchReader + JournalReader + ?Sized> Snapshot for T {}
+
+/// Queries of trees and nodes, and of documents and data attached to nodes. Nodes include their counts and flags.
+pub trait NodeReader {
+    /// The tree with this id.
+    fn tree(&self, id: TreeId) -> Result<Option<Tree>>;
+    /// Trees, the most recently changed first.
+    fn trees(&self, filter: TreeFilter) -> Result<Vec<Tree>>;
+    /// The node with this id.
+    fn node(&self, id: NodeId) -> Result<Option<Node>>;
+    /// The node that `text` names in a tree: a local id in any accepted form, or the ULID of a node of any tree.
+    fn resolve(&self, tree: TreeId, text: &str) -> Result<LocalIdLookup>;
+    /// The path that ends at `to`, oldest node first, limited to the last `limit` nodes (0: no limit). Where a place
+    /// has several versions, the path contains the one listed in `versions`, else the newest visible one.
+    fn path_back(&self, to: NodeId, versions: &[NodeId], limit: u32) -> Result<Vec<Node>>;
+    /// The children of a node, in insertion order. All versions of a place share their continuations.
+    fn children(&self, of: NodeId, filter: &ChildFilter) -> Result<Vec<Node>>;
+    /// The node reached from `of` by following the newest visible continuation at each step. Returns `of` itself if it
+    /// has no continuation, `None` if the node does not exist.
+    fn leaf(&self, of: NodeId) -> Result<Option<Node>>;
+    /// The nodes outside of `target` that share its text: copies, edits and halves of splits, in either direction.
+    /// Purged nodes are excluded. Reads every node once.
+    fn copies(&self, target: PurgeTarget) -> Result<Vec<Node>>;
+    /// At most `most` visible continuations of a node, read from a cursor in the cursor's direction. Does not read the
+    /// other siblings.
+    fn continuations(&self, of: NodeId, from: SiblingCursor, most: u32) -> Result<Vec<Node>>;
+    /// All versions of a node's place, the original first.
+    fn versions(&self, of: NodeId) -> Result<Vec<Node>>;
+    /// At most `limit` nodes of a tree with a higher sequence number than `after`, in insertion order.
+    fn nodes_after(&self, tree: TreeId, after: u64, limit: u32) -> Result<Vec<Node>>;
+    /// A tree's visible bookmarked nodes, in insertion order.
+    fn bookmarks(&self, tree: TreeId) -> Result<Vec<Node>>;
+    /// The roots of pruned branches of a tree.
+    fn pruned(&self, tree: TreeId) -> Result<Vec<Node>>;
+    /// The links from and to a node.
+    fn links(&self, node: NodeId) -> Result<Vec<Link>>;
+    /// A link and whether it was removed.
+    fn link(&self, id: LinkId) -> Result<Option<(Link, bool)>>;
+    /// The provider's envelope of a generated node.
+    fn provenance(&self, node: NodeId) -> Result<Option<Json>>;
+    /// Calls `each` with every generated node, pruned ones included, in no particular order. Reads every envelope: some
+    /// microseconds each, ten more for a compressed one.
+    fn generations(&self, filter: &GenerationFilter, each: &mut dyn FnMut(GenerationRow<'_>)) -> Result<()>;
+    /// The node that was imported from a source.
+    fn source(&self, source: &str) -> Result<Option<NodeId>>;
+    /// The sources of an imported node.
+    fn sources_of(&self, node: NodeId) -> Result<Vec<String>>;
+    /// The stored summary of a node, tree or document. It may be older than the subject's last change.
+    fn summary(&self, of: SummarySubject) -> Result<Option<Summary>>;
+    /// All documents, ordered by name.
+    fn documents(&self) -> Result<Vec<Document>>;
+    /// A version of a document; 0 selects the newest.
+    fn document_version(&self, id: DocumentId, version: u64) -> Result<Option<DocumentVersion>>;
+}
+
+/// Queries of agents, their sessions, and data that belongs to them.
+pub trait SessionReader {
+    /// All agents, in the order of their creation.
+    fn agents(&self) -> Result<Vec<Agent>>;
+    /// The session with this id.
+    fn session(&self, id: SessionId) -> Result<Option<Session>>;
+    /// The state of a session, with the newest message of a human.
+    fn session_state(&self, id: SessionId) -> Result<SessionState>;
+    /// The decisions and constraints recorded in a session, in order.
+    fn records(&self, id: SessionId) -> Result<Vec<SessionRecord>>;
+    /// Sessions, the most recently active first.
+    fn sessions(&self, filter: &SessionFilter) -> Result<Vec<Session>>;
+    /// The leases in a tree, expired ones included: see [`Lease::holds`].
+    fn leases(&self, tree: TreeId) -> Result<Vec<Lease>>;
+    /// An agent's pins, stashes and last actions in a tree.
+    fn memory(&self, agent: AgentId, tree: TreeId) -> Result<Memory>;
+    /// The content that an agent stashed under a label. `result` selects the labels of truncated results instead of the
+    /// agent's own.
+    fn stashed(&self, agent: AgentId, tree: TreeId, label: &str, result: bool) -> Result<Option<StashContent>>;
+    /// The todos of a session, of all turns or of one, ordered by turn and place.
+    fn todos(&self, session: SessionId, turn: Option<u64>) -> Result<Vec<Todo>>;
+    /// The events of the delegation with this head node, in order. Empty if the node heads no delegation.
+    fn delegation(&self, head: NodeId) -> Result<Vec<Json>>;
+    /// The head node of every delegation with its last event, newest delegation first.
+    fn delegations(&self) -> Result<Vec<(NodeId, Json)>>;
+    /// The ratio between a model's own token counts and the estimates; `None` if too few were recorded. `model` is the
+    /// reference under which they were recorded.
+    fn correction(&self, model: &str) -> Result<Option<TokenCalibration>>;
+}
+
+/// Queries of the full-text index and of embeddings. Sequence numbers identify nodes.
+pub trait SearchReader {
+    /// The postings of search terms, as [`crate::types::WordTokenizer`] produces them. Reads about `most` rows of the
+    /// index, and all nodes that are not indexed yet. Passages from the index are not checked against the whole filter;
+    /// [`places`](Self::places) does that.
+    fn postings(&self, words: &[String], filter: &WordFilter, most: usize) -> Result<Postings>;
+    /// The ranking data of indexed passages, each given as node and part. `None` for a passage that does not match the
+    /// filter.
+    fn places(&self, passages: &[(u64, u32)], filter: &WordFilter) -> Result<Vec<Option<PassageInfo>>>;
+    /// The previous and the following nodes of each node, all by sequence number.
+    fn neighbors(&self, nodes: &[u64]) -> Result<Vec<Neighbors>>;
+    /// Nodes by sequence number, in the given order. Missing nodes are skipped.
+    fn nodes_at(&self, nodes: &[u64]) -> Result<Vec<Node>>;
+    /// Calls `each` with the sequence number and text of at most `limit` matching nodes, newest first, until it returns
+    /// `false`.
+    fn newest_first(&self, filter: &WordFilter, limit: u32, each: &mut dyn FnMut(u64, &str) -> bool) -> Result<()>;
+    /// Calls `each` with every vector that a model computed for matching nodes.
+    fn vectors(&self, model: &str, filter: &WordFilter, each: &mut dyn FnMut(u64, &[f32])) -> Result<()>;
+    /// At most `limit` matching nodes of a session's turns, in order.
+    fn turns(
+        &self,
+        session: SessionId,
+        turns: RangeInclusive<u64>,
+        filter: &WordFilter,
+        limit: u32,
+    ) -> Result<Vec<Node>>;
+    /// At most `limit` results of a tool, newest first.
+    fn tool_results(&self, filter: &WordFilter, tool: &str, limit: u32) -> Result<Vec<Node>>;
+    /// At most `limit` names of tools that have results, sorted.
+    fn tool_names(&self, filter: &WordFilter, limit: u32) -> Result<Vec<String>>;
+}
+
+/// Queries of the journal.
+pub trait JournalReader {
+    /// The number of the journal's last entry: it grows with every commit of every process.
+    fn last_seq(&self) -> Result<u64>;
+    /// Journal entries, newest first.
+    fn journal(&self, filter: JournalFilter) -> Result<Vec<JournalEntry>>;
+    /// The group that an agent's next undo or redo in a tree applies to. Operations on documents and agents belong to
+    /// every tree.
+    fn undo_target(&self, tree: Option<TreeId>, agent: AgentId, direction: Direction) -> Result<Option<UndoTarget>>;
+}
